@@ -6,7 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use upgrade::ContainerImage;
 use upgrade::id::Digest;
 
-/// Performs one step of an upgrade on the OSTree sysroot and prints JSON lines: progress, then one verdict.
+/// Performs one step of an upgrade on the OSTree sysroot and prints JSON lines: progress, then one
+/// verdict.
 #[derive(Debug, Parser)]
 #[command(name = "careen-deploy", version = upgrade::release::THIS)]
 pub struct Cli {
@@ -29,11 +30,13 @@ pub struct Cli {
 pub enum Verb {
     /// Pull a commit from a remote and check its signature.
     Fetch(Fetch),
-    /// Show what a commit would change, without deploying it. Fetches only the metadata needed for that, and removes it again.
+    /// Show what a commit would change, without deploying it. Fetches only the metadata needed for
+    /// that, and removes it again.
     Plan(Fetch),
     /// Import the OSTree commit of a container image and check its signature.
     FetchImage(FetchImage),
-    /// Show what a container image would change, without deploying it. Fetches all of it, and removes it again.
+    /// Show what a container image would change, without deploying it. Fetches all of it, and
+    /// removes it again.
     PlanImage(FetchImage),
     /// Check the fetched commit's objects, the image's description, and the free room.
     Verify(Target),
@@ -43,7 +46,8 @@ pub enum Verb {
     Bless(Bless),
     /// Make the old system the default again instead of the one on trial.
     Reinstate(Reinstate),
-    /// Remove the commit's deployment and all that was made for it; without a commit, what an unfinished fetch left.
+    /// Remove the commit's deployment and all that was made for it; without a commit, what an
+    /// unfinished fetch left.
     Undo(Undo),
     /// Remove the deployments that nothing needs and prune the repository.
     Clean,
@@ -82,7 +86,8 @@ pub struct FetchImage {
     /// The commit that must be in it; default: any.
     #[arg(long)]
     pub commit: Option<Digest>,
-    /// The OSTree remote whose keyring must have signed the commit; without it, /etc/containers/policy.json must require a signature.
+    /// The OSTree remote whose keyring must have signed the commit; without it,
+    /// /etc/containers/policy.json must require a signature.
     #[arg(long, value_name = "REMOTE")]
     pub signed_by: Option<String>,
     /// The most bytes a second from the registry.
@@ -118,7 +123,8 @@ pub struct Bless {
     /// The commit.
     #[arg(long)]
     pub commit: Digest,
-    /// The default that the trial would fall back to when it was evaluated. If the default or the running system is another one by now, nothing is done.
+    /// The default that the trial would fall back to when it was evaluated. If the default or the
+    /// running system is another one by now, nothing is done.
     #[arg(long, value_name = "COMMIT.SERIAL")]
     pub over: Option<String>,
 }
@@ -247,7 +253,8 @@ mod tests {
 
     const PAGE: &str = include_str!("../../../docs/architecture.md");
 
-    /// The flags that the page lists for a verb, those of the verb that it is said to be like among them.
+    /// The flags that the page lists for a verb, those of the verb that it is said to be like among
+    /// them.
     fn listed(verb: &str) -> Option<String> {
         let row = PAGE
             .lines()

@@ -1,5 +1,6 @@
-//! Makes the tried deployment the default: one swap of the boot menu, the old one second and pinned. The same swap drops
-//! the trial's kernel arguments where they stood in the boot entry, so that no later boot is a trial.
+//! Makes the tried deployment the default: one swap of the boot menu, with the old one second and
+//! pinned. The same swap removes the trial's kernel arguments from the boot entry, so that no later
+//! boot is a trial.
 
 use ostree_ext::ostree;
 use upgrade::Reason;
@@ -11,10 +12,10 @@ use crate::deploy::{arguments, origin, write};
 use crate::lock;
 use crate::site::{Site, same};
 
-/// Blesses. Asked twice it does nothing the second time.
+/// Blesses. A second call does nothing.
 ///
 /// # Errors
-/// When there is no deployment of the commit, it is not what was judged any more, or libostree cannot write.
+/// No deployment has the commit, it is no longer what was judged, or libostree cannot write.
 pub fn run(site: &Site, wanted: &Bless) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
     let target = target(site, &wanted.commit)?;
@@ -46,8 +47,9 @@ pub fn run(site: &Site, wanted: &Bless) -> Result<Done, Reason> {
     Ok(Done::Blessed)
 }
 
-/// What was judged is what runs, and the default is what it fell back to: somebody may have made another system the default while the lock
-/// was waited for, which is not ours to put behind this one. The lock keeps it so until the swap is done.
+/// Checks that the running system is the judged one, and that the default is the one to fall back
+/// to. While careen-deploy waited for the lock, somebody may have made another system the default,
+/// which it must not displace. The lock keeps the state until the swap is done.
 fn check(
     site: &Site,
     target: &ostree::Deployment,
@@ -60,7 +62,8 @@ fn check(
         return Err(Reason::UnknownSystem { booted });
     }
     let named = |one: &ostree::Deployment| format!("{}.{}", one.csum(), one.deployserial());
-    // The target itself: an agent that was killed behind the swap asks once more. Without our mark the swap was somebody else's.
+    // The target itself: an agent that was killed after the swap asks again. Without Careen's mark,
+    // somebody else made the swap.
     let is_ours = |default| {
         same(default, target) && origin::is_being_blessed(target) || named(default) == over
     };
@@ -76,7 +79,7 @@ fn check(
     })
 }
 
-/// The running one when it is of this commit (that is what passed the trial), else the newest.
+/// The running deployment if it has this commit (it passed the trial), otherwise the newest.
 fn target(site: &Site, commit: &Digest) -> Result<ostree::Deployment, Reason> {
     let booted = site
         .sysroot
@@ -94,8 +97,9 @@ fn target(site: &Site, commit: &Digest) -> Result<ostree::Deployment, Reason> {
         })
 }
 
-/// The pin holds the one system to fall back to, against any clean-up; older ones lose theirs, and the target is marked as ours. Other stateroots, and what an
-/// administrator has pinned of systems that are not ours, are left as they are.
+/// The pin protects the one system to fall back to from any clean-up. Older ones lose their pin,
+/// and the target gets Careen's mark. Other stateroots, and systems that an administrator pinned
+/// and Careen did not make, stay as they are.
 fn keep_only(
     site: &Site,
     all: &[ostree::Deployment],

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 /// Shared by all connections of one pull.
 pub struct Bucket {
     rate: u64,
-    /// When everything taken so far will have been paid for.
+    /// The time at which everything taken so far is paid for.
     paid_until: Mutex<Instant>,
 }
 
 impl Bucket {
-    /// A bucket that lets `rate` bytes through a second.
+    /// A bucket that lets `rate` bytes per second through.
     pub fn new(rate: u64) -> Self {
         Self {
             rate: rate.max(1),
@@ -20,12 +20,12 @@ impl Bucket {
         }
     }
 
-    /// Takes so many bytes and sleeps until they are paid for.
+    /// Takes this many bytes and sleeps until they are paid for.
     pub fn take(&self, bytes: usize) {
         thread::sleep(self.debt(bytes, Instant::now()));
     }
 
-    /// How long from `now` until the bytes are paid for, all earlier ones included.
+    /// How long from `now` until the bytes are paid for, including all earlier ones.
     fn debt(&self, bytes: usize, now: Instant) -> Duration {
         let cost = Duration::from_secs_f64(bytes as f64 / self.rate as f64);
         let Ok(mut paid_until) = self.paid_until.lock() else {

@@ -1,5 +1,6 @@
-//! Ends what libostree waits for in vain. A run that swaps boot entries is killed by nobody, so a generator of grub.cfg that hangs
-//! (grub-mkconfig's os-prober looks into every disk there is) would hold it for ever, and the node's upgrade with it.
+//! Ends children that hang while libostree waits for them. Nothing kills a run that swaps boot
+//! entries. So a hanging generator of grub.cfg (grub-mkconfig's os-prober looks into every disk)
+//! would block it forever, and the node's upgrade with it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,22 +14,22 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use upgrade::Reason;
 
-/// How often the children are looked at.
+/// How often to look at the children.
 const LOOK: Duration = Duration::from_secs(5);
-/// How long one that was killed may take to be gone: it is not where a disk hangs.
+/// How long a killed child may take to be gone. If a disk hangs, it is not gone by then.
 const GONE: Duration = Duration::from_secs(1);
-/// How often that is looked at.
+/// How often to check for that.
 const SOON: Duration = Duration::from_millis(5);
 
-/// The children of a run, none of which lives longer than it may.
+/// The children of a run, each with a time limit.
 #[derive(Default)]
 pub struct Children {
-    /// The first that had to be ended, and after how long.
+    /// The first that had to be ended, and after what time.
     ended: Arc<OnceLock<String>>,
 }
 
 impl Children {
-    /// Ends each child, and all below it, that is still there after `limit`.
+    /// Ends each child, and all its descendants, that is still there after `limit`.
     pub fn bounded(limit: Duration) -> Self {
         let this = Self::default();
         let ended = Arc::clone(&this.ended);
@@ -43,7 +44,7 @@ impl Children {
         this
     }
 
-    /// With the cause that libostree cannot know: it sees a child that died of a signal.
+    /// Adds the cause that libostree cannot know, because it only sees a child that a signal ended.
     pub fn explain(&self, reason: Reason) -> Reason {
         match (reason, self.ended.get()) {
             (Reason::DeployFailed { verb, detail }, Some(ended)) => {
@@ -55,7 +56,8 @@ impl Children {
     }
 }
 
-/// Ends all of them, with whom the run is done, and waits until they are gone: what they write is to be removed.
+/// Ends all children, which the run no longer needs, and waits until they are gone, because their
+/// output will be removed.
 pub fn end_all() {
     let begun = Instant::now();
     loop {
@@ -71,7 +73,8 @@ pub fn end_all() {
 /// The children that were first seen longer ago than `limit`.
 fn late(seen: &mut HashMap<u32, Instant>, now: Instant, limit: Duration) -> Vec<u32> {
     let mut there = children(process::id());
-    // While a file system is frozen, libostree keeps a copy of this process beside it that would thaw it: that one must live.
+    // While a file system is frozen, libostree keeps a copy of this process as a child that would
+    // thaw it. That child must live.
     there.retain(|child| program(*child) != program(process::id()));
     seen.retain(|child, _| there.contains(child));
     there.retain(|child| now - *seen.entry(*child).or_insert(now) >= limit);
@@ -86,14 +89,14 @@ fn end(child: u32, limit: Duration, ended: &OnceLock<String>) {
         limit.as_secs()
     );
     eprintln!("careen-deploy: {told}");
-    // Told first: libostree goes on as soon as the child is gone.
+    // Record it first: libostree continues as soon as the child is gone.
     let _ = ended.set(told);
     with_all_below(child).into_iter().for_each(kill_one);
 }
 
 fn kill_one(process: u32) {
     if let Ok(pid) = process.try_into() {
-        // One that has just ended by itself is what was wanted.
+        // A child that has just ended on its own also satisfies the caller.
         let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
     }
 }
@@ -112,7 +115,8 @@ fn with_all_below(process: u32) -> Vec<u32> {
     all
 }
 
-/// The children of a process, as the kernel lists them for each thread (`/proc/pid/task/tid/children`, proc(5)).
+/// The children of a process, as the kernel lists them for each thread
+/// (`/proc/pid/task/tid/children`, proc(5)).
 fn children(process: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{process}/task"));
     let lists = threads.into_iter().flatten().flatten();

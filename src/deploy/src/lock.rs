@@ -1,5 +1,5 @@
-//! The sysroot's lock, waited for no longer than allowed and with the holder named: libostree's own wait has
-//! neither a deadline nor a name.
+//! The sysroot's lock, with a limit on the wait and the name of the holder. libostree's own wait
+//! has neither.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,15 +12,15 @@ use upgrade::Reason;
 
 use crate::site::Site;
 
-/// How often the lock is tried. It is held for seconds, so this costs nothing and is soon enough.
+/// How often to try the lock. It is held for seconds, so this costs nothing and is soon enough.
 const PACE: Duration = Duration::from_millis(200);
 
-/// How often its holder is looked for, among all that is open.
+/// How often to look for its holder among all open files.
 const LOOK: Duration = Duration::from_secs(1);
 /// The lock's file (ostree-sysroot.c, `OSTREE_SYSROOT_LOCKFILE`).
 const LOCK: &str = "ostree/lock";
 
-/// The lock, given back when dropped.
+/// The lock, released when dropped.
 pub struct Held<'a>(&'a Sysroot);
 
 impl Drop for Held<'_> {
@@ -29,10 +29,10 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Takes the lock and reads the deployments anew, since the last holder may have changed them.
+/// Takes the lock and reads the deployments again, because the last holder may have changed them.
 ///
 /// # Errors
-/// [`Reason::LockHeld`] when somebody else holds it until the deadline.
+/// [`Reason::LockHeld`] if another process holds it until the deadline.
 pub fn acquire(site: &Site) -> Result<Held<'_>, Reason> {
     let deadline = Instant::now() + Duration::from_secs(site.lock_seconds);
     let mut holder = Holder::default();
@@ -63,7 +63,7 @@ pub fn acquire(site: &Site) -> Result<Held<'_>, Reason> {
     Ok(held)
 }
 
-/// Who holds the lock, as of the last look.
+/// The holder of the lock, as of the last look.
 #[derive(Default)]
 struct Holder(Option<(Instant, String)>);
 
@@ -94,12 +94,12 @@ fn holder(sysroot: &Path) -> String {
     )
 }
 
-/// libostree takes an open-file-description lock, for which /proc/locks shows no process (proc(5): pid -1).
-/// The descriptor's own fdinfo has a `lock:` line for whoever holds it.
+/// libostree takes an open-file-description lock, for which /proc/locks shows no process (proc(5):
+/// pid -1). The descriptor's own fdinfo has a `lock:` line for the holder.
 ///
-/// What a descriptor leads to is not looked at: it may lie on a server that is away, and whoever asks for its facts waits with no end. The lock's
-/// inode stands in that line, and its name is the kernel's own. The line's device is not that of stat(2) on every file system: btrfs has one for
-/// each subvolume.
+/// This does not look at the descriptor's target: it may be on an unreachable server, where a stat
+/// call blocks forever. The lock's inode is in that line, and the kernel itself writes it. The
+/// line's device is not that of stat(2) on every file system: btrfs has one for each subvolume.
 fn holds(process: &Path, inode: u64) -> bool {
     let Ok(descriptors) = fs::read_dir(process.join("fdinfo")) else {
         return false;
@@ -114,7 +114,8 @@ fn holds(process: &Path, inode: u64) -> bool {
     })
 }
 
-/// The inode in a line as `lock:\t1: OFDLCK ADVISORY  WRITE -1 fd:01:1234 0 EOF` (proc(5), /proc/pid/fdinfo; Linux, fs/locks.c, `lock_get_status`).
+/// The inode in a line as `lock:\t1: OFDLCK ADVISORY  WRITE -1 fd:01:1234 0 EOF` (proc(5),
+/// /proc/pid/fdinfo; Linux, fs/locks.c, `lock_get_status`).
 fn locked(line: &str) -> Option<u64> {
     let words = line.strip_prefix("lock:")?.split_whitespace();
     let mut places = words.map(|word| word.split(':'));

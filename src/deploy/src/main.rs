@@ -1,5 +1,6 @@
-//! `careen-deploy`: the part of Careen that touches libostree. One verb a run; JSON lines on standard output.
-//! It decides nothing: what to do and what a failure means is the agent's business.
+//! `careen-deploy`: the part of Careen that touches libostree. It runs one verb, and prints JSON
+//! lines on standard output. It decides nothing: the agent decides what to do and what a failure
+//! means.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -59,7 +60,7 @@ fn run(cli: &Cli) -> Result<Done, Reason> {
         detail: error.to_string(),
     })?;
     let prepared = process::prepare(cli)?;
-    // Whoever is killed from here on may leave /boot frozen.
+    // From here on, a kill may leave /boot frozen.
     let _mark = match prepared.private_mounts && cli.verb.swaps() {
         true => Some(host::freeze::Mark::leave(&cli.sysroot).map_err(|error| {
             let (verb, detail) = (cli.verb.name().to_owned(), error.to_string());
@@ -79,7 +80,7 @@ fn run(cli: &Cli) -> Result<Done, Reason> {
     if cli.verb.cancellable() {
         signal::end_on_signal(&site.stop, site.stopped());
     }
-    // A run that may be ended needs no watch over what it waits for.
+    // A run that may be stopped needs no time limit for its children.
     let children = match cli.verb.swaps() {
         true => Children::bounded(Duration::from_secs(cli.child_seconds)),
         false => Children::default(),

@@ -1,4 +1,4 @@
-//! What must be settled while the process still has a single thread: signals, environment, mounts.
+//! The setup that needs a process with a single thread: signals, environment, mounts.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,12 @@ use upgrade::{Reason, names};
 use crate::args::{Cli, Verb};
 use crate::relay::Relay;
 
-/// The name of our generator of grub.cfg, wherever it lies.
+/// The name of Careen's generator of grub.cfg, wherever it is.
 const GENERATOR_NAME: &str = "careen-grub";
-/// What libostree's fetcher is told its proxy by.
+/// The variable that tells libostree's fetcher its proxy.
 pub const RELAY_VARIABLE: &str = "http_proxy";
-/// What libostree, curl and skopeo take a proxy from (curl(1), ENVIRONMENT; Go's net/http, `ProxyFromEnvironment`). The relay would take its place unasked.
+/// The variables from which libostree, curl and skopeo take a proxy (curl(1), ENVIRONMENT; Go's
+/// net/http, `ProxyFromEnvironment`). The relay would replace such a proxy silently.
 const PROXY_VARIABLES: [&str; 6] = [
     RELAY_VARIABLE,
     "HTTP_PROXY",
@@ -22,16 +23,17 @@ const PROXY_VARIABLES: [&str; 6] = [
     "all_proxy",
     "ALL_PROXY",
 ];
-/// What curl takes the hosts from that it reaches without a proxy.
+/// The variables from which curl takes the hosts that it reaches without a proxy.
 const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
 /// What `prepare` has set up.
 pub struct Prepared {
-    /// Whether /sysroot and /boot are writable in a mount namespace of our own.
+    /// Whether /sysroot and /boot are writable in a private mount namespace.
     pub private_mounts: bool,
 }
 
-/// Signals that ask for an end. Blocked in every thread and child: a deploy finishes first, also its generator.
+/// Signals that ask the process to end. They are blocked in every thread and child, so that a
+/// deployment finishes first, including its generator.
 pub fn stop_signals() -> SigSet {
     let mut set = SigSet::empty();
     set.add(Signal::SIGTERM);
@@ -40,10 +42,11 @@ pub fn stop_signals() -> SigSet {
     set
 }
 
-/// Settles all of it. To be called first of all, before any thread exists: `unshare` acts on one thread only.
+/// Does all of the setup. Call it first, before any thread exists: `unshare` affects only one
+/// thread.
 ///
 /// # Errors
-/// A reason when the mounts or the bandwidth relay cannot be set up.
+/// The mounts or the bandwidth relay cannot be set up.
 pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
     let verb = cli.verb.name();
     let failed = |detail: String| Reason::DeployFailed {
@@ -69,7 +72,8 @@ pub fn prepare(cli: &Cli) -> Result<Prepared, Reason> {
     Ok(Prepared { private_mounts })
 }
 
-/// libostree and its libraries start programs by name (gpg, grub-mkconfig): those of the image are meant.
+/// libostree and its libraries start programs by name (gpg, grub-mkconfig). Those must be the
+/// image's.
 fn settle_environment() {
     let misleading = std::env::vars_os().map(|(name, _)| name);
     let misleading: Vec<_> = misleading.filter(|name| programs::misleads(name)).collect();
@@ -79,7 +83,8 @@ fn settle_environment() {
     set_variable("PATH", Some(programs::PATH));
 }
 
-/// Our generator: the image's, or where that has none the one that a pod has installed with this program.
+/// Careen's generator: the image's, or if the image has none, the one that a pod installed with
+/// this program.
 fn generator() -> Option<String> {
     let own = std::env::current_exe().ok();
     let installed = own
@@ -92,13 +97,14 @@ fn generator() -> Option<String> {
     Some(there.display().to_string())
 }
 
-/// The relay that keeps a pull below so many bytes a second, and an environment in which no pull gets around it.
+/// The relay that keeps a pull below this many bytes per second, and an environment in which no
+/// pull bypasses it.
 fn cap(rate: u64) -> Result<Relay, String> {
     let proxy = PROXY_VARIABLES
         .into_iter()
         .find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     if let Some(name) = proxy {
-        // Its value may hold a password, and this text stands on the Node for all to read.
+        // The value may hold a password, and the Node shows this text to every reader.
         return Err(format!(
             "{name} is set in the environment, and --bandwidth is {rate}: bandwidth cannot be limited through a proxy; remove one of the two"
         ));
@@ -106,20 +112,21 @@ fn cap(rate: u64) -> Result<Relay, String> {
     let relay = Relay::bind(rate).map_err(|error| format!("bandwidth relay: {error}"))?;
     // libostree's fetcher takes its proxy from this variable (ostree-fetcher-curl.c).
     set_variable(RELAY_VARIABLE, Some(&relay.url()));
-    // curl leaves a proxy out for the hosts named here.
+    // curl uses no proxy for the hosts named here.
     for name in EXCEPTIONS {
         set_variable(name, None);
     }
     Ok(relay)
 }
 
-/// Whether libostree will run our generator of grub.cfg. To be asked after [`prepare`].
+/// Whether libostree will run Careen's generator of grub.cfg. Call it after [`prepare`].
 pub fn generator_is_ours() -> bool {
     let program = std::env::var_os(names::GENERATOR_VARIABLE).unwrap_or_default();
     Path::new(&program).file_name() == Some(GENERATOR_NAME.as_ref())
 }
 
-/// /sysroot is read-only on a running system; only this process may write it, so it gets mounts of its own.
+/// /sysroot is read-only on a running system. Only this process may write it, so it gets its own
+/// mounts.
 fn private_namespace() -> host::Result<()> {
     mounts::make_private()?;
     ["/sysroot", "/boot"]
@@ -129,7 +136,8 @@ fn private_namespace() -> host::Result<()> {
 
 #[allow(unsafe_code)]
 fn set_variable(name: &str, value: Option<&str>) {
-    // SAFETY: called from `prepare` alone, while no second thread exists that could read the environment.
+    // SAFETY: only `prepare` calls this, while no second thread exists that could read the
+    // environment.
     unsafe {
         match value {
             Some(value) => std::env::set_var(name, value),

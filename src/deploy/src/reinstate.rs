@@ -1,4 +1,5 @@
-//! Makes the old system the default again, where somebody else has made the one on trial that: one swap, by the new system, which has failed.
+//! Makes the old system the default again, if somebody else made the system on trial the default.
+//! The new system, which has failed, does this in one swap.
 
 use ostree_ext::ostree;
 use upgrade::Reason;
@@ -9,10 +10,10 @@ use crate::deploy::write;
 use crate::lock;
 use crate::site::{Site, same};
 
-/// Reinstates. Asked twice it does nothing the second time.
+/// Reinstates. A second call does nothing.
 ///
 /// # Errors
-/// When the old system is not there, another than the one on trial is the default, or libostree cannot write.
+/// The old system does not exist, the default is not the one on trial, or libostree cannot write.
 pub fn run(site: &Site, wanted: &Reinstate) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
     let all = site.deployments();
@@ -32,7 +33,7 @@ pub fn run(site: &Site, wanted: &Reinstate) -> Result<Done, Reason> {
     Ok(Done::Reinstated)
 }
 
-/// As it was before: the old one first, the one on trial last.
+/// The order as it was before: the old one first, the one on trial last.
 fn order(
     all: &[ostree::Deployment],
     old: &ostree::Deployment,

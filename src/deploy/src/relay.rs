@@ -1,9 +1,11 @@
-//! Caps the bandwidth of a pull. libostree has no such setting, so its fetcher is pointed at a SOCKS5 relay
-//! on loopback in this very process, which reads from the remote no faster than allowed. SOCKS carries http and
-//! https alike, with TLS end to end. Only what comes from the remote is capped; requests are small.
+//! Caps the bandwidth of a pull. libostree has no such setting, so its fetcher connects through a
+//! SOCKS5 relay on loopback in this process, which reads from the remote no faster than allowed.
+//! SOCKS carries both http and https, with TLS end to end. Only data from the remote is capped;
+//! requests are small.
 //!
-//! Everybody on the node can connect to loopback. So the relay serves who knows a secret of this run alone: a way out past the node's own
-//! rules for its users, under root's name, it must not be.
+//! Any program on the node can connect to loopback. So the relay serves only clients that know a
+//! secret of this run. Otherwise users could bypass the node's own rules for them, under root's
+//! name.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,17 +17,17 @@ use std::time::Duration;
 
 use crate::bucket::Bucket;
 
-/// One read from the remote: small enough that a slow cap still flows evenly.
+/// One read from the remote: small enough for an even flow at a low cap.
 const PIECE: usize = 16 * 1024;
 
-/// How long a client may take to say who it is and where to.
+/// How long a client may take to authenticate and to name its destination.
 const GREETING: Duration = Duration::from_secs(5);
 
-/// So many may be about to say so. Everybody on the node can connect, so the oldest gives way to a further one: a client that knows the
-/// secret says it at once.
+/// How many clients may be unauthenticated at a time. Any program on the node can connect, so a new
+/// client displaces the oldest. A client that knows the secret sends it at once.
 const STRANGERS: usize = 64;
 
-/// The rest after a connection that could not be taken, as for want of file descriptors.
+/// The pause after an accept failed, for example because of too many open files.
 const REST: Duration = Duration::from_millis(50);
 
 /// A listening relay.
@@ -36,11 +38,11 @@ pub struct Relay {
     bucket: Arc<Bucket>,
 }
 
-/// Whom the relay knows by its secret.
+/// The user name that goes with the secret.
 const USER: &str = "careen";
-/// How many random bytes the secret is made of.
+/// The number of random bytes in the secret.
 const RANDOM: usize = 16;
-/// The one way of RFC 1928 in which a client says who it is, and the word for none.
+/// The authentication method of RFC 1928 that the relay accepts, and the code for none.
 const BY_PASSWORD: u8 = 2;
 const BY_NOTHING: u8 = 0xff;
 
@@ -59,7 +61,7 @@ impl Relay {
         })
     }
 
-    /// The proxy address as curl wants it; the `h` leaves resolving names to the relay.
+    /// The proxy address in curl's format. The `h` lets the relay resolve names.
     pub fn url(&self) -> String {
         format!("socks5h://{USER}:{}@127.0.0.1:{}", self.secret, self.port)
     }
@@ -80,7 +82,7 @@ impl Relay {
                 };
                 make_place(&mut strangers);
                 strangers.push_back(Arc::downgrade(&stranger));
-                // A connection that breaks is seen by the fetcher, which has its own retries.
+                // The fetcher sees a broken connection, and has its own retries.
                 let served = move || drop(carry(client, &bucket, &secret, stranger));
                 if thread::Builder::new().spawn(served).is_err() {
                     thread::sleep(REST);
@@ -90,7 +92,7 @@ impl Relay {
     }
 }
 
-/// Hangs up on the oldest of those that have not said who they are, where there are too many.
+/// Closes the oldest unauthenticated connection if there are too many.
 fn make_place(strangers: &mut VecDeque<Weak<TcpStream>>) {
     strangers.retain(|stranger| stranger.strong_count() > 0);
     if strangers.len() < STRANGERS {
@@ -101,14 +103,14 @@ fn make_place(strangers: &mut VecDeque<Weak<TcpStream>>) {
     }
 }
 
-/// Carries a connection; `stranger` is dropped once the client has said who it is.
+/// Carries a connection. `stranger` is dropped once the client is authenticated.
 fn carry(
     mut client: TcpStream,
     bucket: &Bucket,
     secret: &str,
     stranger: Arc<TcpStream>,
 ) -> io::Result<()> {
-    // Who connects and says nothing keeps no thread for ever.
+    // A client that connects and sends nothing must not keep a thread forever.
     client.set_read_timeout(Some(GREETING))?;
     admit(&mut client, secret)?;
     drop(stranger);
@@ -156,7 +158,7 @@ fn admit(client: &mut TcpStream, secret: &str) -> io::Result<()> {
     client.write_all(&[1, 1]).and(Err(refused()))
 }
 
-/// CONNECT, and nothing else.
+/// CONNECT, and no other command.
 fn connect(client: &mut TcpStream) -> io::Result<TcpStream> {
     let [_version, command, _reserved, kind] = read_array(client)?;
     let host = read_host(client, kind)?;
@@ -202,7 +204,8 @@ fn read_bytes(client: &mut TcpStream, length: usize) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// What the relay answers to a client that says these things one after the other; it ends where the relay hangs up.
+    /// The relay's answer to a client that sends these messages in turn. Ends when the relay closes
+    /// the connection.
     fn answered(relay: Relay, says: &[&[u8]]) -> Vec<u8> {
         let mut client = TcpStream::connect((Ipv4Addr::LOCALHOST, relay.port)).unwrap();
         relay.serve();
@@ -252,7 +255,7 @@ mod tests {
         let mut answer = [0; 2];
         client.read_exact(&mut answer).unwrap();
         assert_eq!(answer, [1, 0]);
-        // They are connected still; the first of them was hung up on.
+        // They are still connected, except the first, which the relay closed.
         let mut oldest = strangers.first().unwrap();
         assert_eq!(oldest.read(&mut [0]).unwrap(), 0);
     }

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use upgrade::deploy::{Line, Progress};
 
-/// Progress lines come no faster than this; a reader shows no more, and each one is a write and a flush.
+/// Progress lines come no faster than this. A reader shows no more, and each line is a write and a
+/// flush.
 const PACE: Duration = Duration::from_millis(250);
 
 /// The standard output of one run.
@@ -20,7 +21,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Says how far the verb is, unless that was just said. It never goes back: where a total grows, it waits.
+    /// Reports the verb's progress, unless it did not change. It never goes back: if a total grows,
+    /// it waits.
     pub fn progress(&self, percent: u8, doing: impl Into<String>) {
         let now = Instant::now();
         let mut last = self.last.borrow_mut();
@@ -44,19 +46,19 @@ fn onward(last: Option<&Progress>, percent: u8) -> u8 {
     percent.min(100).max(reached)
 }
 
-/// A new activity is always worth a line; a new number of the same one is paced.
+/// A new activity always gets a line. New numbers of the same activity are rate-limited.
 fn first_word(progress: &Progress) -> Option<&str> {
     progress.doing.split_whitespace().next()
 }
 
-/// Where the lines go, once [`claim_output`] was called.
+/// The output for the lines, once [`claim_output`] was called.
 static LINES: OnceLock<File> = OnceLock::new();
 
-/// Keeps standard output for the lines alone: libostree prints how much it has pruned, and the programs it starts
-/// print what they like. All that goes to standard error from here on.
+/// Reserves standard output for the lines. libostree prints how much it has pruned, and its child
+/// programs print what they like. From here on, all that goes to standard error.
 ///
 /// # Errors
-/// When the process has no more descriptors.
+/// The process has no more descriptors.
 pub fn claim_output() -> io::Result<()> {
     let lines = io::stdout().as_fd().try_clone_to_owned()?;
     nix::unistd::dup2_stdout(io::stderr())?;
@@ -64,7 +66,7 @@ pub fn claim_output() -> io::Result<()> {
     Ok(())
 }
 
-/// Prints the verdict, the last line of a run. There is but one: whoever is second says nothing.
+/// Prints the verdict, the last line of a run. There is only one: a second call prints nothing.
 pub fn verdict(line: &Line) {
     static SAID: AtomicBool = AtomicBool::new(false);
     if !SAID.swap(true, Ordering::SeqCst) {
@@ -72,7 +74,7 @@ pub fn verdict(line: &Line) {
     }
 }
 
-/// Prints one line. A reader that has gone away must not stop the work, so failures are not errors.
+/// Prints one line. A reader that has gone away must not stop the work, so failures are ignored.
 fn say(line: &Line) {
     if let Ok(text) = serde_json::to_string(line) {
         let line = format!("{text}\n");

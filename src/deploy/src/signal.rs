@@ -1,5 +1,6 @@
-//! Ends a run that may be ended: first by libostree's cancellation, then, since a pull that waits for a silent
-//! remote does not look at it, by leaving. A repository is made to be left at any moment.
+//! Ends a run that may be stopped: first by libostree's cancellation, then by exiting, because a
+//! pull that waits for a silent remote does not check for cancellation. A repository can be left at
+//! any moment.
 
 use std::process;
 use std::thread;
@@ -13,7 +14,8 @@ use upgrade::deploy::Line;
 use crate::process::stop_signals;
 use crate::report;
 
-/// How long libostree gets to end by itself: it drops its lock files and its temporary folder then.
+/// How long libostree may take to end on its own. It removes its lock files and its temporary
+/// folder then.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Ends the run when the process is asked to end. The signals stay blocked everywhere else.

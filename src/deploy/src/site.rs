@@ -1,4 +1,4 @@
-//! One run's place of work: the sysroot, its paths, the progress lines, the way to be stopped.
+//! The context of one run: the sysroot, its paths, the progress lines, the way to stop it.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -13,19 +13,19 @@ use upgrade::image::Deployment;
 use crate::deploy::origin;
 use crate::report::Report;
 
-/// What every verb works with.
+/// The inputs of every verb.
 pub struct Site {
-    /// libostree's view; loaded.
+    /// libostree's view, loaded.
     pub sysroot: Sysroot,
-    /// Where it is.
+    /// The path of the sysroot.
     pub path: PathBuf,
-    /// The verb, for reasons.
+    /// The verb, for messages.
     pub verb: &'static str,
     /// How long to wait for the lock, in seconds.
     pub lock_seconds: u64,
     /// Where progress goes.
     pub report: Rc<Report>,
-    /// Cancelled when the process is asked to end, and only during verbs that may be.
+    /// Cancelled when the process is asked to end, and only during verbs that allow it.
     pub stop: gio::Cancellable,
 }
 
@@ -33,7 +33,7 @@ impl Site {
     /// Opens the sysroot.
     ///
     /// # Errors
-    /// The reason why libostree cannot load it.
+    /// libostree cannot load it.
     pub fn open(
         path: &Path,
         verb: &'static str,
@@ -59,12 +59,12 @@ impl Site {
         Ok(site)
     }
 
-    /// For calls that must not be stopped half way.
+    /// For calls that must not stop half way.
     pub const fn never(&self) -> Option<&gio::Cancellable> {
         None
     }
 
-    /// The reason for an error that has no better one.
+    /// The reason for an error without a more specific reason.
     pub fn failed(&self, error: &glib::Error) -> Reason {
         if error.matches(gio::IOErrorEnum::Cancelled) {
             self.stopped()
@@ -73,7 +73,7 @@ impl Site {
         }
     }
 
-    /// The reason for something that went wrong outside libostree.
+    /// The reason for an error outside libostree.
     pub fn broken(&self, detail: impl ToString) -> Reason {
         Reason::DeployFailed {
             verb: self.verb.to_owned(),
@@ -81,7 +81,7 @@ impl Site {
         }
     }
 
-    /// The reason for having been asked to end.
+    /// The reason for a run that was asked to end.
     pub fn stopped(&self) -> Reason {
         Reason::DeployDied {
             verb: self.verb.to_owned(),
@@ -89,14 +89,15 @@ impl Site {
         }
     }
 
-    /// The deployments on disk in menu order, the default first. One that somebody else has staged is none of them:
-    /// it would become the default at shutdown, on our way into the trial, and writing the menu without it drops it.
+    /// The deployments on disk in menu order, the default first. A staged deployment is not
+    /// included: it would become the default at shutdown, on the way into the trial. Writing the
+    /// menu without it drops it.
     pub fn deployments(&self) -> Vec<ostree::Deployment> {
         let all = self.sysroot.deployments().into_iter();
         all.filter(|deployment| !deployment.is_staged()).collect()
     }
 
-    /// The deployment that runs; in a sysroot that is not running, the default one.
+    /// The running deployment. In a sysroot that is not running, the default one.
     pub fn current(&self) -> Option<ostree::Deployment> {
         self.sysroot
             .booted_deployment()
@@ -118,10 +119,10 @@ impl Site {
             .join(self.sysroot.deployment_dirpath(deployment).as_str())
     }
 
-    /// Removes what is noted about a commit.
+    /// Removes the notes about a commit.
     ///
     /// # Errors
-    /// When it may still be there.
+    /// They may still be there.
     pub fn forget(&self, commit: &Digest) -> Result<(), Reason> {
         let places = Places::physical(&self.path);
         host::durable::remove(&places.manifest(commit))
@@ -134,7 +135,7 @@ impl Site {
         self.path.join("boot")
     }
 
-    /// What the brain knows of a deployment.
+    /// The facts about a deployment for the crate `upgrade`.
     ///
     /// # Errors
     /// A checksum or serial that libostree could not have made.

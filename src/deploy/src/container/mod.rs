@@ -1,8 +1,10 @@
-//! Brings the OSTree commit out of a container image: from a registry, or from an archive at a site without a network.
+//! Extracts the OSTree commit from a container image: from a registry, or from an archive at a site
+//! without a network.
 //!
-//! skopeo speaks to the registry, so mirrors, certificates and credentials are those of the node's usual files. What comes is the commit that was
-//! wrapped, under its own checksum: signatures inside stay good, and it is the same commit that an OSTree remote would give. Each layer that has
-//! come whole stays, for the run after one that was cut off and for the next image.
+//! skopeo talks to the registry, so mirrors, certificates and credentials come from the node's
+//! usual files. The result is the commit that was wrapped, under its own checksum. Signatures
+//! inside stay valid, and an OSTree remote would deliver the same commit. Each complete layer
+//! stays, for a retry after an interruption and for the next image.
 
 mod apart;
 mod beginning;
@@ -36,13 +38,13 @@ use crate::site::Site;
 use cover::Cover;
 use skopeo::Skopeo;
 
-/// How long a thread that is in libostree is waited for.
+/// How long to wait for a thread that is inside libostree.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Fetches.
 ///
 /// # Errors
-/// The reason, told apart by what was asked for and by type, never by the text of another program.
+/// The reason, distinguished by the request and by type, never by the text of another program.
 pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
     let got = get(site, wanted).inspect_err(|reason| {
         if is_refusal(reason) {
@@ -55,33 +57,35 @@ pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
     Ok(Done::Fetched { commit, bytes })
 }
 
-/// Whether another try would end in the same way. Then careen-deploy removes at once what it brought; otherwise the next try uses it.
+/// Whether a retry would end in the same way. In that case careen-deploy removes at once what it
+/// fetched; otherwise the retry uses it.
 fn is_refusal(reason: &Reason) -> bool {
     match reason.disposition() {
         Disposition::RollBack | Disposition::Halt => true,
-        // The next try brings every layer of such an image once more.
+        // A retry fetches every layer of such an image again.
         Disposition::Retry => matches!(reason, Reason::Damaged { .. }),
     }
 }
 
-/// Brings the commit, checked, and says how many bytes came for it. Its image's ref holds it.
+/// Extracts and verifies the commit, and returns how many bytes were fetched for it. The image's
+/// ref holds it.
 ///
 /// # Errors
-/// As [`run`]. What was brought is still there.
+/// As [`run`]. What was fetched is still there.
 pub fn get(site: &Site, wanted: &FetchImage) -> Result<(Digest, u64), Reason> {
     let repo = site.sysroot.repo();
-    // What a run that was cut off has left.
+    // What an interrupted run left.
     unpacked::clear(site)?;
     let skopeo = Skopeo::new(site, wanted);
     let cover = cover::of(site, &repo, wanted, &skopeo)?;
     let here = held::commit_of(site, &wanted.image)?.filter(|held| fetch::complete(&repo, held));
     let (commit, bytes) = match here {
-        // Signatures of containers are no part of the commit: skopeo must look at them again.
+        // Signatures of containers are not part of the commit, so skopeo must look at them again.
         Some(commit) if cover != Cover::Container => (commit, 0),
         here => bring(site, wanted, (&skopeo, &cover), here)?,
     };
     if let Err(reason) = check(&repo, wanted, &cover, &commit) {
-        // Nobody asks to undo this commit.
+        // No caller asks to undo this commit.
         if gc::is_gone(site, &commit) {
             unfinished::note(site)?;
         }
@@ -90,8 +94,9 @@ pub fn get(site: &Site, wanted: &FetchImage) -> Result<(Digest, u64), Reason> {
     Ok((commit, bytes))
 }
 
-/// Whether the commit that came in this image is signed still as it must be. What skopeo checks is
-/// no part of the commit, so of the container policy this asks only whether it demands a signature.
+/// Checks that the commit of this image is still signed as required. The signature that skopeo
+/// verifies is not part of the commit. So for the container policy this only checks that the policy
+/// requires a signature.
 ///
 /// # Errors
 /// As [`run`].
@@ -104,7 +109,7 @@ pub fn is_vouched_for(site: &Site, wanted: &FetchImage) -> Result<(), Reason> {
         .map_or(Ok(()), |commit| check(&repo, wanted, &cover, commit))
 }
 
-/// Whether it is the requested commit, and signed as it must be.
+/// Checks that it is the requested commit, and signed as required.
 fn check(repo: &Repo, wanted: &FetchImage, cover: &Cover, commit: &Digest) -> Result<(), Reason> {
     look::is_asked_for(wanted, commit)?;
     match cover {
@@ -113,7 +118,7 @@ fn check(repo: &Repo, wanted: &FetchImage, cover: &Cover, commit: &Digest) -> Re
     }
 }
 
-/// Asks for the image and brings what is missing of it; `here` is its commit, when all of it is here.
+/// Requests the image and fetches its missing parts. `here` is its commit if all of it is present.
 fn bring(
     site: &Site,
     wanted: &FetchImage,
@@ -125,7 +130,7 @@ fn bring(
     let runtime = runtime.map_err(|error| site.broken(error))?;
     let work = async {
         let judged = look::at(site, wanted, skopeo, cover).await?;
-        // The skopeo that was asked may still be at the layer whose beginning was read.
+        // The first skopeo may still be transferring the layer whose beginning was read.
         children::end_all();
         match here.filter(|commit| *commit == judged.commit) {
             Some(commit) => Ok((commit, 0)),
@@ -144,7 +149,7 @@ fn bring(
             () = stopped.notified() => Err(site.stopped()),
         }
     });
-    // Without a skopeo a thread that is still in libostree ends, and with it what it was writing.
+    // Without a skopeo, a thread that is still in libostree ends, and so does its write.
     unpacked::give_back(site);
     runtime.shutdown_timeout(PATIENCE);
     brought

@@ -1,11 +1,13 @@
-//! Which files they are: few on purpose, for the stage reads them at every trial boot where the kernel does not vouch for them. What
-//! the initramfs itself holds was checked by then through the kernel's checksum.
+//! The critical files. The list is short on purpose: the stage reads the files at every trial boot
+//! if the kernel does not verify them. The initramfs's own files were verified by then through the
+//! kernel's checksum.
 
 use super::File;
 use crate::verify::folder::Folder;
 
-/// Needed to boot and to fall back: pid 1, what mounts the root and finds devices, and `careen-stage`, which is the deadman and
-/// the fallback. The agent is not among them: a trial with a dead agent ends by the deadman.
+/// Needed to boot and to fall back: pid 1, what mounts the root and finds devices, and
+/// `careen-stage`, which is the deadman and the fallback. The agent is not one of them: the deadman
+/// ends a trial with a dead agent.
 const BOOT: &[&str] = &[
     "usr/lib/systemd/systemd",
     "usr/lib/systemd/systemd-executor",
@@ -21,7 +23,8 @@ const BOOT: &[&str] = &[
     "usr/bin/umount",
     "usr/bin/systemctl",
 ];
-/// Libraries of those, by the beginning of their names, in the folders of [`LIBRARY_FOLDERS`].
+/// Libraries of those programs, by the beginning of their names, in the folders of
+/// [`LIBRARY_FOLDERS`].
 const BOOT_LIBRARIES: &[&str] = &[
     "ld-linux",
     "libc.so",
@@ -44,7 +47,7 @@ const BOOT_LIBRARIES: &[&str] = &[
     "libgobject-2.0.so",
 ];
 const LIBRARY_FOLDERS: &[&str] = &["usr/lib64", "usr/lib/systemd"];
-/// What judges a trial and what runs the node's work, checked before the kubelet starts.
+/// What judges a trial and what runs the node's work, verified before the kubelet starts.
 const REST: &[&str] = &[
     "usr/lib/systemd/systemd-journald",
     "usr/lib/systemd/systemd-logind",
@@ -66,7 +69,7 @@ const REST: &[&str] = &[
     "usr/bin/crun",
 ];
 
-/// Those that an image has, in the order of their paths.
+/// The critical files of an image, in the order of their paths.
 pub fn of(root: &Folder) -> Vec<File> {
     let mut files = present(root, BOOT, true);
     for folder in library_folders(root) {
@@ -78,7 +81,7 @@ pub fn of(root: &Folder) -> Vec<File> {
     files
 }
 
-/// The files of a list; of a folder all files in it, and below it.
+/// The files of a list. For a folder, all files in it and below it.
 fn present(root: &Folder, list: &[&str], boot: bool) -> Vec<File> {
     let mut files = Vec::new();
     for path in list {
@@ -90,14 +93,14 @@ fn present(root: &Folder, list: &[&str], boot: bool) -> Vec<File> {
     files
 }
 
-/// Where it is a link, the file that it leads to.
+/// Follows a link to its file.
 fn at(root: &Folder, path: &str, boot: bool) -> Option<File> {
     let (path, object) = root.leads_to(path)?;
     let object = object.parse().ok()?;
     Some(File { path, object, boot })
 }
 
-/// A file in a folder of which all is listed, so links need not be followed.
+/// A file in a folder whose files are all listed, so there is no need to follow links.
 fn one(folder: &Folder, path: &str, name: &str, boot: bool) -> Option<File> {
     let object = folder.file(name)?.parse().ok()?;
     let path = format!("{path}/{name}");

@@ -1,9 +1,11 @@
-//! The files that the stage and the kubelet's start look at again before a trial goes on, and the list of them.
+//! The files that the stage and the kubelet's start verify again before a trial continues, and the
+//! list of them.
 //!
-//! What each must be is taken from the signed commit, so no file is read for it. They are sealed with fs-verity besides, each right behind
-//! its check, while all of it is still in memory: the kernel then looks at every block that is ever read of them, and a trial boot need only
-//! ask for their digests. Reading them once more there instead, while the node waits for its kubelet, took a sixth of a boot on a small
-//! machine.
+//! The signed commit says what each must be, so no file is read for the list. careen-deploy also
+//! seals them with fs-verity, each right after its verification, while all of it is still in
+//! memory. The kernel then verifies every block that is read from them, and a trial boot only needs
+//! to ask for their digests. To read them again there, while the node waits for its kubelet, took a
+//! sixth of a boot on a small machine.
 
 mod list;
 
@@ -25,25 +27,25 @@ use crate::verify::image::Tree;
 
 const NEVER: Option<&gio::Cancellable> = None;
 
-/// One of them.
+/// One critical file.
 pub struct File {
     /// Its path in the image, as "usr/bin/kubelet".
     path: String,
-    /// Its object in the repository; the deployment links to that.
+    /// Its object in the repository, to which the deployment links.
     object: Digest,
-    /// Needed to boot and to fall back.
+    /// Whether it is needed to boot and to fall back.
     boot: bool,
 }
 
-/// Those of an image.
+/// The critical files of an image.
 ///
 /// # Errors
-/// [`Reason::Damaged`] when its root folder cannot be read.
+/// [`Reason::Damaged`] if its root folder cannot be read.
 pub fn of(tree: &Tree) -> Result<Vec<File>, Reason> {
     Ok(list::of(&tree.folder()?))
 }
 
-/// Seals an object that is one of them. Best effort: ext4 needs `-O verity` for it.
+/// Seals an object if it is one of them. Best effort: ext4 needs `-O verity` for it.
 pub fn seal(site: &Site, files: &[File], object: &str) {
     if files.iter().any(|file| file.object.as_str() == object) {
         let _ = fs::File::open(path_of(site, object)).map(|file| verity::seal(&file));
@@ -53,7 +55,7 @@ pub fn seal(site: &Site, files: &[File], object: &str) {
 /// Writes the list for a deployment.
 ///
 /// # Errors
-/// [`Reason::Damaged`] when an object is not there any more; others when the list is not on the disk.
+/// [`Reason::Damaged`] if an object no longer exists; other reasons if the list is not on the disk.
 pub fn write(site: &Site, files: &[File], made: &Deployment, folder: &Path) -> Result<(), Reason> {
     let repo = site.sysroot.repo();
     let listed = files.iter().map(|file| {
@@ -74,14 +76,15 @@ pub fn write(site: &Site, files: &[File], made: &Deployment, folder: &Path) -> R
         .map_err(|error| site.broken(error))
 }
 
-/// What the commit says of a file. Its stream is the header and the content: the header alone is read.
+/// What the commit says of a file. Its stream is the header and the content, and only the header is
+/// read.
 fn listed(repo: &Repo, file: &File) -> Result<CriticalFile, glib::Error> {
     let (stream, length) =
         repo.load_object_stream(ObjectType::File, file.object.as_str(), NEVER)?;
     let (facts, _) = repo.query_file(file.object.as_str(), NEVER)?;
     let size = u64::try_from(facts.size()).unwrap_or(0);
     let mut header = vec![0; usize::try_from(length.saturating_sub(size)).unwrap_or(0)];
-    // A single read may give less than it is asked for.
+    // A single read may return less than requested.
     let (_, cut_short) = stream.read_all(&mut header, NEVER)?;
     if let Some(error) = cut_short {
         return Err(error);
@@ -96,7 +99,7 @@ fn listed(repo: &Repo, file: &File) -> Result<CriticalFile, glib::Error> {
     })
 }
 
-/// Where an object's content lies: a node's own repository keeps files as they are.
+/// The path of an object's content. A node's own repository stores files as they are.
 fn path_of(site: &Site, object: &str) -> PathBuf {
     let (folder, name) = object.split_at(2);
     site.path

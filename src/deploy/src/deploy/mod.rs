@@ -1,5 +1,6 @@
-//! Writes a commit as a deployment behind the current one: bootable once, never the default. libostree cannot
-//! stage such a deployment, so it is written at once, its /etc merged from the running system's.
+//! Writes a commit as a deployment after the current one: bootable once, never the default.
+//! libostree cannot stage such a deployment, so it is written at once, with its /etc merged from
+//! the running system's.
 
 pub mod again;
 pub mod arguments;
@@ -24,10 +25,10 @@ use crate::site::Site;
 use crate::verify::image::Tree;
 use crate::verify::room;
 
-/// Deploys, or finds that it is done already.
+/// Deploys, or finds that the deployment is already done.
 ///
 /// # Errors
-/// Why not; what was begun is cleaned up, and the default is what it was.
+/// Why it failed. What was begun is cleaned up, and the default is unchanged.
 pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
     vouched::check(site, wanted)?;
     let _held = lock::acquire(site)?;
@@ -38,7 +39,7 @@ pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
     let there = again::up_to_date(site, wanted, &fingerprint);
     let made = match there {
         Some(deployment) => {
-            // A run that was killed right behind its swap has left what it replaced.
+            // A run that was killed right after its swap has left what it replaced.
             sweep::clear(site)?;
             hold::hold(site)?;
             origin::forget_blessing(site, &deployment).map_err(|error| site.failed(&error))?;
@@ -47,7 +48,8 @@ pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
         None => make(site, wanted, &current, &fingerprint)?,
     };
     let facts = finish(site, wanted, &made)?;
-    // Last of all: without it the agent asks for the deployment again, and the origin tells whether it is up to date.
+    // Write the note last. Without it the agent requests the deployment again, and the origin shows
+    // whether it is up to date.
     etc::note(site, &wanted.commit, &fingerprint)?;
     Ok(Done::Deployed(facts))
 }
@@ -62,7 +64,8 @@ fn make(
     sweep::clear(site)?;
     let tree = Tree::open(site, &wanted.commit)?;
     if tree.kernel().is_none() {
-        // libostree finds nothing, by the very error code with which a merge loses a file of /etc.
+        // libostree reports a missing object with the same error code as a file of /etc that a
+        // merge lost.
         let commit = wanted.commit.to_string();
         return Err(Reason::NoKernel { commit });
     }
@@ -74,15 +77,16 @@ fn make(
     site.report
         .progress(20, "checking out the image and merging /etc");
     let written = write::write(site, wanted, current, fingerprint);
-    // What is left over is told by the menu as it is now, so nothing is cleared by an old view of it.
+    // The current menu shows what is left over, so nothing is removed on the basis of an outdated
+    // one.
     if written.is_err() && site.sysroot.load(site.never()).is_ok() {
-        // The first error is the one to tell; what clean-up leaves is cleared by the next run.
+        // Report the first error. The next run removes what this clean-up leaves.
         let _ = sweep::clear(site);
     }
     written
 }
 
-/// Checks the room; when /boot is short, kept deployments make way first.
+/// Checks the room. If /boot is short, kept deployments are removed first.
 fn make_room(site: &Site, tree: &Tree, commit: &Digest) -> Result<(), Reason> {
     let kernel = tree.kernel();
     let no_room = |place: &str, room: upgrade::image::Room| {

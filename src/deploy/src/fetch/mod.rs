@@ -1,5 +1,6 @@
-//! Pulls a commit, checks its signature as the remote's configuration says, and holds it by a ref of ours.
-//! Nothing else in the repository changes: the remote's own refs stay as they were.
+//! Pulls a commit, verifies its signature as the remote's configuration requires, and holds it by
+//! one of Careen's refs. Nothing else in the repository changes: the remote's own refs stay as they
+//! were.
 
 pub mod asked;
 pub mod binding;
@@ -24,15 +25,15 @@ use crate::deploy::write;
 use crate::site::Site;
 use why::Asked;
 
-/// Ticks of libostree's progress timer, in milliseconds.
+/// The interval of libostree's progress timer, in milliseconds.
 const TICK: u32 = 250;
-/// Connection failures that the fetcher retries by itself before we hear of them.
+/// Connection failures that the fetcher retries before it reports one.
 const RETRIES: u32 = 3;
 
 /// Fetches.
 ///
 /// # Errors
-/// The reason, told apart by type: see [`why`].
+/// The reason, distinguished by type: see [`why`].
 pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
     let repo = site.sysroot.repo();
     let mut fetched = 0;
@@ -43,7 +44,8 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
         site.report.progress(100, "fetched already");
     } else {
         fetched += pull(site, &repo, wanted, Asked::Commit(&commit))?;
-        // One that came now was checked before it was written (ostree-repo-pull.c, `ostree_verify_unwritten_commit`), and gpg is slow to start.
+        // A commit that came now was verified before it was written (ostree-repo-pull.c,
+        // `ostree_verify_unwritten_commit`), and gpg is slow to start.
         if here {
             good()?;
         }
@@ -56,18 +58,19 @@ pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
     })
 }
 
-/// Holds a commit against pruning, and has it on the disk.
+/// Protects a commit from pruning, and flushes it to the disk.
 ///
 /// # Errors
-/// When libostree cannot write.
+/// libostree cannot write.
 pub fn hold(site: &Site, repo: &Repo, commit: &Digest) -> Result<(), Reason> {
     repo.set_ref_immediate(None, names::TARGET_REF, Some(commit.as_str()), site.never())
         .map_err(|error| site.failed(&error))?;
-    // libostree flushes the objects and leaves the ref to chance; the record will say that the commit is held.
+    // libostree flushes the objects but not the ref, and the record will say that the commit is
+    // held.
     write::flush(&site.path).map_err(|error| site.broken(error))
 }
 
-/// The commit that is asked for, once that it may be asked for is checked.
+/// The requested commit, once it is verified that it may be requested.
 ///
 /// # Errors
 /// As [`run`].
@@ -79,8 +82,8 @@ pub fn pin(site: &Site, repo: &Repo, wanted: &Fetch, fetched: &mut u64) -> Resul
     }
 }
 
-/// Fetches of a commit what lies at these paths, its signature checked; without any the commit's own object alone. The rest
-/// is left out, and libostree notes so.
+/// Fetches the parts of a commit at these paths, and verifies its signature. Without paths, fetches
+/// only the commit's own object. The rest is left out, and libostree notes that.
 ///
 /// # Errors
 /// As [`run`].
@@ -98,7 +101,7 @@ pub fn parts(
     on_branch(repo, wanted, commit)
 }
 
-/// Fetches the rest of a commit that is there in parts.
+/// Fetches the rest of a commit of which parts are present.
 ///
 /// # Errors
 /// As [`run`].
@@ -109,13 +112,14 @@ pub fn rest(site: &Site, repo: &Repo, wanted: &Fetch, commit: &Digest) -> Result
     Ok(())
 }
 
-/// Whether nothing of it is missing, as far as libostree has noted.
+/// Whether the commit is complete, as far as libostree has noted.
 pub fn complete(repo: &Repo, commit: &Digest) -> bool {
     repo.load_commit(commit.as_str())
         .is_ok_and(|(_, state)| !state.contains(RepoCommitState::PARTIAL))
 }
 
-/// Asks the remote which commit the branch is at, and leaves the local copy of the branch as it was.
+/// Asks the remote which commit the branch is at, and leaves the local copy of the branch as it
+/// was.
 fn resolve(site: &Site, repo: &Repo, wanted: &Fetch, fetched: &mut u64) -> Result<Digest, Reason> {
     let (remote, branch) = (wanted.remote.as_str(), wanted.reference.as_str());
     let failed = |error| site.failed(&error);
@@ -131,13 +135,14 @@ fn resolve(site: &Site, repo: &Repo, wanted: &Fetch, fetched: &mut u64) -> Resul
         .map_err(|_| site.broken("the remote's answer is not a commit"))
 }
 
-/// libostree makes a folder for each part of a branch's name, and leaves them when the branch goes.
+/// libostree makes a folder for each part of a branch's name, and leaves the folders when the
+/// branch is removed.
 fn forget_folders(site: &Site, wanted: &Fetch) {
     let remotes = site.path.join("ostree/repo/refs/remotes");
     let branch = Path::new(&wanted.remote).join(&wanted.reference);
     let folders = branch.ancestors().skip(1);
     for folder in folders.filter(|folder| *folder != Path::new("")) {
-        // One in which something else lies stays, and so do those above it.
+        // A folder with other content stays, and so do its parents.
         if fs::remove_dir(remotes.join(folder)).is_err() {
             break;
         }
@@ -154,15 +159,16 @@ fn pull(site: &Site, repo: &Repo, wanted: &Fetch, asked: Asked<'_>) -> Result<u6
     options.insert_value("refs", &refs.as_slice().to_variant());
     if let Asked::Parts(_, paths @ [_, ..]) = asked {
         options.insert_value("subdirs", &paths.to_variant());
-        // A delta brings the whole.
+        // A delta would fetch the whole image.
         options.insert_value("disable-static-deltas", &true.to_variant());
     }
-    // The option is a signed 32-bit flag word in libostree's documentation of ostree_repo_pull_with_options.
+    // The option is a signed 32-bit flag word in libostree's documentation of
+    // ostree_repo_pull_with_options.
     options.insert_value("flags", &(flags.bits() as i32).to_variant());
     options.insert_value("update-frequency", &TICK.to_variant());
     options.insert_value("n-network-retries", &RETRIES.to_variant());
     let progress = AsyncProgress::new();
-    // Resolving a branch is one small file: its 100 percent are none of the image's.
+    // Resolving a branch is one small file. Its progress is not the image's.
     if !matches!(asked, Asked::Branch) {
         progress::forward(&progress, &site.report, room::Room::of(site, repo));
     }
@@ -177,8 +183,8 @@ fn pull(site: &Site, repo: &Repo, wanted: &Fetch, asked: Asked<'_>) -> Result<u6
     Ok(progress.uint64("bytes-transferred"))
 }
 
-/// A commit that names its branches must name this one, else an old image of another kind could be slipped in
-/// under a valid signature. Commits that name none are left to the signature.
+/// A commit that names its branches must name this one. Otherwise an old image of another kind
+/// could pass under a valid signature. For commits that name none, only the signature counts.
 fn on_branch(repo: &Repo, wanted: &Fetch, commit: &Digest) -> Result<(), Reason> {
     let elsewhere = || Reason::NoSuchCommit {
         remote: wanted.remote.clone(),

@@ -1,4 +1,4 @@
-//! The verb `clean`. Of this stateroot the running deployment, the default and pinned ones stay.
+//! The verb `clean`. The running deployment of this stateroot, the default and pinned ones stay.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ use crate::verify::room;
 /// Cleans.
 ///
 /// # Errors
-/// When libostree cannot write.
+/// libostree cannot write.
 pub fn run(site: &Site) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
     let unpinned = |deployment: &ostree::Deployment| !deployment.is_pinned();
@@ -39,7 +39,7 @@ pub fn run(site: &Site) -> Result<Done, Reason> {
     Ok(Done::Cleaned)
 }
 
-/// Removes what is noted about commits without a deployment.
+/// Removes the notes about commits without a deployment.
 fn forget_gone(site: &Site) -> Result<(), Reason> {
     let Ok(entries) = fs::read_dir(Places::physical(&site.path).state()) else {
         return Ok(());
@@ -52,7 +52,8 @@ fn forget_gone(site: &Site) -> Result<(), Reason> {
         .try_for_each(|commit| site.forget(&commit))
 }
 
-/// The commit in the name of one of our notes: `manifest-<commit>.json`, `etc-<commit>`, or one that was being written.
+/// The commit in the name of one of Careen's notes: `manifest-<commit>.json`, `etc-<commit>`, or a
+/// note that was being written.
 fn noted_commit(name: &str) -> Option<Digest> {
     let name = name.strip_suffix(".new").unwrap_or(name);
     let manifest = name

@@ -6,16 +6,17 @@ use upgrade::names;
 
 use super::orphans::children;
 
-/// Where refs of ours and of layers are (ostree-ext, container/store.rs, `LAYER_PREFIX`).
+/// The folders of Careen's refs and of layers' refs (ostree-ext, container/store.rs,
+/// `LAYER_PREFIX`).
 const REFS: [&str; 2] = ["careen", "ostree/container/blob"];
 
-/// Removes them beside the origins, which are beside the deployments, and among the refs
-/// (libglnx, `glnx_file_replace_contents_at`). A ref that is half written holds what it names like
-/// any other; among the refs of layers it keeps ostree-ext from removing any. Other tools that write
-/// there hold the sysroot's lock, as we do.
+/// Removes them next to the origins, which are next to the deployments, and among the refs
+/// (libglnx, `glnx_file_replace_contents_at`). A half-written ref holds what it names like any
+/// other. Among the refs of layers it stops ostree-ext from removing any. Other tools that write
+/// there hold the sysroot's lock, as careen-deploy does.
 ///
 /// # Errors
-/// When one may still be there.
+/// One may still be there.
 pub fn remove(root: &Path) -> host::Result<()> {
     let stateroots = children(&root.join("ostree/deploy"));
     let mut folders: Vec<_> = stateroots.iter().map(|one| one.join("deploy")).collect();
@@ -28,8 +29,8 @@ pub fn remove(root: &Path) -> host::Result<()> {
         .try_for_each(|path: PathBuf| host::durable::remove(&path))
 }
 
-/// Whether libostree was writing it, beside the file that it was to become: its name is `tmp.` and
-/// six letters or digits.
+/// Whether libostree was writing it next to its target file: its name is `tmp.` and six letters or
+/// digits.
 pub fn is_half_written(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let random = name.strip_prefix("tmp.").unwrap_or_default();

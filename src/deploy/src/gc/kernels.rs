@@ -1,5 +1,5 @@
-//! Kernels on /boot without a deployment. libostree's own `cleanup` of 2025.2 does not see them unless
-//! the same process has just written the menu, and a full /boot ends all upgrades.
+//! Kernels on /boot without a deployment. The `cleanup` of libostree 2025.2 does not see them
+//! unless the same process has just written the menu, and a full /boot blocks all upgrades.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use upgrade::id::Digest;
 
 use crate::site::Site;
 
-/// Removes the folders of kernels that no deployment has. The menu names only those of deployments.
+/// Removes the folders of kernels without a deployment. The menu names only those of deployments.
 ///
 /// # Errors
-/// When one may still be there.
+/// One may still be there.
 pub fn remove(site: &Site) -> Result<(), Reason> {
     let Ok(folders) = fs::read_dir(site.boot().join("ostree")) else {
         return Ok(());
@@ -27,14 +27,14 @@ pub fn remove(site: &Site) -> Result<(), Reason> {
     })
 }
 
-/// Our folders are called `<stateroot>-<checksum>`.
+/// Folders of this stateroot are called `<stateroot>-<checksum>`.
 fn is_orphan(site: &Site, path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some((stateroot, checksum)) = name.rsplit_once('-') else {
         return false;
     };
     let known = checksum.parse::<Digest>().is_ok();
-    // All of them, one that somebody has staged included.
+    // All of them, including a staged one.
     let mut deployments = site.sysroot.deployments().into_iter();
     known
         && !deployments

@@ -1,4 +1,4 @@
-//! Layers of container images that no image here has any more.
+//! Layers of container images that no image here uses any more.
 
 use ostree_ext::container::store::gc_image_layers;
 use upgrade::Reason;
@@ -10,17 +10,17 @@ use crate::container::layers::Here;
 use crate::lock;
 use crate::site::Site;
 
-/// Forgets images by their commits, and then the layers that no image here has. The caller holds the
-/// sysroot's lock. The next prune removes the content.
+/// Removes images by their commits, and then the layers that no image here uses. The caller holds
+/// the sysroot's lock. The next prune removes the content.
 ///
 /// # Errors
-/// When libostree cannot write.
+/// libostree cannot write.
 pub fn release(site: &Site, gone: impl Fn(&Digest) -> bool) -> Result<(), Reason> {
     let repo = site.sysroot.repo();
     half_written::remove(&site.path).map_err(|error| site.broken(error))?;
     held::forget(site, gone)?;
     if let Err(error) = gc_image_layers(&repo) {
-        // An image of another tool cannot be read. Its layers only take room.
+        // An image of another tool cannot be read. Its layers only use room.
         eprintln!(
             "careen-deploy {}: cannot remove layers that nothing needs: {error:#}",
             site.verb
@@ -29,20 +29,20 @@ pub fn release(site: &Site, gone: impl Fn(&Digest) -> bool) -> Result<(), Reason
     Ok(())
 }
 
-/// As [`release`], of all images that are deployed nowhere. A request that came to nothing leaves
-/// such an image: its commit is unknown until it is whole, so no `undo` names it.
+/// As [`release`], for all images that are not deployed. A request that failed leaves such an
+/// image: its commit is unknown until it is complete, so no `undo` names it.
 ///
 /// # Errors
-/// When libostree cannot write.
+/// libostree cannot write.
 pub fn release_gone(site: &Site) -> Result<(), Reason> {
     release(site, |commit| refs::is_gone(site, commit))
 }
 
-/// Makes room where something is `short` of it: removes all images that are deployed nowhere, except
-/// these layers of the image that is wanted.
+/// Makes room where it is `short`: removes all images that are not deployed, except these layers of
+/// the requested image.
 ///
 /// # Errors
-/// [`Reason::NoRoom`] when that is not enough.
+/// [`Reason::NoRoom`] if that is not enough.
 pub fn make_room(
     site: &Site,
     here: &[Here],

@@ -1,8 +1,8 @@
-//! What careen-deploy removes, one file a kind of thing.
+//! What careen-deploy removes, one file per kind of object.
 //!
-//! The verbs [`clean`] and [`undo`] and the note [`unfinished`] call the others. [`sweep`] has libostree
-//! clean up, past what hinders it. Each other file is named by what it removes, except
-//! `previous_menu`, which keeps what libostree removes.
+//! The verbs [`clean`] and [`undo`] and the note [`unfinished`] call the others. [`sweep`] runs
+//! libostree's clean-up and removes what blocks it. Each other file has the name of what it
+//! removes, except `previous_menu`, which keeps what libostree removes.
 
 pub mod clean;
 mod half_written;

@@ -1,6 +1,6 @@
-//! Folders of deployments that no menu names, and files in them that resist. libostree takes the
-//! immutable flag only off a deployment's root, so one file with `chattr +i` in an orphan ends every
-//! clean-up (rpm-ostree issue 5594).
+//! Folders of deployments that no menu names, and files in them that cannot be removed. libostree
+//! clears the immutable flag only on a deployment's root, so one file with `chattr +i` in an orphan
+//! aborts every clean-up (rpm-ostree issue 5594).
 
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -11,7 +11,7 @@ use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 
 use crate::site::Site;
 
-/// linux/fs.h `FS_IMMUTABLE_FL` and `FS_APPEND_FL`: either keeps a file from being removed.
+/// linux/fs.h `FS_IMMUTABLE_FL` and `FS_APPEND_FL`: either flag prevents the removal of a file.
 const HOLDING: nix::libc::c_long = 0x10 | 0x20;
 
 mod call {
@@ -20,7 +20,8 @@ mod call {
     nix::ioctl_write_ptr!(set_flags, b'f', 2, nix::libc::c_long);
 }
 
-/// The folders of deployments, in all stateroots, that libostree does not list: runs that were killed have left them.
+/// The folders of deployments, in all stateroots, that libostree does not list. Killed runs have
+/// left them.
 pub fn all(site: &Site) -> Vec<PathBuf> {
     let known: Vec<_> = site
         .sysroot
@@ -35,7 +36,8 @@ pub fn all(site: &Site) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Takes the flags off all files in the orphans. One that cannot be changed fails at its removal.
+/// Clears the flags of all files in the orphans. A file that cannot be changed fails at its
+/// removal.
 pub fn make_removable(site: &Site) {
     for orphan in all(site) {
         if let Ok(facts) = orphan.symlink_metadata() {
@@ -69,7 +71,8 @@ fn release_below(path: &Path, device: u64) {
 #[allow(unsafe_code)]
 fn drop_flags(file: &File) {
     let mut flags = 0;
-    // SAFETY: the file is open and `flags` outlives the call; the kernel writes no more than a long.
+    // SAFETY: the file is open and `flags` outlives the call; the kernel writes no more than a
+    // long.
     let known = unsafe { call::flags(file.as_raw_fd(), &raw mut flags) };
     if known.is_err() || flags & HOLDING == 0 {
         return;

@@ -1,4 +1,4 @@
-//! What a pull that did not end has left. It is no object of the repository yet, so nothing prunes
+//! What an interrupted pull has left. It is not an object of the repository yet, so nothing prunes
 //! it. libostree keeps it, because the next pull continues with it.
 
 use std::fs::{self, OpenOptions};
@@ -12,21 +12,23 @@ use upgrade::id::Digest;
 use super::half_written;
 use crate::site::Site;
 
-/// How libostree calls the folders in which it gathers objects (ostree-repo-private.h, `OSTREE_REPO_TMPDIR_STAGING`).
+/// The prefix of the folders in which libostree collects objects (ostree-repo-private.h,
+/// `OSTREE_REPO_TMPDIR_STAGING`).
 const STAGING: &str = "staging-";
-/// What it adds for the lock of one.
+/// The suffix of such a folder's lock.
 const LOCK: &str = "-lock";
-/// How it notes that a commit is here in parts.
+/// The suffix of libostree's note that a commit is incomplete.
 const PARTIAL: &str = ".commitpartial";
 
-/// How the signatures of a commit end. They come before the commit itself, and stay when that is refused for them.
+/// The suffix of a commit's signatures. They come before the commit itself, and stay when the
+/// signatures make libostree reject it.
 const SIGNATURES: &str = "commitmeta";
 
-/// Removes the note about this commit, or about all, what was gathered, and signatures without their
-/// commit.
+/// Removes the note about this commit, or about all commits, what was collected, and signatures
+/// without their commit.
 ///
 /// # Errors
-/// When it may still be there.
+/// It may still be there.
 pub fn remove(site: &Site, commit: Option<&Digest>) -> Result<(), Reason> {
     match commit {
         Some(commit) => forget_note(site, commit)?,
@@ -43,17 +45,19 @@ pub fn remove(site: &Site, commit: Option<&Digest>) -> Result<(), Reason> {
     remove_among_objects(site)
 }
 
-/// Removes what killed pulls have left among the objects. A later pull that ends well leaves it there.
+/// Removes what killed pulls have left among the objects. A later pull that succeeds leaves it
+/// there.
 ///
 /// # Errors
-/// When it may still be there.
+/// It may still be there.
 pub fn remove_among_objects(site: &Site) -> Result<(), Reason> {
     let left = left_among_objects(site);
     let swept = left.iter().try_for_each(|path| host::durable::remove(path));
     swept.map_err(|error| site.broken(error))
 }
 
-/// What nothing prunes: signatures without their commit, and those that were being written when a pull was killed.
+/// What nothing prunes: signatures without their commit, and signatures that a killed pull was
+/// writing.
 fn left_among_objects(site: &Site) -> Vec<PathBuf> {
     let objects = repo(site).join("objects");
     let folders = names(&objects).into_iter().map(|name| objects.join(name));
@@ -61,7 +65,8 @@ fn left_among_objects(site: &Site) -> Vec<PathBuf> {
         let names = names(&folder).into_iter();
         names.map(move |name| folder.join(name))
     });
-    // What somebody else is writing is gone from under this name in a moment; without it his pull would fail.
+    // A file that another process is writing soon changes its name, and that pull would fail
+    // without it.
     let quiet = !somebody_pulls(site);
     files
         .filter(|path| is_orphan(path) || quiet && half_written::is_half_written(path))
@@ -72,8 +77,8 @@ fn is_orphan(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == SIGNATURES) && !path.with_extension("commit").exists()
 }
 
-/// libostree notes that a commit is half here, and forgets that only together with the commit: a pull that was cut off may
-/// have left the note alone.
+/// libostree notes that a commit is incomplete, and removes the note only with the commit. An
+/// interrupted pull may have left only the note.
 fn forget_note(site: &Site, commit: &Digest) -> Result<(), Reason> {
     if site.sysroot.repo().load_commit(commit.as_str()).is_ok() {
         return Ok(());
@@ -90,7 +95,7 @@ fn noted(site: &Site) -> Vec<Digest> {
     noted.collect()
 }
 
-/// The folders of pulls that nobody makes any more.
+/// The folders of pulls that no longer run.
 fn gathered(site: &Site) -> Vec<PathBuf> {
     let tmp = repo(site).join("tmp");
     let folders = names(&tmp).into_iter().filter(|name| {
@@ -100,7 +105,7 @@ fn gathered(site: &Site) -> Vec<PathBuf> {
     folders.map(|name| tmp.join(name)).collect()
 }
 
-/// Whether anybody holds the lock of a pull, whose folder is there for as long.
+/// Whether any process holds the lock of a pull. The pull's folder exists as long as the lock.
 fn somebody_pulls(site: &Site) -> bool {
     let tmp = repo(site).join("tmp");
     let mut locks = names(&tmp)
@@ -109,8 +114,9 @@ fn somebody_pulls(site: &Site) -> bool {
     locks.any(|name| is_held(&tmp.join(name)))
 }
 
-/// The folders in which ostree-ext was putting layers together when it was killed (container/store.rs, `import`: a `root` in a folder of
-/// cap-tempfile's). libostree removes them after a day. Other tools that put layers together hold the sysroot's lock, as we do.
+/// The folders in which ostree-ext was assembling layers when it was killed (container/store.rs,
+/// `import`: a `root` in a folder of cap-tempfile's). libostree removes them after a day. Other
+/// tools that assemble layers hold the sysroot's lock, as careen-deploy does.
 fn checkouts(site: &Site) -> Vec<PathBuf> {
     let tmp = repo(site).join("tmp");
     let random = names(&tmp).into_iter().filter(|name| is_random(name));
@@ -118,14 +124,15 @@ fn checkouts(site: &Site) -> Vec<PathBuf> {
     folders.filter(|folder| names(folder) == ["root"]).collect()
 }
 
-/// A UUID, as cap-tempfile takes one for a name (lib.rs, `TempDir::new_name`).
+/// A UUID, as cap-tempfile uses for a name (lib.rs, `TempDir::new_name`).
 fn is_random(name: &str) -> bool {
     let lengths = name.split('-').map(str::len);
     let hex = |byte: u8| byte == b'-' || byte.is_ascii_hexdigit();
     lengths.eq([8, 4, 4, 4, 12]) && name.bytes().all(hex)
 }
 
-/// Whether somebody pulls into the folder of this lock: it is of an open file description, as libglnx takes them (glnx-lockfile.c).
+/// Whether a pull into the folder of this lock is running. It is a lock of an open file
+/// description, as libglnx takes them (glnx-lockfile.c).
 fn is_held(lock: &Path) -> bool {
     let Ok(file) = OpenOptions::new().read(true).write(true).open(lock) else {
         return false;

@@ -1,9 +1,10 @@
-//! The links that the menu before this one leads through, `ostree/boot.0` beside `ostree/boot.1`.
+//! The links that the previous menu uses, `ostree/boot.0` next to `ostree/boot.1`.
 //!
-//! libostree removes them as soon as it has swapped the menu. If /boot is then as it was before (a
-//! disk that lost a write, a copy that was put back), the old system's own entry leads nowhere, and
-//! its initramfs waits for a person (ostree issue 2283). With these few links it boots. libostree takes
-//! them for what a killed run has left, so each clean-up must put them back.
+//! libostree removes them as soon as it has swapped the menu. /boot may then return to its earlier
+//! state (a disk that lost a write, a copy that was restored). In that case the old system's own
+//! entry leads nowhere, and its initramfs waits for a person (ostree issue 2283). With these few
+//! links it boots. libostree takes them for the remains of a killed run, so each clean-up must put
+//! them back.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,18 +14,19 @@ use upgrade::Reason;
 
 use crate::site::Site;
 
-/// How such a link begins: it lies three folders deep (ostree-sysroot-deploy.c, `install_deployment_kernel`).
+/// The beginning of such a link, which is three folders deep (ostree-sysroot-deploy.c,
+/// `install_deployment_kernel`).
 const UP: &str = "../../..";
 
 /// The other menu's links.
 pub struct PreviousMenu {
     top: PathBuf,
-    /// Where below `top`, and where to.
+    /// The path below `top`, and the target.
     links: Vec<(PathBuf, PathBuf)>,
 }
 
 impl PreviousMenu {
-    /// What there is of them; nothing where it cannot be told which menu is the present one.
+    /// The existing links, or `None` if the current menu cannot be determined.
     pub fn read(site: &Site) -> Option<Self> {
         let name = match fs::read_link(site.boot().join("loader")).ok()?.to_str()? {
             "loader.0" => "boot.1",
@@ -40,10 +42,10 @@ impl PreviousMenu {
         Some(Self { top, links })
     }
 
-    /// Puts back those that lead somewhere, once libostree has removed them all.
+    /// Puts back the links with an existing target, after libostree has removed them all.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// They cannot be written.
     pub fn put_back(mut self, site: &Site) -> Result<(), Reason> {
         let ostree = site.path.join("ostree");
         self.links.retain(|(_, target)| {
@@ -55,7 +57,7 @@ impl PreviousMenu {
         written.map_err(|error| site.broken(format!("{}: {error}", self.top.display())))
     }
 
-    /// In a folder of its own that gets its name last, as libostree does it.
+    /// Writes them in a new folder that gets its final name last, as libostree does.
     fn write(&self, ostree: &Path) -> std::io::Result<()> {
         let folder = self.top.with_added_extension("0");
         for (below, target) in &self.links {
@@ -75,7 +77,7 @@ impl PreviousMenu {
 /// Stateroot, checksum of the kernel, serial.
 const LEVELS: usize = 3;
 
-/// The links so many levels below a folder, with what they hold.
+/// The links this many levels below a folder, with their targets.
 fn links_below(folder: &Path, levels: usize) -> Vec<(PathBuf, PathBuf)> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();

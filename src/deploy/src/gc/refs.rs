@@ -1,14 +1,14 @@
-//! Refs of ours. Deployments hold their commits without them.
+//! Careen's refs. Deployments hold their commits without them.
 
 use upgrade::Reason;
 use upgrade::id::Digest;
 
 use crate::site::Site;
 
-/// Removes a ref; with a commit given, only if the ref holds that one.
+/// Removes a ref. With a commit given, only if the ref holds that commit.
 ///
 /// # Errors
-/// When libostree cannot write.
+/// libostree cannot write.
 pub fn remove(site: &Site, name: &str, only: Option<&Digest>) -> Result<(), Reason> {
     let repo = site.sysroot.repo();
     let held = repo
@@ -23,7 +23,7 @@ pub fn remove(site: &Site, name: &str, only: Option<&Digest>) -> Result<(), Reas
     }
 }
 
-/// Whether no deployment is of this commit.
+/// Whether no deployment has this commit.
 pub fn is_gone(site: &Site, commit: &Digest) -> bool {
     let mut deployments = site.deployments().into_iter();
     deployments.all(|deployment| deployment.csum() != commit.as_str())

@@ -8,10 +8,11 @@ use super::{half_written, kernels, orphans, refs};
 use crate::deploy::spare;
 use crate::site::Site;
 
-/// Clears, and leaves the repository's objects alone: pruning takes as long as a whole deploy.
+/// Clears, and leaves the repository's objects alone, because a prune takes as long as a whole
+/// deployment.
 ///
 /// # Errors
-/// When libostree cannot write.
+/// libostree cannot write.
 pub fn clear(site: &Site) -> Result<(), Reason> {
     past_obstacles(site, || site.sysroot.prepare_cleanup(site.never()))?;
     kernels::remove(site)
@@ -20,18 +21,18 @@ pub fn clear(site: &Site) -> Result<(), Reason> {
 /// Clears, and prunes the repository.
 ///
 /// # Errors
-/// When libostree cannot write.
+/// libostree cannot write.
 pub fn clear_and_prune(site: &Site) -> Result<(), Reason> {
-    // Nobody plans while somebody prunes, so the ref is of a plan that was cut off.
+    // No plan runs during a prune, so the ref belongs to an interrupted plan.
     refs::remove(site, names::PLAN_REF, None)?;
     past_obstacles(site, || site.sysroot.cleanup(site.never()))?;
     kernels::remove(site)
 }
 
-/// Clears once what keeps an orphan from being removed. An orphan that stays then is named: it blocks
-/// no upgrade, but libostree prunes only when no orphan is left.
+/// Removes once what stops the removal of an orphan. An orphan that still stays is logged: it
+/// blocks no upgrade, but libostree prunes only when no orphan is left.
 fn past_obstacles(site: &Site, clean: impl Fn() -> Result<(), glib::Error>) -> Result<(), Reason> {
-    // What the old menu needs goes next, so the new one must be GRUB's by now.
+    // What the old menu needs is removed next, so the new menu must be GRUB's by now.
     spare::clear(&site.boot()).map_err(|error| site.broken(error))?;
     half_written::remove(&site.path).map_err(|error| site.broken(error))?;
     let previous = PreviousMenu::read(site);

@@ -1,5 +1,5 @@
-//! The verb `undo`. With a commit it removes what `fetch` and `deploy` made for that commit, without
-//! one what a fetch has left; and then what broken runs left.
+//! The verb `undo`. With a commit, it removes what `fetch` and `deploy` made for that commit;
+//! without one, what a fetch has left. Then it removes what broken runs left.
 
 use upgrade::deploy::Done;
 use upgrade::id::Digest;
@@ -15,7 +15,7 @@ use crate::site::Site;
 /// Undoes. The running deployment, the default and a pinned one stay, whatever their commit.
 ///
 /// # Errors
-/// When libostree cannot write.
+/// libostree cannot write.
 pub fn run(site: &Site, commit: Option<&Digest>) -> Result<Done, Reason> {
     let _held = lock::acquire(site)?;
     match commit {
@@ -27,7 +27,7 @@ pub fn run(site: &Site, commit: Option<&Digest>) -> Result<Done, Reason> {
     sweep::clear_and_prune(site)?;
     partial_pulls::remove(site, commit)?;
     unpacked::clear(site)?;
-    // With a commit it leaves the refs of other images.
+    // With a commit, the refs of other images stay.
     if commit.is_none() {
         unfinished::settle_pruned(site)?;
     }
@@ -53,7 +53,7 @@ fn deployed(site: &Site, commit: &Digest) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Releases what a fetch has brought without naming its commit: it was refused, or ended too early.
+/// Releases what a fetch brought without naming its commit: it was refused, or ended too early.
 fn fetched(site: &Site) -> Result<(), Reason> {
     site.report.progress(10, "removing what held an image");
     refs::remove(site, names::TARGET_REF, None)?;

@@ -1,7 +1,8 @@
-//! Content on the disk that no ref may hold: layers of an image come before it is known to be whole.
+//! Content on the disk that perhaps no ref holds: layers of an image come before it is known to be
+//! complete.
 //!
-//! A note is there from before the first layer until a ref holds the commit, or until all of it is
-//! gone. So the next run removes what a killed run has left.
+//! A note exists from before the first layer until a ref holds the commit, or until all of it is
+//! removed. So the next run removes what a killed run has left.
 
 use std::path::PathBuf;
 
@@ -12,13 +13,13 @@ use crate::container::unpacked;
 use crate::lock;
 use crate::site::Site;
 
-/// Only root reads what is in its folder.
+/// Only root may read it.
 const MODE: u32 = 0o600;
 
-/// Notes it. To be called before the first object comes.
+/// Writes the note. Call it before the first object comes.
 ///
 /// # Errors
-/// When the note may not be on the disk.
+/// The note may not be on the disk.
 pub fn note(site: &Site) -> Result<(), Reason> {
     let path = path(site);
     let folder = path.parent().unwrap_or(&site.path);
@@ -27,18 +28,19 @@ pub fn note(site: &Site) -> Result<(), Reason> {
         .map_err(|error| site.broken(error))
 }
 
-/// Takes the note off: a ref holds what came, or it is gone.
+/// Removes the note: a ref holds what came, or it is removed.
 ///
 /// # Errors
-/// When the note may still be there.
+/// The note may still be there.
 pub fn settle(site: &Site) -> Result<(), Reason> {
     host::durable::remove(&path(site)).map_err(|error| site.broken(error))
 }
 
-/// As [`settle`], after a prune. libostree prunes nothing while an orphan is left, and then the note stays.
+/// As [`settle`], after a prune. libostree prunes nothing while an orphan is left, and then the
+/// note stays.
 ///
 /// # Errors
-/// When the note may still be there.
+/// The note may still be there.
 pub fn settle_pruned(site: &Site) -> Result<(), Reason> {
     match orphans::all(site).is_empty() {
         true => settle(site),
@@ -46,8 +48,8 @@ pub fn settle_pruned(site: &Site) -> Result<(), Reason> {
     }
 }
 
-/// Removes what no deployment needs, where the note is there. The first reason is the one to tell, so another one goes to the journal alone; the
-/// note stays then.
+/// If the note exists, removes what no deployment needs. The caller reports its own reason, so
+/// another error goes only to the journal, and the note stays.
 pub fn clear_or_tell(site: &Site) {
     if let Err(reason) = clear(site) {
         eprintln!(

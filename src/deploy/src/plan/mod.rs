@@ -1,8 +1,10 @@
-//! What an upgrade to a commit would change, found without deploying it and given back afterwards.
+//! What an upgrade to a commit would change, found without deploying it, and removed afterwards.
 //!
-//! Of the image is fetched what tells: the commit's own object, `image.json`, the list of packages, /usr/etc, the kernel, and
-//! the units that a trial needs. That is a small part of it. Only where one of both systems has no list of packages that can be read is the whole image fetched, to
-//! compare files; a container image comes in layers, so of one all that is missing is fetched. Whether its objects are whole nobody knows before `verify`.
+//! The plan fetches only a small part of the image: the commit's own object, `image.json`, the list
+//! of packages, /usr/etc, the kernel, and the units that a trial needs. If either system has no
+//! readable list of packages, the plan fetches the whole image to compare files. A container image
+//! comes in layers, so for such an image the plan fetches all that is missing. Only `verify` shows
+//! whether the objects are intact.
 
 mod conflicts;
 mod container;
@@ -30,33 +32,33 @@ use crate::verify::{fsck, lacks, room, time_of_the_running};
 
 pub use container::run as of_container;
 
-/// Where kernels lie in an image.
+/// The folder of kernels in an image.
 const MODULES: &str = "usr/lib/modules";
 
 /// Plans.
 ///
 /// # Errors
-/// Why the image cannot be had: as of `fetch`.
+/// Why the image is not available: as in `fetch`.
 pub fn run(site: &Site, wanted: &Fetch) -> Result<Done, Reason> {
     let repo = site.sysroot.repo();
     let deployed = |commit: &&Digest| !site.deployments_of(commit).is_empty();
     if let Some(commit) = wanted.commit.as_ref().filter(deployed) {
-        // What is kept came here by an upgrade, and is held by its deployment.
+        // An upgrade fetched the kept commit, and its deployment holds it.
         return look(site, &repo, None, commit).map(planned);
     }
     let pinned = fetch::pin(site, &repo, wanted, &mut 0);
-    // libostree writes signatures down before it judges them.
+    // libostree writes signatures before it verifies them.
     let commit = pinned.inspect_err(|_| sweep_or_tell(site))?;
     let lay_here = fetch::complete(&repo, &commit);
     let found = look(site, &repo, Some(wanted), &commit).map(planned);
     if !lay_here && let Err(reason) = give_back(site, &commit) {
-        // The next clean-up does it.
+        // The next clean-up removes it.
         eprintln!("careen-deploy plan: cannot remove what was fetched: {reason}");
     }
     found
 }
 
-/// Takes off the repository what nothing else holds.
+/// Removes from the repository what nothing else holds.
 fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
     site.report.progress(95, "removing what was fetched");
     let _held = lock::acquire(site)?;
@@ -64,7 +66,7 @@ fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
     partial_pulls::remove(site, Some(commit))
 }
 
-/// Another reason is the one to tell, and the next clean-up does it.
+/// The caller reports another reason, and the next clean-up removes what is left.
 fn sweep_or_tell(site: &Site) {
     if let Err(reason) = partial_pulls::remove_among_objects(site) {
         eprintln!("careen-deploy plan: cannot remove what was fetched: {reason}");
@@ -91,7 +93,7 @@ fn look(
         commit,
     };
     source.bring(&[])?;
-    // Before its parts come: those are to be fetched too.
+    // Compute this before the parts come, because those must be fetched too.
     let fetch_bytes = fetch_bytes(repo, commit);
     source.bring(&first_parts())?;
     source.bring_kernels()?;
@@ -103,7 +105,7 @@ fn look(
     let folder = site.folder(&current);
     site.report.progress(90, "comparing both systems");
     let packages = source.packages(&before, &tree)?;
-    // With the whole image here its folders can be counted.
+    // With the whole image here, its folders can be counted.
     let counted = if fetch::complete(repo, commit) {
         &tree
     } else {
@@ -134,7 +136,7 @@ fn look(
 fn first_parts() -> Vec<String> {
     let plain = [names::IMAGE_INFO, "usr/etc", "etc"];
     let lists = packages::PLACES.iter().copied();
-    // Nothing has such a name: what comes is the list of the folder's own entries.
+    // Nothing has such a name. This fetches the list of the folder's own entries.
     let modules = format!("{MODULES}/-");
     let all = plain.into_iter().chain(lists).map(str::to_owned);
     all.chain([modules])
@@ -143,11 +145,11 @@ fn first_parts() -> Vec<String> {
         .collect()
 }
 
-/// Where parts of the image come from.
+/// The source of the image's parts.
 struct Source<'a> {
     site: &'a Site,
     repo: &'a Repo,
-    /// Nothing where it all lies here.
+    /// `None` if all of it is already here.
     wanted: Option<&'a Fetch>,
     commit: &'a Digest,
 }
@@ -164,7 +166,7 @@ impl Source<'_> {
             .map_err(|error| self.site.failed(&error))
     }
 
-    /// The kernels that it has, by name: their length decides whether /boot has room.
+    /// The image's kernels, by name. Their length decides whether /boot has room.
     fn bring_kernels(&self) -> Result<(), Reason> {
         let image = Tree::open(self.site, self.commit)?.folder()?;
         let Some(modules) = image.folder(MODULES) else {
@@ -193,7 +195,8 @@ impl Source<'_> {
     }
 }
 
-/// What is missing here, where the commit says how large its objects are on the remote (`ostree commit --generate-sizes`).
+/// The size of what is missing here, if the commit says how large its objects are on the remote
+/// (`ostree commit --generate-sizes`).
 fn fetch_bytes(repo: &Repo, commit: &Digest) -> Option<u64> {
     let variant = repo
         .load_variant(ObjectType::Commit, commit.as_str())

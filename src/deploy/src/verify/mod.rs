@@ -1,5 +1,6 @@
-//! Looks at a fetched commit before anything is made of it: every object's checksum, what the image says of
-//! itself, its kernel, what a trial of it would lack, and the room that deploying it takes. It judges nothing but damage; the brain does.
+//! Examines a fetched commit before it is deployed: every object's checksum, what the image says of
+//! itself, its kernel, what a trial of it would lack, and the room for a deployment. It rejects
+//! only damage; the crate `upgrade` judges the rest.
 
 pub mod content;
 pub mod folder;
@@ -20,18 +21,19 @@ use crate::site::Site;
 
 /// Verifies.
 ///
-/// All objects are read and hashed, also those that came a moment ago and were checked on arrival: most of a
-/// commit's objects are shared with the running system and lie here for months, where bits rot.
+/// Reads and hashes all objects, including those that just came and were checked on arrival. The
+/// running system shares most of a commit's objects. They are on this disk for months, where bits
+/// rot.
 ///
 /// # Errors
-/// [`Reason::Damaged`] when an object is missing or not what its name says.
+/// [`Reason::Damaged`] if an object is missing or does not match its name.
 pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     let repo = site.sysroot.repo();
     let (variant, _) = repo
         .load_commit(commit.as_str())
         .map_err(|error| fsck::damaged(commit, error.message()))?;
     let objects = fsck::Objects::of(site, commit)?;
-    // First what lists the others: libostree ends the process over a tree that is none.
+    // Check the lists first: libostree aborts the process over an invalid tree.
     objects.check_lists()?;
     let tree = image::Tree::open(site, commit)?;
     let critical = critical::of(&tree)?;
@@ -51,7 +53,7 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     }))
 }
 
-/// When the commit of the system that runs was made; nothing where that cannot be told.
+/// When the commit of the running system was made, or `None` if that is unknown.
 pub fn time_of_the_running(site: &Site) -> Option<u64> {
     let commit = site.current()?.csum();
     let (variant, _) = site.sysroot.repo().load_commit(&commit).ok()?;

@@ -26,8 +26,7 @@ impl Lines {
         }
     }
 
-    /// The last of the lines that are new and understood; a verdict is kept, whatever stands behind
-    /// it.
+    /// Returns the last new line that it understands. A verdict is kept, whatever follows it.
     pub fn read(&mut self) -> Option<Line> {
         let bytes = self.grown()?;
         let end = bytes.iter().rposition(|byte| *byte == b'\n')? + 1;
