@@ -1,4 +1,4 @@
-//! Whether there is anything left to do: a deploy that is asked for twice is done once.
+//! Whether anything is left to do: a deployment that is requested twice is made once.
 
 use ostree_ext::ostree;
 
@@ -6,8 +6,8 @@ use super::{arguments, origin};
 use crate::args::Deploy;
 use crate::site::{Site, same};
 
-/// The deployment that is there already, made with /etc as it is now and for the generator in use. The running one and the default are never
-/// it: what is asked for is a deployment to be tried.
+/// The existing deployment, made with the current /etc and for the generator in use. It is never
+/// the running one or the default, because the request is for a deployment to try.
 pub fn up_to_date(site: &Site, wanted: &Deploy, fingerprint: &str) -> Option<ostree::Deployment> {
     if wanted.again {
         return None;
@@ -20,7 +20,7 @@ pub fn up_to_date(site: &Site, wanted: &Deploy, fingerprint: &str) -> Option<ost
     })
 }
 
-/// Earlier deployments of the commit by us, which a new one replaces.
+/// Careen's earlier deployments of the commit, which a new one replaces.
 pub fn replaceable(site: &Site, wanted: &Deploy) -> Vec<ostree::Deployment> {
     let default = site.deployments().into_iter().next();
     let current = site.current();

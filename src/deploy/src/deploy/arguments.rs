@@ -1,8 +1,8 @@
-//! The kernel arguments of a deployment that is to be tried, and of one that has passed.
+//! The kernel arguments of a deployment on trial, and of one that has passed.
 //!
-//! Some loaders add the trial's arguments to what a one-shot has chosen. For the others they are in
-//! the boot entry, from the deploy to the blessing. The origin says which were added, so that an
-//! administrator's own `panic=` stays.
+//! Some loaders add the trial's arguments to the entry that a one-shot has chosen. For the others,
+//! the arguments are in the boot entry, from the deployment to the blessing. The origin says which
+//! were added, so that an administrator's own `panic=` stays.
 
 use host::Places;
 use host::loader::{Loader, TRIAL_ARGUMENTS};
@@ -13,9 +13,9 @@ use super::origin;
 use crate::process;
 use crate::site::Site;
 
-/// Arguments that say which deployment boots; libostree writes them anew.
+/// Arguments that say which deployment boots. libostree writes them again.
 const PLACE_ARGUMENTS: [&str; 2] = ["ostree=", "BOOT_IMAGE="];
-/// Arguments that are ours, for a trial alone.
+/// Careen's own arguments, which only a trial has.
 const OUR_ARGUMENTS: &str = "careen.";
 
 /// Whether the boot entry itself must carry the trial's arguments.
@@ -25,7 +25,8 @@ pub fn are_in_the_entry(site: &Site) -> bool {
         .is_some_and(Loader::has_trial_in_the_entry)
 }
 
-/// The current deployment's arguments, without those that name a deployment, and without those of a trial.
+/// The current deployment's arguments, without those that name a deployment, and without those of a
+/// trial.
 pub fn inherited(current: &ostree::Deployment) -> Vec<String> {
     let dropped = added(current);
     let stays = |argument: &String| {
@@ -38,7 +39,7 @@ pub fn inherited(current: &ostree::Deployment) -> Vec<String> {
     options(current).into_iter().filter(stays).collect()
 }
 
-/// What the new deployment's entry needs besides, to be a trial.
+/// What the new deployment's entry needs in addition, to be a trial.
 pub fn to_add(site: &Site, inherited: &[String]) -> Vec<String> {
     if !are_in_the_entry(site) {
         return Vec::new();
@@ -50,7 +51,7 @@ pub fn to_add(site: &Site, inherited: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// A copy of the deployment whose boot is no trial; nothing when it is none already.
+/// A copy of the deployment whose boot is no trial, or `None` if it already is none.
 pub fn proven(target: &ostree::Deployment) -> Option<ostree::Deployment> {
     let mut going = added(target);
     if !carries_the_trial(target) {
@@ -61,13 +62,13 @@ pub fn proven(target: &ostree::Deployment) -> Option<ostree::Deployment> {
         .into_iter()
         .filter(|argument| !going.contains(argument))
         .collect();
-    // libostree compares the entries as they are on disk with those it is given: the original must stay as it was.
+    // libostree compares the entries on disk with the given ones, so the original must not change.
     let copy = target.clone();
     copy.bootconfig()?.set("options", &staying.join(" "));
     Some(copy)
 }
 
-/// What `deploy` has added and no blessing has dropped yet.
+/// What `deploy` added and no blessing has removed yet.
 fn added(deployment: &ostree::Deployment) -> Vec<String> {
     if carries_the_trial(deployment) {
         origin::added_arguments(deployment)

@@ -1,5 +1,6 @@
-//! The merge of /etc, looked at from outside: has it changed since, and can it be merged at all? libostree tells
-//! neither: a conflict is but a text in an error, after the checkout.
+//! The merge of /etc, seen from outside: whether /etc has changed since, and whether it can be
+//! merged at all. libostree reports neither: a conflict is only text in an error, after the
+//! checkout.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -14,26 +15,29 @@ use upgrade::id::Digest;
 use crate::site::Site;
 use crate::verify::image::Tree;
 
-/// How /etc is. To be taken before libostree merges: what changes meanwhile makes the deployment stale, not silently old.
+/// The fingerprint of /etc. Call it before libostree merges: a change during the merge then makes
+/// the deployment stale instead of silently old.
 ///
 /// # Errors
-/// When /etc cannot be read.
+/// /etc cannot be read.
 pub fn fingerprint(site: &Site, current: &ostree::Deployment) -> Result<String, Reason> {
     host::etc::fingerprint(&site.folder(current).join("etc")).map_err(|error| site.broken(error))
 }
 
-/// Notes which /etc the commit's deployment was made with, for whoever asks later whether it has changed.
+/// Notes the /etc with which the commit's deployment was made, so that a later run can detect a
+/// change.
 ///
 /// # Errors
-/// When the note is not on the disk.
+/// The note is not on the disk.
 pub fn note(site: &Site, commit: &Digest, fingerprint: &str) -> Result<(), Reason> {
     host::etc::note(&Places::physical(&site.path), commit, fingerprint)
         .map_err(|error| site.broken(error))
 }
 
-/// Finds what libostree's merge would refuse: a changed file where the new image has a folder, one in a folder that is a file in
-/// the new image, and a changed entry that is neither file, link nor folder (ostree-sysroot-deploy.c,
-/// `copy_modified_config_file` and `ensure_directory_from_template`).
+/// Finds what libostree's merge would refuse: a changed file where the new image has a folder, a
+/// file in a folder that is a file in the new image, and a changed entry that is neither file, link
+/// nor folder (ostree-sysroot-deploy.c, `copy_modified_config_file` and
+/// `ensure_directory_from_template`).
 ///
 /// # Errors
 /// [`Reason::EtcMerge`], naming the file.
@@ -64,8 +68,8 @@ fn kind_of_its_own(relative: &Path, facts: &Metadata) -> Option<String> {
     })
 }
 
-/// A folder that is none in the image that runs goes over whole, in the place of whatever the new image has there, and a link to a
-/// folder is followed: neither is in the way.
+/// A folder that is no folder in the running image is copied as a whole, in place of whatever the
+/// new image has there. A link to a folder is followed. Neither is a conflict.
 fn lost_folder(relative: &Path, defaults: &Path, image: &Tree) -> Option<String> {
     let folders: Vec<_> = relative.ancestors().skip(1).collect();
     let mut from_the_image = folders.into_iter().rev().take_while(|folder| {
@@ -87,10 +91,10 @@ fn new_folder(relative: &Path, image: &Tree) -> Option<String> {
     })
 }
 
-/// The files and links of /etc that were changed on the node, or are its own, by their paths below /etc.
+/// The files and links of /etc that were changed or added on the node, by their paths below /etc.
 ///
 /// # Errors
-/// When /etc cannot be read.
+/// /etc cannot be read.
 pub fn own(site: &Site, current: &Path) -> Result<Vec<PathBuf>, Reason> {
     let (ours, defaults) = (current.join("etc"), current.join("usr/etc"));
     let mut own = Vec::new();
@@ -120,7 +124,7 @@ fn changed(path: &Path, facts: &Metadata, default: &Path) -> bool {
     !facts.is_file() || fs::read(path).ok() != fs::read(default).ok()
 }
 
-/// Visits everything below a folder in the order of names. What vanishes meanwhile is not there.
+/// Visits everything below a folder in the order of names. Skips what vanishes meanwhile.
 fn walk(
     folder: &Path,
     visit: &mut dyn FnMut(&Path, &Metadata) -> io::Result<()>,

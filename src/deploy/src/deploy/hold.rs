@@ -1,5 +1,6 @@
-//! What a trial falls back to, held against everybody's clean-up: the running default is pinned from before the new deployment is in the menu
-//! until the upgrade has ended. libostree's own tools, and those on top of it, drop no deployment that is pinned.
+//! Protects the system that a trial falls back to from any clean-up. The running default is pinned
+//! from before the new deployment enters the menu until the upgrade has ended. libostree's own
+//! tools, and those built on it, drop no pinned deployment.
 
 use ostree_ext::ostree;
 use upgrade::Reason;
@@ -7,17 +8,19 @@ use upgrade::Reason;
 use super::origin;
 use crate::site::{Site, same};
 
-/// Pins the default, unless somebody has. One that does not run is somebody else's, and nothing is tried beside it.
+/// Pins the default, unless it is already pinned. A default that is not running belongs to somebody
+/// else, and no trial happens next to it.
 ///
 /// # Errors
-/// When its origin cannot be written.
+/// Its origin cannot be written.
 pub fn hold(site: &Site) -> Result<(), Reason> {
     site.report.progress(18, "pinning the running system");
     let held = running_default(site).map_or(Ok(()), |default| origin::pin(site, &default));
     held.map_err(|error| site.failed(&error))
 }
 
-/// Takes that pin off, once nothing is left to be tried. During a trial the default does not run, and stays held.
+/// Removes that pin once no trial is left. During a trial the default does not run, and stays
+/// pinned.
 ///
 /// # Errors
 /// As above.

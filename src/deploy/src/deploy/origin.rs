@@ -1,4 +1,5 @@
-//! The origin file of a deployment that we wrote: the commit as its source, and a group of our own.
+//! The origin file of a deployment that Careen wrote: the commit as its source, and Careen's own
+//! group.
 
 use ostree_ext::glib::{self, KeyFile};
 use ostree_ext::ostree;
@@ -7,23 +8,24 @@ use upgrade::names;
 
 use crate::site::Site;
 
-/// Our group; libostree keeps groups that it does not know.
+/// Careen's group. libostree keeps groups that it does not know.
 const GROUP: &str = names::ORIGIN_GROUP;
 /// The fingerprint of the /etc that was merged.
 const ETC: &str = "etc";
 /// The kernel arguments that a trial needs and the deployment's own would not have.
 const ADDED: &str = "trial-arguments";
-/// Set where the pin is ours.
+/// Set if the pin is Careen's.
 const PINNED: (&str, &str) = (GROUP, names::ORIGIN_PINNED);
 /// Set from before the swap by which a blessing makes it the default.
 const BLESSING: (&str, &str) = (GROUP, names::ORIGIN_BLESSING);
-/// Set where the last blessing keeps it.
+/// Set if the last blessing keeps it.
 const KEPT: (&str, &str) = (GROUP, names::ORIGIN_KEPT);
-/// Where libostree keeps the pin itself (ostree-sysroot-deploy.c, `ostree_sysroot_deployment_set_pinned`).
+/// Where libostree keeps the pin itself (ostree-sysroot-deploy.c,
+/// `ostree_sysroot_deployment_set_pinned`).
 const LIBOSTREE: (&str, &str) = ("libostree-transient", "pinned");
 
-/// An origin for a deployment of a commit. The refspec is the commit itself: the node follows no branch, and
-/// `ostree admin upgrade` must not drag it along one.
+/// An origin for a deployment of a commit. The refspec is the commit itself: the node follows no
+/// branch, and `ostree admin upgrade` must not move it along one.
 pub fn new(site: &Site, commit: &Digest, fingerprint: &str, added: &[String]) -> KeyFile {
     let origin = site.sysroot.origin_new_from_refspec(commit.as_str());
     origin.set_string(GROUP, ETC, fingerprint);
@@ -33,7 +35,7 @@ pub fn new(site: &Site, commit: &Digest, fingerprint: &str, added: &[String]) ->
     origin
 }
 
-/// The fingerprint of the /etc that the deployment was made with, when it is one of ours.
+/// The fingerprint of the /etc that the deployment was made with, if Careen made it.
 pub fn fingerprint(deployment: &ostree::Deployment) -> Option<String> {
     value(deployment, ETC)
 }
@@ -49,20 +51,20 @@ fn value(deployment: &ostree::Deployment, key: &str) -> Option<String> {
     Some(text.to_string())
 }
 
-/// Whether `deploy` made it, so that `undo` may take it away.
+/// Whether `deploy` made it, so that `undo` may remove it.
 pub fn is_ours(deployment: &ostree::Deployment) -> bool {
     fingerprint(deployment).is_some()
 }
 
-/// Whether somebody else wants it kept: a pin that is not ours on a deployment that is not ours. One of ours has no such
-/// protection, or every upgrade could leave a system behind.
+/// Whether somebody else wants it kept: a foreign pin on a foreign deployment. Careen's own
+/// deployments have no such protection, because otherwise every upgrade could leave a system.
 pub fn is_kept_by_others(deployment: &ostree::Deployment) -> bool {
     deployment.is_pinned()
         && !is_ours(deployment)
         && value(deployment, names::ORIGIN_PINNED).is_none()
 }
 
-/// Whether Careen keeps it: pinned, and by its own mark.
+/// Whether Careen keeps it: pinned, with Careen's mark.
 pub fn is_kept(deployment: &ostree::Deployment) -> bool {
     deployment.is_pinned() && (says(deployment, PINNED) || says(deployment, KEPT))
 }
@@ -77,10 +79,10 @@ fn says(deployment: &ostree::Deployment, (group, key): (&str, &str)) -> bool {
     origin.boolean(group, key).is_ok_and(|set| set)
 }
 
-/// Pins it for us, unless it is pinned already.
+/// Pins it with Careen's mark, unless it is already pinned.
 ///
 /// # Errors
-/// When the origin cannot be written.
+/// The origin cannot be written.
 pub fn pin(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
     if deployment.is_pinned() {
         return Ok(());
@@ -88,7 +90,7 @@ pub fn pin(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Err
     write(site, deployment, &[(LIBOSTREE, true), (PINNED, true)])
 }
 
-/// Takes our pin off, and never somebody else's.
+/// Removes Careen's pin, and never somebody else's.
 ///
 /// # Errors
 /// As above.
@@ -98,7 +100,8 @@ pub fn unpin(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::E
     write(site, deployment, if ours { &keys } else { &keys[2..] })
 }
 
-/// Says that a blessing begins: what makes it the default from here on is the blessing. Pins are for what is behind the default.
+/// Notes that a blessing begins: from here on, the blessing makes it the default. Pins are for the
+/// deployments after the default.
 ///
 /// # Errors
 /// As above.
@@ -113,7 +116,7 @@ pub fn begin_blessing(site: &Site, deployment: &ostree::Deployment) -> Result<()
     write(site, deployment, if pin { &keys } else { &keys[..2] })
 }
 
-/// Takes back what is said of a blessing: what is tried next is not blessed.
+/// Removes the note of a blessing, because the next system to try is not blessed.
 ///
 /// # Errors
 /// As above.
@@ -121,17 +124,18 @@ pub fn forget_blessing(site: &Site, deployment: &ostree::Deployment) -> Result<(
     write(site, deployment, &[(BLESSING, false)])
 }
 
-/// Keeps it, as the system that the blessing leaves. Where somebody else has pinned it that pin stays theirs.
+/// Keeps it as the system that the blessing replaces. If somebody else has pinned it, that pin
+/// stays theirs.
 ///
 /// # Errors
-/// When the origin cannot be written.
+/// The origin cannot be written.
 pub fn keep(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
     let pin = !deployment.is_pinned();
     let keys = [(LIBOSTREE, true), (PINNED, true), (KEPT, true)];
     write(site, deployment, if pin { &keys } else { &keys[2..] })
 }
 
-/// Keeps it no longer, and leaves somebody else's pin.
+/// Stops keeping it, and leaves somebody else's pin.
 ///
 /// # Errors
 /// As above.
@@ -141,13 +145,13 @@ pub fn let_go(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::
     write(site, deployment, if pin { &keys } else { &keys[2..] })
 }
 
-/// Sets keys or takes them off, in one write, and in none where they are so already.
+/// Sets or removes keys in one write. Writes nothing if nothing changes.
 fn write(
     site: &Site,
     deployment: &ostree::Deployment,
     keys: &[((&str, &str), bool)],
 ) -> Result<(), glib::Error> {
-    // libostree's own view stays as it is on disk until the file is written.
+    // libostree's own view must match the disk until the file is written.
     let copy = deployment.clone();
     let origin = copy.origin().unwrap_or_default();
     let mut changed = false;
@@ -174,7 +178,7 @@ fn write(
         .write_origin_file(deployment, Some(&origin), site.never())
 }
 
-/// A group goes with its last key, so that the file is as it was before.
+/// Removes a group with its last key, so that the file is as it was before.
 fn remove(origin: &KeyFile, group: &str, key: &str) -> Result<(), glib::Error> {
     origin.remove_key(group, key)?;
     if origin.keys(group).is_ok_and(|keys| keys.is_empty()) {

@@ -1,5 +1,6 @@
-//! Whether the commit is still signed as it must be. Between the fetch and the deployment lie hours
-//! or days: a key may be gone, a remote be configured otherwise, the policy be stricter.
+//! Whether the commit is still signed as required. Hours or days pass between the fetch and the
+//! deployment. A key may have been removed, a remote may be configured differently, or the policy
+//! may be stricter.
 
 use upgrade::Reason;
 
@@ -8,8 +9,8 @@ use crate::container;
 use crate::fetch::{asked, signature};
 use crate::site::Site;
 
-/// Checks it, where it is said where the commit came from. What lies here since before came from
-/// nowhere.
+/// Checks the signature if the request says where the commit came from. A commit that was already
+/// here has no source.
 ///
 /// # Errors
 /// As the fetch from there.

@@ -1,4 +1,5 @@
-//! The writing itself: checkout, /etc merge, boot entries, all by libostree, in an order of our own.
+//! Writes the deployment: checkout, /etc merge, boot entries. libostree does all of it, in Careen's
+//! order.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +16,8 @@ use crate::site::{Site, same};
 use crate::verify::image::Tree;
 use crate::verify::room;
 
-/// How often a merge is tried in which a file of /etc vanished half way: the kubelet and others rotate theirs.
+/// How often to try a merge during which a file of /etc vanished: the kubelet and other programs
+/// rotate theirs.
 const MERGES: u32 = 3;
 
 /// Writes the deployment: [current, kept, new], in one atomic swap of the boot entries.
@@ -79,10 +81,11 @@ pub fn without(site: &Site, going: &[ostree::Deployment]) -> Vec<ostree::Deploym
     site.deployments().into_iter().filter(stays).collect()
 }
 
-/// Writes the menu in this order: libostree makes it whole beside the old one and swaps one link.
+/// Writes the menu in this order. libostree writes all of it next to the old one and swaps one
+/// link.
 pub fn swap(site: &Site, order: &[ostree::Deployment]) -> Result<(), Reason> {
     spare::make(&site.boot()).map_err(|error| site.broken(error))?;
-    // Pruning the repository takes as long as the rest; `undo` and `clean` do that, once.
+    // A prune of the repository takes as long as the rest, so only `undo` and `clean` do it, once.
     let options = SysrootWriteDeploymentsOpts {
         do_postclean: false,
     };
@@ -95,9 +98,9 @@ pub fn swap(site: &Site, order: &[ostree::Deployment]) -> Result<(), Reason> {
     sweep::clear(site)
 }
 
-/// GRUB replays no journal, so the new link must be on its blocks before what the old one needs is removed. libostree
-/// freezes /boot once more for that since 2025.2 (ostree-sysroot-deploy.c, `swap_bootloader`); before, only an fsync
-/// follows the swap.
+/// GRUB replays no journal, so the new link must be on its blocks before what the old link needs is
+/// removed. Since 2025.2, libostree freezes /boot once more for that (ostree-sysroot-deploy.c,
+/// `swap_bootloader`). Before, only an fsync follows the swap.
 fn show_to_the_loader(site: &Site) -> Result<(), Reason> {
     if ostree::check_version(2025, 2) {
         return Ok(());
@@ -105,7 +108,7 @@ fn show_to_the_loader(site: &Site) -> Result<(), Reason> {
     host::freeze::checkpoint(&site.boot()).map_err(|error| site.broken(error))
 }
 
-/// Takes deployments out of the menu and off the disk.
+/// Removes deployments from the menu and from the disk.
 pub fn drop_deployments(site: &Site, going: &[ostree::Deployment]) -> Result<(), Reason> {
     if going.is_empty() {
         Ok(())
@@ -115,7 +118,8 @@ pub fn drop_deployments(site: &Site, going: &[ostree::Deployment]) -> Result<(),
 }
 
 fn reason(site: &Site, wanted: &Deploy, error: &glib::Error) -> Reason {
-    // libostree's merge has no error code of its own: look at /etc again before blaming anything else.
+    // libostree's merge has no error code of its own, so check /etc again before blaming anything
+    // else.
     let merged = site.current().zip(Tree::open(site, &wanted.commit).ok());
     let conflict = merged
         .and_then(|(current, tree)| super::etc::check(site, &site.folder(&current), &tree).err());
@@ -139,7 +143,8 @@ fn full_or_failed(site: &Site, error: &glib::Error) -> Reason {
     }
 }
 
-/// The end of a verb: nothing is left of a run that was cut off in the swap, and what was written is on the disk.
+/// The end of a verb: removes what a run left that was interrupted in the swap, and flushes what
+/// was written to the disk.
 pub fn settle(site: &Site) -> Result<(), Reason> {
     spare::clear(&site.boot()).map_err(|error| site.broken(error))?;
     let places = [site.path.clone(), site.boot()];

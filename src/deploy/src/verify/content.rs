@@ -1,8 +1,9 @@
-//! Compares a file's object with its name, which is the SHA-256 of what its stream gives: owner, mode and extended attributes first, and
-//! then the content (`ostree_checksum_file_from_input`).
+//! Compares a file's object with its name, which is the SHA-256 of its stream: owner, mode and
+//! extended attributes first, and then the content (`ostree_checksum_file_from_input`).
 //!
-//! `fsck_object` says the same, but libostree as Debian builds it hashes with GLib, which knows nothing of the instructions that processors
-//! have for it (SHA-NI), and files are all but a hundredth of an image's bytes.
+//! `fsck_object` gives the same result. But libostree as Debian builds it hashes with GLib, which
+//! does not use the processor's instructions for that (SHA-NI). Files are all but a hundredth of an
+//! image's bytes.
 
 use ostree_ext::gio;
 use ostree_ext::gio::prelude::*;
@@ -10,13 +11,14 @@ use ostree_ext::glib;
 use ostree_ext::ostree::{ObjectType, Repo};
 use sha2::{Digest as _, Sha256};
 
-/// What is read at once: enough that the calls cost nothing beside the hashing, and little beside what the agent may have in memory.
+/// The size of one read: large enough that the calls cost nothing compared with the hashing, and
+/// small compared with the agent's memory limit.
 const CHUNK: usize = 256 * 1024;
 
 /// Reads all of it.
 ///
 /// # Errors
-/// It cannot be read, or is not what its name says; or `stop` was given.
+/// It cannot be read, does not match its name, or `stop` was cancelled.
 pub fn check(repo: &Repo, name: &str, stop: &gio::Cancellable) -> Result<(), glib::Error> {
     let found = hash(repo, name, stop)?;
     if found == name {

@@ -1,10 +1,10 @@
-//! A folder of a commit's tree, read from the object that lists it. Where names and objects are enough, this is the way: gio's opens
-//! each file for what it says of it.
+//! A folder of a commit's tree, read from the object that lists it. This is enough for names and
+//! objects, while gio's interface opens each file for its attributes.
 
 use ostree_ext::ostree::{ObjectType, Repo};
 use ostree_ext::{gio, glib};
 
-/// What it holds, in the order of names. Names that are no UTF-8 are left out.
+/// Its content, in the order of names. Names that are not UTF-8 are left out.
 #[derive(Clone)]
 pub struct Folder {
     repo: Repo,
@@ -16,7 +16,7 @@ pub struct Folder {
 
 /// An object's name in bytes: a SHA-256.
 const CHECKSUM: usize = 32;
-/// So many links one path may lead through, as in Linux (path_resolution(7)).
+/// How many links one path may lead through, as in Linux (path_resolution(7)).
 const LINKS: usize = 40;
 const NEVER: Option<&gio::Cancellable> = None;
 
@@ -24,9 +24,10 @@ impl Folder {
     /// Reads the object of a folder.
     ///
     /// # Errors
-    /// When it is missing or no such object.
+    /// It is missing or no such object.
     pub fn load(repo: &Repo, object: &str) -> Result<Self, glib::Error> {
-        // (a(say)a(sayay)): files with their objects, folders with their lists and modes (ostree-core.h, OSTREE_TREE_GVARIANT_FORMAT).
+        // (a(say)a(sayay)): files with their objects, folders with their lists and modes
+        // (ostree-core.h, OSTREE_TREE_GVARIANT_FORMAT).
         let lists = repo.load_variant(ObjectType::DirTree, object)?;
         Ok(Self {
             repo: repo.clone(),
@@ -35,7 +36,8 @@ impl Folder {
         })
     }
 
-    /// The folder at a path below, itself at the empty one; nothing where there is none. Links are not followed.
+    /// The folder at a path below, or itself at the empty path. `None` if there is none. Does not
+    /// follow links.
     pub fn folder(&self, path: &str) -> Option<Self> {
         if path.is_empty() {
             return Some(self.clone());
@@ -45,7 +47,8 @@ impl Folder {
         found.folder(rest)
     }
 
-    /// The object of what is no folder at a path below; nothing where there is none. Links are not followed.
+    /// The object of a file or link at a path below, or `None` if there is none. Does not follow
+    /// links.
     pub fn object_at(&self, path: &str) -> Option<String> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let folder = self.folder(folder)?;
@@ -62,29 +65,30 @@ impl Folder {
         self.folders.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The names of what else is in it.
+    /// The names of the files and links in it.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The object of a file in it; nothing for a link.
+    /// The object of a file in it, or `None` for a link.
     pub fn file(&self, name: &str) -> Option<&str> {
         let object = object_of(&self.files, name)?;
         let (facts, _) = self.repo.query_file(object, NEVER).ok()?;
         (facts.file_type() == gio::FileType::Regular).then_some(object)
     }
 
-    /// What a link in it leads to; nothing for anything else.
+    /// The target of a link in it, or `None` for anything else.
     pub fn link(&self, name: &str) -> Option<String> {
         let object = object_of(&self.files, name)?;
         let (facts, _) = self.repo.query_file(object, NEVER).ok()?;
         let is_link = facts.file_type() == gio::FileType::SymbolicLink;
-        // gio complains when it is asked what a file leads to.
+        // gio reports an error when asked for the target of a regular file.
         let target = is_link.then(|| facts.symlink_target()).flatten()?;
         Some(target.to_str()?.to_owned())
     }
 
-    /// The file that a path leads to in a system whose root this is: its path without links, and its object.
+    /// The file that a path leads to, with this folder as the root: its path without links, and its
+    /// object.
     pub fn leads_to(&self, path: &str) -> Option<(String, String)> {
         let real = self.without_links(path)?;
         let (name, folder) = real.split_last()?;
@@ -92,7 +96,7 @@ impl Folder {
         Some((real.join("/"), object))
     }
 
-    /// Whether a path leads to something that is no folder, in a system whose root this is.
+    /// Whether a path leads to something other than a folder, with this folder as the root.
     pub fn has(&self, path: &str) -> bool {
         self.without_links(path)
             .is_some_and(|real| self.object_at(&real.join("/")).is_some())
@@ -123,7 +127,7 @@ impl Folder {
     /// The lengths in bytes of all files in it and below it.
     ///
     /// # Errors
-    /// When one of them cannot be read.
+    /// One of them cannot be read.
     pub fn lengths(&self) -> Result<Vec<u64>, glib::Error> {
         let mut all = Vec::new();
         for (_, object) in &self.files {
@@ -136,10 +140,10 @@ impl Folder {
         Ok(all)
     }
 
-    /// How many folders there are below it.
+    /// How many folders are below it.
     ///
     /// # Errors
-    /// When one of them cannot be read.
+    /// One of them cannot be read.
     pub fn count(&self) -> Result<u64, glib::Error> {
         let mut all = 0;
         for (_, object) in &self.folders {

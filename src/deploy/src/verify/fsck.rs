@@ -18,15 +18,15 @@ pub struct Objects<'a> {
     commit: &'a Digest,
     /// Kind and name; the commit, folders and their modes before the files.
     all: Vec<(ObjectType, String)>,
-    /// How many are no files.
+    /// How many are not files.
     lists: usize,
 }
 
 impl<'a> Objects<'a> {
-    /// Finds them.
+    /// Finds the objects.
     ///
     /// # Errors
-    /// [`Reason::Damaged`] when one that lists others cannot be read.
+    /// [`Reason::Damaged`] if an object that lists others cannot be read.
     pub fn of(site: &'a Site, commit: &'a Digest) -> Result<Self, Reason> {
         let repo = site.sysroot.repo();
         let found = repo.traverse_commit(commit.as_str(), 0, Some(&site.stop));
@@ -47,8 +47,9 @@ impl<'a> Objects<'a> {
         })
     }
 
-    /// Checks all that are no files. What is bad is removed and the commit marked partial, so that the next fetch brings it again;
-    /// deployments hold their own links to the files and lose nothing by that.
+    /// Checks all objects that are not files. Removes a bad object and marks the commit partial, so
+    /// that the next fetch brings it again. Deployments hold their own links to the files and lose
+    /// nothing.
     ///
     /// # Errors
     /// [`Reason::Damaged`], naming the first bad object.
@@ -56,7 +57,7 @@ impl<'a> Objects<'a> {
         self.check(0..self.lists, |_| {})
     }
 
-    /// Checks the files, in the same way; `good` hears of each right behind its check.
+    /// Checks the files in the same way. Calls `good` for each right after its check.
     ///
     /// # Errors
     /// As [`Self::check_lists`].
@@ -100,14 +101,14 @@ fn judge(site: &Site, repo: &Repo, commit: &Digest, error: &glib::Error) -> Reas
     if error.matches(gio::IOErrorEnum::Cancelled) {
         return site.stopped();
     }
-    // Only a hint for the next fetch: without it that fetch would take the commit for complete.
+    // This is only a hint for the next fetch, which would otherwise take the commit for complete.
     let _ = repo.mark_commit_partial(commit.as_str(), true);
     damaged(commit, error.message())
 }
 
 fn drop_object(repo: &Repo, kind: ObjectType, checksum: &str, error: &glib::Error) {
     if !error.matches(gio::IOErrorEnum::Cancelled) {
-        // If it cannot be removed the next verify says so again.
+        // If it cannot be removed, the next verify reports it again.
         let _ = repo.delete_object(kind, checksum, None::<&gio::Cancellable>);
     }
 }

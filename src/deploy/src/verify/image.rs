@@ -1,4 +1,4 @@
-//! What a commit's tree holds, read from the repository without checking it out.
+//! The content of a commit's tree, read from the repository without a checkout.
 
 use std::io;
 
@@ -15,12 +15,13 @@ use upgrade::{Reason, names};
 use super::folder::Folder;
 use crate::site::Site;
 
-/// Where kernels lie in an image.
+/// The folder of kernels in an image.
 const MODULES: &str = "usr/lib/modules";
 const FACTS: &str = "standard::name,standard::type,standard::size";
-/// Far more than `image.json` ever says, in bytes: a longer one is not taken into memory.
+/// The limit for `image.json` in bytes, far above its real size. A longer file is not read into
+/// memory.
 const LONGEST_INFO: u64 = 64 << 10;
-/// Read at once.
+/// The size of one read.
 const PIECE: usize = 256 * 1024;
 const NEVER: Option<&gio::Cancellable> = None;
 
@@ -55,20 +56,20 @@ impl Tree {
         })
     }
 
-    /// A folder for a copy of something, gone when it is dropped. It is the repository's own for what is passing: root's alone, on
-    /// a disk, and cleared by libostree when a run was killed.
+    /// A temporary folder, removed when dropped. It is in the repository's own temporary folder:
+    /// accessible only to root, on a disk, and cleared by libostree after a run was killed.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// It cannot be made.
     pub fn scratch(&self) -> io::Result<TempDir> {
         let path = self.repo.path().path().unwrap_or_default();
         TempDir::new_in(path.join("tmp"))
     }
 
-    /// `image.json`; nothing when there is none.
+    /// `image.json`, or `None` if there is none.
     ///
     /// # Errors
-    /// [`Reason::NoImageInfo`] when it is there and cannot be understood.
+    /// [`Reason::NoImageInfo`] if it exists and cannot be parsed.
     pub fn info(&self) -> Result<Option<ImageInfo>, Reason> {
         let file = self.root.resolve_relative_path(names::IMAGE_INFO);
         if !file.query_exists(NEVER) {
@@ -91,8 +92,10 @@ impl Tree {
             .map_err(unreadable)
     }
 
-    /// The kernel, when there is exactly one, with an initramfs beside it. Of several libostree takes whichever a listing of the checkout
-    /// has first, also one without an initramfs (ostree-sysroot-deploy.c, `get_kernel_from_tree_usrlib_modules`): nobody can tell which.
+    /// The kernel, if there is exactly one, with an initramfs next to it. If there are several,
+    /// libostree takes the first one in a listing of the checkout, even without an initramfs
+    /// (ostree-sysroot-deploy.c, `get_kernel_from_tree_usrlib_modules`). Nobody can tell which one
+    /// that is.
     pub fn kernel(&self) -> Option<Kernel> {
         let modules = self.root.resolve_relative_path(MODULES);
         let folders = self.children(&modules).into_iter();
@@ -108,8 +111,8 @@ impl Tree {
         })
     }
 
-    /// The checksum that names the kernel's folder in /boot/ostree: over the kernel, then the initramfs
-    /// (libostree, `get_kernel_from_tree_usrlib_modules`). Reads both.
+    /// The checksum that names the kernel's folder in /boot/ostree: over the kernel, then the
+    /// initramfs (libostree, `get_kernel_from_tree_usrlib_modules`). Reads both.
     pub fn bootcsum(&self, kernel: &Kernel) -> Option<String> {
         let mut digest = Sha256::new();
         for part in &kernel.parts {
@@ -136,10 +139,10 @@ impl Tree {
     /// The root folder, as its object lists it.
     ///
     /// # Errors
-    /// [`Reason::Damaged`] when it cannot be read.
+    /// [`Reason::Damaged`] if it cannot be read.
     pub fn folder(&self) -> Result<Folder, Reason> {
         let damaged = |error: glib::Error| self.damaged(&error);
-        // What it is of is not looked at before it is resolved.
+        // Its commit is unknown until it is resolved.
         let root = self.root.downcast_ref::<RepoFile>();
         let object = root.and_then(|root| {
             root.ensure_resolved().ok()?;
@@ -148,7 +151,7 @@ impl Tree {
         Folder::load(&self.repo, &object.unwrap_or_default()).map_err(damaged)
     }
 
-    /// The reason when an object of it cannot be read.
+    /// The reason for an object of it that cannot be read.
     pub fn damaged(&self, error: &glib::Error) -> Reason {
         Reason::Damaged {
             commit: self.commit.clone(),
@@ -156,7 +159,8 @@ impl Tree {
         }
     }
 
-    /// Passes the content of the file at a path on in pieces; its length, or nothing when there is none that can be read.
+    /// Passes the content of the file at a path to `each` in pieces. Returns its length, or `None`
+    /// if no such file can be read.
     pub fn read(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Option<u64> {
         if !self.has_file(path) {
             return None;
@@ -170,8 +174,9 @@ impl Tree {
             .map(|_| bytes)
     }
 
-    /// Passes a file's content on in pieces; its length, or nothing when it cannot be read. The repository is asked
-    /// by checksum: gio's own `read` takes what libostree answers for a type that it is not.
+    /// Passes a file's content to `each` in pieces. Returns its length, or `None` if it cannot be
+    /// read. This asks the repository by checksum, because gio's own `read` takes libostree's
+    /// answer for a wrong type.
     fn feed(&self, file: &gio::File, each: &mut dyn FnMut(&[u8])) -> Option<u64> {
         let file = file.downcast_ref::<RepoFile>()?;
         // An unresolved file has no checksum, and libostree does not check for that.
@@ -195,7 +200,7 @@ impl Tree {
         let Ok(entries) = folder.enumerate_children(FACTS, flags, NEVER) else {
             return Vec::new();
         };
-        // The first error is the last entry: of a folder that is not there each one is an error, without end.
+        // Stop at the first error: in an absent folder each entry is an error, without end.
         entries
             .map_while(Result::ok)
             .map(|info| folder.child(info.name()))
@@ -203,13 +208,13 @@ impl Tree {
     }
 }
 
-/// Also of a link: libostree follows it.
+/// Also true for a link, because libostree follows it.
 fn is_there(file: &gio::File) -> bool {
     let flags = gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS;
     file.query_file_type(flags, NEVER) != gio::FileType::Unknown
 }
 
-/// A file's length, or nothing when there is no such file.
+/// A file's length, or `None` if there is no such file.
 fn size(file: &gio::File) -> Option<u64> {
     let facts = file
         .query_info(FACTS, gio::FileQueryInfoFlags::NOFOLLOW_SYMLINKS, NEVER)

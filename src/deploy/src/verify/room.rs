@@ -1,4 +1,5 @@
-//! The room that a deployment takes, counted before it is begun: libostree notices only half way.
+//! The room that a deployment needs, computed before it begins, because libostree notices only half
+//! way.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,20 +15,22 @@ use super::image::{Kernel, Tree};
 use crate::deploy::origin;
 use crate::site::{Site, same};
 
-/// A block: what a folder, a small file or a link takes at least on ext4 and xfs.
+/// A block: the minimum for a folder, a small file or a link on ext4 and xfs.
 const BLOCK: u64 = 4096;
-/// What must be left on root after it: for journals and logs while the node drains and reboots.
+/// What must remain free on root: for journals and logs while the node drains and reboots.
 const ROOT_MARGIN: u64 = 32 << 20;
-/// What must be left on /boot: boot entries, grub.cfg, and the 1 MiB that libostree itself keeps.
+/// What must remain free on /boot: for boot entries, grub.cfg, and the 1 MiB that libostree itself
+/// keeps.
 pub const BOOT_MARGIN: u64 = 2 << 20;
 
-/// Room on root. A checkout links the files; what it takes is folders, its own copy of /etc, and the margin; the
-/// kernel too where /boot lies on the same file system.
+/// Room on root. A checkout links the files, so it needs folders, its own copy of /etc, and the
+/// margin. It also needs the kernel if /boot is on the same file system.
 pub fn root(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, Reason> {
     root_like(site, tree, kernel, tree)
 }
 
-/// The same of an image of which not all lists of folders are here: it is taken to have as many as another.
+/// The same for an image whose lists of folders are incomplete. It counts as having as many folders
+/// as another image.
 pub fn root_like(
     site: &Site,
     tree: &Tree,
@@ -57,7 +60,8 @@ pub fn root_like(
     })
 }
 
-/// Room on /boot, with what the kept deployment gives back: it goes first when the new kernel does not fit.
+/// Room on /boot, including what the kept deployment frees. That one is removed first if the new
+/// kernel does not fit.
 pub fn boot(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, Reason> {
     let room = boot_now(site, tree, kernel)?;
     let spare = if room.fits() {
@@ -71,8 +75,8 @@ pub fn boot(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, R
     })
 }
 
-/// Room on /boot as it is now. Whether the very kernel is there already takes reading it, so that is asked only
-/// when it matters.
+/// Room on /boot as it is now. To find out whether the same kernel is already there means reading
+/// it, so this is only called when it matters.
 pub fn boot_now(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, Reason> {
     let free = free(site, &site.boot())?;
     let size = kernel.map_or(0, |kernel| blocks(kernel.size));
@@ -85,7 +89,8 @@ pub fn boot_now(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Roo
     Ok(Room { need, free })
 }
 
-/// Deployments that may go for a new one's sake: neither running nor the default, nor pinned by somebody else.
+/// Deployments that may be removed for a new one: neither running, nor the default, nor pinned by
+/// somebody else.
 pub fn droppable(site: &Site) -> Vec<ostree::Deployment> {
     let Some(current) = site.current() else {
         return Vec::new();
@@ -97,8 +102,8 @@ pub fn droppable(site: &Site) -> Vec<ostree::Deployment> {
         .collect()
 }
 
-/// Those of them that go for this commit's sake. Another deployment of it is the kept one that is asked for: it stays until the
-/// new one is proven.
+/// Those that are removed for this commit. Another deployment of this commit is the requested one,
+/// and stays until the new one has passed its trial.
 pub fn makes_way(site: &Site, commit: &Digest) -> Vec<ostree::Deployment> {
     let other = |one: &ostree::Deployment| one.csum() != commit.as_str();
     droppable(site).into_iter().filter(other).collect()
@@ -122,7 +127,7 @@ fn droppable_kernels(site: &Site) -> u64 {
     freed.iter().map(|folder| folder_size(folder)).sum()
 }
 
-/// A folder alone proves nothing: it may be left over from a run that failed half way.
+/// A folder alone proves nothing, because a run that failed half way may have left it.
 fn is_on_boot(site: &Site, tree: &Tree, kernel: &Kernel) -> bool {
     let wanted = tree.bootcsum(kernel);
     site.deployments()

@@ -8,10 +8,10 @@ use super::units::{Entry, Units, needed, pulls_in};
 use crate::verify::folder::Folder;
 use crate::verify::image::Tree;
 
-/// What is read of a unit. Ours are of 4 KiB at most.
+/// How much of a unit is read. Careen's units have at most 4 KiB.
 const LONGEST: u64 = 64 << 10;
 
-/// A folder of the image that is rooted here.
+/// A folder of the image with this root.
 pub fn in_image(tree: &Tree, root: &Folder, at: &str) -> Units {
     let mut units = Units::new();
     let Some(folder) = root.folder(at) else {
@@ -46,15 +46,15 @@ fn content(tree: &Tree, path: &str) -> Entry {
     });
     match read {
         Some(_) => text(&bytes),
-        // `verify` has said so by then, and a plan does not look for damage.
+        // `verify` has already reported it by then, and a plan does not look for damage.
         None => Entry::Text(String::new()),
     }
 }
 
-/// A folder of the disk; nothing where there is none.
+/// A folder on the disk. Empty if there is none.
 ///
 /// # Errors
-/// When something in it cannot be read.
+/// Something in it cannot be read.
 pub fn on_disk(folder: &Path) -> io::Result<Units> {
     let mut units = Units::new();
     look(folder, "", &mut units)?;

@@ -1,7 +1,9 @@
-//! Whether the new system, with this node's /etc, will start an agent that judges its trial and a deadman that ends it.
+//! Whether the new system, with this node's /etc, will start an agent that judges its trial and a
+//! deadman that ends it.
 //!
-//! Nothing else does: the initramfs' deadman ends with the initramfs, and the hardware's watchdog is fed by systemd. A system that comes up
-//! without both would stay, cordoned and on trial, until a person reboots it.
+//! Nothing else does: the initramfs' deadman ends with the initramfs, and systemd feeds the
+//! hardware's watchdog. A system that starts without both would stay cordoned and on trial until a
+//! person reboots it.
 
 mod layer;
 mod units;
@@ -17,15 +19,16 @@ use crate::site::Site;
 use layer::{in_image, on_disk};
 use units::{Units, lacking, merged, needed, programs, pulls_in};
 
-/// Where an image has units.
+/// The folder of an image's units.
 const UNITS: &str = "usr/lib/systemd/system";
-/// Where a node has its own, and its links.
+/// The folder of a node's own units and links.
 const OWN_UNITS: &str = "etc/systemd/system";
 
-/// What a trial of this commit would lack here, in words for a person; nothing of one that can be judged and ended.
+/// What a trial of this commit would lack here, for a person. Empty if the trial can be judged and
+/// ended.
 ///
 /// # Errors
-/// When the commit or /etc cannot be read.
+/// The commit or /etc cannot be read.
 pub fn of(site: &Site, tree: &Tree) -> Result<Box<[String]>, Reason> {
     let Some(current) = site.current() else {
         return Ok(Box::default());
@@ -38,7 +41,7 @@ pub fn of(site: &Site, tree: &Tree) -> Result<Box<[String]>, Reason> {
     Ok(lacks.into())
 }
 
-/// All that systemd will find there, and of each name what counts.
+/// All units that systemd will find there, with the effective entry of each name.
 fn units(current: &Path, tree: &Tree, root: &Folder) -> std::io::Result<Units> {
     let image = in_image(tree, root, UNITS);
     let folders = [format!("usr/{OWN_UNITS}"), OWN_UNITS.to_owned()];
@@ -54,8 +57,8 @@ fn units(current: &Path, tree: &Tree, root: &Folder) -> std::io::Result<Units> {
     Ok(all)
 }
 
-/// What a DaemonSet has brought, where its generator will give that to systemd: with less weight than any, and only where the image has
-/// no agent's unit (`generator.sh` of careen-installer).
+/// The units of a DaemonSet, if its generator will pass them to systemd: with the lowest priority,
+/// and only if the image has no unit for an agent (`generator.sh` of careen-installer).
 fn brought(current: &Path, image: &Units) -> std::io::Result<Units> {
     let on_this_node = |path: &str| current.join(path.trim_start_matches('/'));
     let rules =
@@ -66,7 +69,8 @@ fn brought(current: &Path, image: &Units) -> std::io::Result<Units> {
     }
 }
 
-/// The stateroot's /var, which old and new system share. On a node something may be mounted there.
+/// The stateroot's /var, which the old and the new system share. On a node, another file system may
+/// be mounted there.
 fn var(site: &Site, current: &ostree::Deployment) -> PathBuf {
     if site.path == Path::new("/") {
         return PathBuf::from("/var");
@@ -75,7 +79,8 @@ fn var(site: &Site, current: &ostree::Deployment) -> PathBuf {
     stateroot.join("var")
 }
 
-/// Whether the new system has this program. What lies neither in /usr nor in /var is taken to be there: it is the node's own affair.
+/// Whether the new system has this program. A path outside /usr and /var counts as present, because
+/// the node is responsible for it.
 fn is_there(path: &str, image: &Folder, var: &Path) -> bool {
     match path.strip_prefix("/var/") {
         Some(below) => var.join(below).is_file(),
@@ -86,7 +91,7 @@ fn is_there(path: &str, image: &Folder, var: &Path) -> bool {
     }
 }
 
-/// The parts of an image that are to be here before [`more_parts`] can be asked for.
+/// The parts of an image that must be here before a call of [`more_parts`].
 pub fn first_parts() -> impl Iterator<Item = String> {
     needed().map(|unit| format!("{UNITS}/{unit}"))
 }
@@ -94,7 +99,7 @@ pub fn first_parts() -> impl Iterator<Item = String> {
 /// What else [`of`] looks at: links, and lists of the folders with programs.
 ///
 /// # Errors
-/// When the commit cannot be read.
+/// The commit cannot be read.
 pub fn more_parts(tree: &Tree) -> Result<Vec<String>, Reason> {
     let root = tree.folder()?;
     let folder = root.folder(UNITS);
@@ -110,7 +115,7 @@ pub fn more_parts(tree: &Tree) -> Result<Vec<String>, Reason> {
     let units = in_image(tree, &root, UNITS);
     let places = programs(&units).into_iter();
     let places = places.filter_map(|path| Some(path.rsplit_once('/')?.0));
-    // Nothing has such a name: what comes is the list of the folder's own entries.
+    // Nothing has such a name. This fetches the list of the folder's own entries.
     parts.extend(places.map(|folder| format!("{folder}/-")));
     Ok(parts)
 }

@@ -1,47 +1,50 @@
-//! What systemd makes of units in several folders (systemd.unit(5), "Unit File Load Path"): which of them there are, and which a boot starts.
+//! The effect of units in several folders in systemd (systemd.unit(5), "Unit File Load Path"):
+//! which of them exist, and which a boot starts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use upgrade::names;
 
-/// What starts in each trial: the one that judges it, the one that ends it when nobody does, and what both rely on.
+/// What starts in each trial: the unit that judges it, the unit that ends it when nothing else
+/// does, and what both rely on.
 const STARTED: [&str; 4] = [
     names::AGENT_UNIT,
     names::DEADMAN_TIMER,
     names::CHECK_UNIT,
     names::GATE_UNIT,
 ];
-/// What one of those starts.
+/// What one of those units starts.
 const CALLED: [&str; 1] = [names::DEADMAN_UNIT];
-/// Folders of targets that a trial which comes up never reaches.
+/// Folders of targets that a successful trial never reaches.
 const IN_NEED: [&str; 2] = ["emergency.target.", "rescue.target."];
-/// Before a program's path in `ExecStart=` (systemd.service(5), "Command lines").
+/// Prefixes of a program's path in `ExecStart=` (systemd.service(5), "Command lines").
 const MARKS: [char; 6] = ['@', '-', ':', '+', '!', '|'];
 
 /// A file or a link among units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// An empty file, or a link to /dev/null: nothing of this name counts, wherever else it lies.
+    /// An empty file, or a link to /dev/null: it disables this name, wherever else it exists.
     Mask,
-    /// Any other, with what stands in it; nothing does in a link.
+    /// Any other entry, with its text. The text of a link is empty.
     Text(String),
 }
 
 /// Entries by their paths below a folder of units.
 pub type Units = BTreeMap<String, Entry>;
 
-/// The units that a trial cannot do without.
+/// The units that a trial needs.
 pub fn needed() -> impl Iterator<Item = &'static str> {
     STARTED.into_iter().chain(CALLED)
 }
 
-/// Whether a link in a folder of this name makes something start what it is named after.
+/// Whether a link in a folder of this name starts the unit that it is named after.
 pub fn pulls_in(folder: &str) -> bool {
     let kinds = [".wants", ".requires", ".upholds"];
     kinds.iter().any(|kind| folder.ends_with(kind))
 }
 
-/// What libostree makes of /etc: what the node has changed, or taken away, stays so, and all else is as in the new image.
+/// The result of libostree's merge of /etc: what the node has changed or removed stays so, and
+/// everything else is as in the new image.
 pub fn merged(ours: Units, defaults: &Units, mut theirs: Units) -> Units {
     theirs.retain(|path, _| ours.get(path) == defaults.get(path));
     let own = ours.into_iter();
@@ -65,7 +68,7 @@ fn program(unit: &str) -> Option<&str> {
     Some(path.trim_start_matches(MARKS))
 }
 
-/// What a trial would lack, in words for a person.
+/// What a trial would lack, for a person.
 pub fn lacking(units: &Units, is_there: impl Fn(&str) -> bool) -> Vec<String> {
     let mut all: Vec<_> = needed().filter_map(|unit| flaw(units, unit)).collect();
     let missing = programs(units).into_iter().filter(|path| !is_there(path));
@@ -84,7 +87,8 @@ fn flaw(units: &Units, unit: &str) -> Option<String> {
     }
 }
 
-/// A link that leads nowhere counts (systemd, `process_deps` in load-dropin.c), so what it leads to is not asked.
+/// A dangling link counts (systemd, `process_deps` in load-dropin.c), so this does not check the
+/// target.
 fn is_pulled_in(units: &Units, unit: &str) -> bool {
     let reached = |folder: &str| !IN_NEED.iter().any(|target| folder.starts_with(target));
     units.iter().any(|(path, entry)| {
