@@ -1,5 +1,6 @@
-//! Commands for advice, in full and as they work on this node: a shell there finds none of our programs by name, and libostree
-//! calls the distribution's generator of grub.cfg unless it is told of ours.
+//! Commands for advice, in full and as they work on this node. A shell there finds none of Careen's
+//! programs by name, and libostree calls the distribution's generator of grub.cfg unless a variable
+//! names Careen's.
 
 use std::path::Path;
 
@@ -8,10 +9,11 @@ use upgrade::names;
 
 use super::Patient;
 
-/// Where an image has our programs.
+/// The folder of Careen's programs in an image.
 const IMAGE: &str = "/usr/libexec/careen";
 
-/// The full path of one of our programs: the image's, or where that has none the one that a DaemonSet has brought.
+/// The full path of one of Careen's programs: the image's, or if the image has none, the one that a
+/// DaemonSet installed.
 pub(super) fn program(patient: &Patient, name: &str) -> String {
     let brought = format!("{}/proven", names::AGENTS_DIR);
     let folder = match lies(patient, &brought, name) && !lies(patient, IMAGE, name) {

@@ -1,11 +1,11 @@
-//! The clock: certificates and signatures are judged by it.
+//! The clock, which certificates and signatures depend on.
 
 use super::{Clock, Finding};
 
-/// Before this nothing of Careen existed, in seconds since 1970: 2025-01-01.
+/// Careen did not exist before this time, in seconds since 1970: 2025-01-01.
 const EARLIEST: u64 = 1_735_689_600;
 
-/// It is not absurd, and somebody keeps it in step.
+/// Whether the clock is plausible, and a program synchronizes it.
 pub(super) fn clock(clock: Clock) -> Finding {
     const NAME: &str = "clock";
     let keep = "run chrony or systemd-timesyncd";

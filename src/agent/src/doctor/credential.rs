@@ -1,16 +1,16 @@
-//! The kubelet's credential: whose it is, and how long it holds.
+//! The kubelet's credential: whose it is, and how long it is valid.
 
 use super::{Finding, Patient};
 use crate::cluster::certificate::{Certificate, Held, Unseen, held};
 
 const NAME: &str = "credential";
 
-/// What the Node authorizer puts before the node's name.
+/// The prefix that the Node authorizer puts before the node's name.
 const NODE: &str = "system:node:";
 
 const DAY: u64 = 24 * 3600;
 
-/// A node's certificate that holds, or a token, of which nothing can be seen.
+/// A valid certificate of a node, or a token, which cannot be inspected.
 pub(super) fn credential(patient: &Patient) -> Finding {
     let path = patient.kubeconfig.display();
     let bad = |seen: String, fix: &str| Finding::bad(NAME, seen, fix);
@@ -58,7 +58,8 @@ fn judge(found: &Certificate, now: u64) -> Finding {
     }
     let left = found.until - now;
     let seen = format!("{user}, for {} more days", left / DAY);
-    // The kubelet renews it when 70 to 90 percent of its time are over (kubernetes, certificate_manager.go).
+    // The kubelet renews it after 70 to 90 percent of its lifetime (kubernetes,
+    // certificate_manager.go).
     if left < (found.until - found.from) / 10 {
         return Finding::warn(NAME, seen, rotate);
     }

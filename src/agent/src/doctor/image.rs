@@ -1,4 +1,4 @@
-//! The system that runs: a deployment, the default, a worker, and made for Careen.
+//! The running system: whether it is a deployment, the default, a worker, and made for Careen.
 
 use upgrade::{Deployment, names};
 
@@ -7,7 +7,7 @@ use super::{Finding, Patient, by_hand};
 /// A manifest that only a control plane has.
 const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
 
-/// What runs is an OSTree deployment, and the one that a reboot leads to.
+/// Whether the running system is an OSTree deployment, and the one that the next reboot starts.
 pub(super) fn system(patient: &Patient, booted: host::Result<Deployment>) -> Finding {
     const NAME: &str = "system";
     let booted = match booted {
@@ -52,7 +52,7 @@ pub(super) fn system(patient: &Patient, booted: host::Result<Deployment>) -> Fin
     }
 }
 
-/// The image says what it is.
+/// Whether the image says what it is.
 pub(super) fn image(patient: &Patient) -> Finding {
     const NAME: &str = "image";
     match host::image_info::read(&patient.places.root) {
@@ -71,7 +71,7 @@ pub(super) fn image(patient: &Patient) -> Finding {
     }
 }
 
-/// Workers only, so far.
+/// Only workers are supported so far.
 pub(super) fn control_plane(patient: &Patient) -> Finding {
     const NAME: &str = "worker";
     if patient.places.root.join(CONTROL_PLANE).exists() {

@@ -1,4 +1,4 @@
-//! The guard in the initramfs, looked for in the initramfs itself: what an image says of it may not be so.
+//! Looks for the guard in the initramfs itself, because an image's own description may be wrong.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use super::{Finding, Patient, cpio};
 
 const NAME: &str = "stage";
 
-/// What the dracut module puts there.
+/// The files that the dracut module installs.
 const WANTED: [&str; 5] = [
     "careen-stage",
     names::GUARD_UNIT,
@@ -23,10 +23,11 @@ const WANTED: [&str; 5] = [
     names::INITRD_DEADMAN_TIMER,
 ];
 
-/// How much is taken in of what a program complains of, in bytes.
+/// How much of a program's standard error to read, in bytes.
 const MOST_WORDS: u64 = 16 * 1024;
 
-/// How compressed data begins, and who unpacks it: libraries for all of them would be larger than the agent.
+/// The first bytes of compressed data, and the program that decompresses it. Libraries for all
+/// formats would be larger than the agent.
 const PACKERS: [(&[u8], Program); 5] = [
     (b"\x28\xb5\x2f\xfd", Program::Zstd),
     (b"\x1f\x8b", Program::Gzip),
@@ -35,8 +36,8 @@ const PACKERS: [(&[u8], Program); 5] = [
     (b"BZh", Program::Bzip2),
 ];
 
-/// The running system's initramfs has the guard. It is the next image's that guards a trial; this one shows how images are made here,
-/// and is what the way back would lead to.
+/// Whether the running system's initramfs has the guard. The next image's initramfs guards a trial.
+/// This one shows how images are built here, and a fallback would boot it.
 pub(super) fn stage(patient: &Patient, booted: Option<&Deployment>) -> Finding {
     let Some(path) = booted.and_then(|booted| find(&patient.places.kernel(booted))) else {
         return Finding::warn(
@@ -90,7 +91,8 @@ fn find(folder: &Path) -> Option<PathBuf> {
     files.map(|file| file.path()).find(is_it)
 }
 
-/// The last parts of all names in an initramfs that are ours: microcode comes first, as it is; the rest may be compressed.
+/// The base names of Careen's files in an initramfs. Microcode comes first, uncompressed; the rest
+/// may be compressed.
 fn ours_in(path: &Path) -> io::Result<BTreeSet<String>> {
     let mut input = BufReader::new(File::open(path)?);
     let mut found = BTreeSet::new();
@@ -102,7 +104,7 @@ fn ours_in(path: &Path) -> io::Result<BTreeSet<String>> {
     let Some((_, packer)) = known else {
         return Err(io::Error::other("unknown compression"));
     };
-    // The program shares the file and goes on where it stands.
+    // The program shares the file and continues at its position.
     let at = input.stream_position()?;
     let mut file = input.into_inner();
     file.seek(io::SeekFrom::Start(at))?;
@@ -110,7 +112,7 @@ fn ours_in(path: &Path) -> io::Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// Reads archives as long as they follow each other; whether that was all there is.
+/// Reads consecutive archives. Returns whether that was all of the input.
 fn archives(input: &mut impl BufRead, found: &mut BTreeSet<String>) -> io::Result<bool> {
     while cpio::begins(input)? {
         cpio::names(input, &mut |name: &str| {
@@ -139,7 +141,7 @@ fn unpacked(packer: Program, file: File, found: &mut BTreeSet<String>) -> io::Re
         .take()
         .ok_or_else(|| io::Error::other("no pipe"))?;
     let read = archives(&mut BufReader::new(output), found);
-    // With the pipe closed it ends, whether or not it was read to its end.
+    // With the pipe closed, the program ends, whether or not its output was read to the end.
     let status = child.wait()?;
     read?;
     if found.is_empty() && !status.success() {
@@ -151,7 +153,8 @@ fn unpacked(packer: Program, file: File, found: &mut BTreeSet<String>) -> io::Re
     Ok(())
 }
 
-/// Beside what it unpacks: a program that nobody listens to would wait for ever.
+/// Runs concurrently with the decompression, because a program whose output nobody reads would
+/// block forever.
 fn heard(mut stderr: ChildStderr) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut words = Vec::new();

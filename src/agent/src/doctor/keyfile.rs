@@ -1,9 +1,9 @@
-//! The little of GLib's key files that libostree's configuration uses: groups of `key=value`.
+//! The part of GLib's key file format that libostree's configuration uses: groups of `key=value`.
 
 /// A group: its name, as `remote "careen"`, and its keys in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// What stands in the brackets.
+    /// The text in the brackets.
     name: String,
     keys: Vec<(String, String)>,
 }
@@ -20,14 +20,14 @@ impl Group {
         self.name.strip_prefix("remote \"")?.strip_suffix('"')
     }
 
-    /// What a remote's `gpgkeypath=` names.
+    /// The paths in a remote's `gpgkeypath=`.
     pub(crate) fn key_paths(&self) -> impl Iterator<Item = &str> {
         let named = self.get("gpgkeypath").unwrap_or_default();
         named.split([';', ',']).filter(|path| !path.is_empty())
     }
 }
 
-/// The groups of a file. Lines that are none of it are passed over: libostree has the last word on them.
+/// The groups of a file. Skips lines that are not valid, because libostree decides about those.
 pub(crate) fn parse(text: &str) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for line in text.lines().map(str::trim) {

@@ -1,7 +1,9 @@
-//! `careen-agent doctor`: everything a node needs before its first upgrade, looked at and not touched.
+//! `careen-agent doctor`: checks everything that a node needs before its first upgrade, and changes
+//! nothing.
 //!
-//! Each check is a function from what was found to a [`Finding`]; what it judges by is the same code that would refuse the
-//! upgrade later. Nothing here writes, and a check that cannot look says so instead of failing.
+//! Each check is a function from observations to a [`Finding`]. It judges by the same code that
+//! would refuse the upgrade later. Nothing here writes, and a check that cannot look reports that
+//! instead of failing.
 
 mod by_hand;
 mod clock;
@@ -36,28 +38,28 @@ pub use server::server;
 
 use crate::in_force;
 
-/// How it is.
+/// The verdict of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// As it must be.
     Ok,
-    /// An upgrade works, but something is worse than it could be, or could not be looked at.
+    /// An upgrade works, but something is worse than it could be, or could not be checked.
     Warn,
     /// An upgrade would be refused, or could not be trusted.
     Bad,
 }
 
-/// What one check has found.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The check.
+    /// The name of the check.
     pub name: &'static str,
     /// How it is.
     pub verdict: Verdict,
     /// What the check found.
     pub found: String,
-    /// What to do about it; empty when there is nothing to do.
+    /// How to fix it, or empty if there is nothing to fix.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub fix: String,
 }
@@ -86,7 +88,7 @@ impl Finding {
     }
 }
 
-/// The node that is looked at.
+/// The node that the doctor examines.
 #[derive(Clone, Debug)]
 pub struct Patient {
     /// Its folders.
@@ -101,22 +103,22 @@ pub struct Patient {
     pub clock: Clock,
 }
 
-/// What its clock says.
+/// The state of its clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     /// Seconds since 1970.
     pub wall: u64,
-    /// Kept in step by somebody; nothing when the kernel does not say.
+    /// Whether a program synchronizes it, or `None` if the kernel does not say.
     pub in_step: Option<bool>,
 }
 
-/// What several checks need.
+/// Data that several checks need.
 struct Known {
     policy: Policy,
     booted: Option<Deployment>,
 }
 
-/// Every check that needs no network, in the order in which an upgrade would come upon them.
+/// Every check that needs no network, in the order in which an upgrade would reach them.
 #[must_use]
 pub fn examine(patient: &Patient) -> Vec<Finding> {
     let read = in_force::read(&patient.policy);

@@ -1,4 +1,5 @@
-//! What container images need, on a node whose policy speaks of them: the program that fetches them, and somebody who vouches for them.
+//! What container images need, on a node whose policy names registries: the program that fetches
+//! them, and a signature requirement.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,14 +15,16 @@ use super::{Finding, Patient};
 
 const NAME: &str = "registry";
 const CONTAINER_POLICY: &str = "etc/containers/policy.json";
-/// Where keys of certificates are, in a folder for each host (containers-certs.d(5)).
+/// The folders of certificates' keys, with a folder for each host (containers-certs.d(5)).
 const KEYS: [&str; 2] = ["etc/containers/certs.d", "etc/docker/certs.d"];
-/// By which groups skopeo may read one: its own, and the one that former versions wanted.
+/// The groups through which skopeo may read a key: its own, and the one that earlier versions
+/// required.
 const GROUPS: [u32; 2] = [SKOPEO, 65_534];
-/// How many user namespaces there may be, below the folder that holds `proc`.
+/// The limit of user namespaces, below the folder that holds `proc`.
 const NAMESPACES: &str = "proc/sys/user/max_user_namespaces";
 
-/// Nothing on a node whose policy does not speak of them: there they may never be asked for.
+/// `None` on a node whose policy names no registry, because nobody may ever request container
+/// images there.
 pub(super) fn registry(patient: &Patient, policy: &Policy) -> Option<Finding> {
     if !is_spoken_of(policy) {
         return None;
@@ -38,13 +41,13 @@ pub(super) fn registry(patient: &Patient, policy: &Policy) -> Option<Finding> {
         return Some(finding);
     }
     Some(match container_policy(root) {
-        // In force in any case, so that no image comes at all.
+        // The policy applies in any case, so no image can be fetched.
         Err(error) => Finding::bad(NAME, error, "fix it: containers-policy.json(5)"),
         Ok(found) => vouched(policy, found.as_ref()),
     })
 }
 
-/// skopeo is kept apart from other processes by a user namespace.
+/// A user namespace separates skopeo from other processes.
 fn apart(patient: &Patient) -> Option<Finding> {
     let most = fs::read_to_string(patient.kernel.join(NAMESPACES)).ok()?;
     (most.trim() == "0").then(|| {
@@ -56,7 +59,8 @@ fn apart(patient: &Patient) -> Option<Finding> {
     })
 }
 
-/// A key that skopeo cannot read keeps it from its registry, and one that everybody can read is no secret.
+/// A key that skopeo cannot read blocks its registry, and a key that everybody can read is not
+/// secret.
 fn keys(root: &Path) -> Option<Finding> {
     let hosts = KEYS.iter().flat_map(|folder| below(&root.join(folder)));
     let mut keys = hosts.flat_map(|host| below(&host));
@@ -137,7 +141,7 @@ fn vouched(policy: &Policy, found: Option<&ContainerPolicy>) -> Finding {
     by_container_policy(wanted, found)
 }
 
-/// Places that are allowed are each judged.
+/// Judges each allowed place.
 fn by_container_policy(wanted: &Registry, found: Option<&ContainerPolicy>) -> Finding {
     let places = &wanted.allowed;
     let unsigned = |place: &&String| found.is_none_or(|found| !found.goes_by_signatures(place));

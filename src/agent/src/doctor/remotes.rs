@@ -1,4 +1,5 @@
-//! The OSTree remotes that images may come from, or whose keys vouch for container images: known, reachable by a URL, and with a key to judge their signatures by.
+//! The OSTree remotes that images may come from, or whose keys vouch for container images. Each
+//! must be known, reachable by a URL, and have a key to verify its signatures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ const NAME: &str = "remote";
 /// The repository, below the physical root.
 const REPO: &str = "ostree/repo";
 
-/// One finding for each remote that the policy lets be used, and for the one that vouches for container images.
+/// One finding for each remote that the policy allows, and for the one that vouches for container
+/// images.
 pub(super) fn remotes(patient: &Patient, policy: &Policy) -> Vec<Finding> {
     let known = configured(&patient.places);
     let allowed = |group: &&Group| {
@@ -52,7 +54,7 @@ fn unknown(field: &str, name: &str) -> Finding {
     )
 }
 
-/// Not a single remote: where images come from registries, there need be none.
+/// No remote at all. If images come from registries, no remote is needed.
 fn none(policy: &Policy) -> Finding {
     let seen = "no OSTree remote is configured";
     if registry::lets_any_through(policy) {
@@ -65,7 +67,7 @@ fn none(policy: &Policy) -> Finding {
     )
 }
 
-/// What the repository's own file and those below /etc say.
+/// The content of the repository's own file and of those below /etc.
 fn configured(places: &Places) -> Vec<Group> {
     let own = places.sysroot.join(REPO).join("config");
     let folder = places.root.join("etc/ostree/remotes.d");
@@ -146,8 +148,8 @@ fn judge_keys(group: &Group, name: &str, url: &str, places: &Places) -> Finding 
     )
 }
 
-/// The first that is not there. libostree fails on it, whatever other keys there are (`_ostree_gpg_verifier_add_keyfile_path` in
-/// src/libostree/ostree-gpg-verifier.c).
+/// The first absent key. libostree fails on it, whatever other keys exist
+/// (`_ostree_gpg_verifier_add_keyfile_path` in src/libostree/ostree-gpg-verifier.c).
 fn absent_key<'a>(group: &'a Group, places: &Places) -> Option<&'a str> {
     group
         .key_paths()
@@ -158,7 +160,7 @@ fn key_file(path: &str, places: &Places) -> PathBuf {
     places.root.join(path.trim_start_matches('/'))
 }
 
-/// A keyring of its own, one that it names, or one of the system's.
+/// Its own keyring, one that it names, or one of the system's.
 fn has_key(group: &Group, name: &str, places: &Places) -> bool {
     let filled = |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.is_dir() || meta.len() > 0);
     let own = places

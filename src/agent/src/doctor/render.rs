@@ -17,13 +17,13 @@ impl Verdict {
     }
 }
 
-/// The worst of them; of none, ok.
+/// The worst verdict, or ok if there are no findings.
 fn worst(findings: &[Finding]) -> Verdict {
     let verdicts = findings.iter().map(|finding| finding.verdict);
     verdicts.max().unwrap_or(Verdict::Ok)
 }
 
-/// By the worst of them.
+/// The exit code of the worst verdict.
 #[must_use]
 pub fn exit_code(findings: &[Finding]) -> u8 {
     match worst(findings) {
@@ -33,7 +33,7 @@ pub fn exit_code(findings: &[Finding]) -> u8 {
     }
 }
 
-/// One line each, aligned; below it what to do; and a last line that sums up.
+/// One line each, aligned, followed by the fix, and a summary as the last line.
 #[must_use]
 pub fn text(findings: &[Finding]) -> String {
     let names = findings.iter().map(|finding| finding.name.len());
@@ -69,7 +69,7 @@ fn summary(findings: &[Finding]) -> String {
     }
 }
 
-/// The verdict of all and each finding.
+/// The overall verdict and each finding.
 #[must_use]
 pub fn json(findings: &[Finding]) -> String {
     let all = json!({ "verdict": worst(findings), "checks": findings });

@@ -15,10 +15,11 @@ const BOOT_MARGIN: u64 = 2 * MIB;
 /// What careen-deploy leaves free on root.
 const ROOT_MARGIN: u64 = 32 * MIB;
 
-/// An image brings some hundreds of megabytes that the node has not yet.
+/// An image has some hundreds of megabytes that the node does not have yet.
 const ROOT_COMFORT: u64 = 1024 * MIB;
 
-/// /boot takes a kernel as large as the present one. Where it does not, the kept deployment's goes first.
+/// Whether /boot has room for a kernel as large as the current one. If it does not, the kept
+/// deployment's kernel is removed first.
 pub(super) fn boot(patient: &Patient, booted: Option<&Deployment>) -> Finding {
     const NAME: &str = "boot-room";
     let places = &patient.places;
@@ -35,7 +36,7 @@ pub(super) fn boot(patient: &Patient, booted: Option<&Deployment>) -> Finding {
     }
 }
 
-/// How many other kernels lie there that a new one may take the place of.
+/// How many other kernels are there that a new one may replace.
 fn others(patient: &Patient, booted: &Deployment) -> usize {
     let all = boot::default_first(&patient.places).unwrap_or_default();
     let kernels: HashSet<_> = all.into_iter().skip(1).map(|one| one.bootcsum).collect();
@@ -68,7 +69,7 @@ fn judge_boot(free: u64, kernel: u64, spare: usize) -> Finding {
     }
 }
 
-/// Root takes an image.
+/// Whether root has room for an image.
 pub(super) fn root(patient: &Patient) -> Finding {
     const NAME: &str = "root-room";
     match room::free(&patient.places.sysroot) {
@@ -77,7 +78,7 @@ pub(super) fn root(patient: &Patient) -> Finding {
     }
 }
 
-/// While an upgrade is under way its deployment is one that nothing needs yet: `clean` would take it.
+/// During an upgrade nothing needs its deployment yet, so `clean` would remove it.
 fn judge_root(free: u64, deploy: &str) -> Finding {
     const NAME: &str = "root-room";
     let seen = format!("{} MiB free on the physical root", free / MIB);

@@ -12,8 +12,9 @@ use crate::cluster::{ApiError, Cluster, limited};
 
 const NAME: &str = "api-server";
 
-/// It answers, and knows this credential as that of a Node which it has; and what keeps upgrades from that Node. The one check that needs the
-/// network; it changes nothing there.
+/// Whether the server answers, and knows this credential as that of an existing Node; and what
+/// keeps upgrades from that Node. This is the only check that needs the network, and it changes
+/// nothing there.
 pub async fn server(cluster: &Cluster) -> Vec<Finding> {
     match ask(cluster).await {
         Ok((told, node)) => std::iter::once(told).chain(kept_out(&node)).collect(),
@@ -51,7 +52,7 @@ fn no_answer(error: ApiError) -> Finding {
     )
 }
 
-/// Refused as long as the Node is opted out; not begun as long as it is paused.
+/// A request is refused while the Node is opted out, and does not begin while the Node is paused.
 fn kept_out(node: &Node) -> impl Iterator<Item = Finding> {
     let none = BTreeMap::new();
     let annotations = node.metadata.annotations.as_ref().unwrap_or(&none);

@@ -9,7 +9,8 @@ use super::{Finding, Patient};
 use crate::guarded;
 use crate::node::saved;
 
-/// The policy file parses, and nobody but root may write it, nor what else decides which images come: one finding for each that others may.
+/// Whether the policy file parses, and only root may write it and the other files that decide which
+/// images are accepted. One finding for each file that others may write.
 pub(super) fn policy(patient: &Patient, read: &Result<Policy, Reason>) -> Vec<Finding> {
     const NAME: &str = "policy";
     let own = trust::fault(&patient.policy).into_iter();
@@ -31,7 +32,7 @@ pub(super) fn policy(patient: &Patient, read: &Result<Policy, Reason>) -> Vec<Fi
     }]
 }
 
-/// Nothing on a node that takes upgrades.
+/// `None` on a node that accepts upgrades.
 pub(super) fn opt_out(patient: &Patient, policy: &Policy) -> Option<Finding> {
     const NAME: &str = "opt-out";
     let why = Some(&policy.opt_out).filter(|why| !why.is_empty())?;
@@ -42,7 +43,7 @@ pub(super) fn opt_out(patient: &Patient, policy: &Policy) -> Option<Finding> {
     ))
 }
 
-/// The kubelet has got back all that the trial before has changed.
+/// Whether everything that the previous trial changed in the kubelet's state is restored.
 pub(super) fn kubelet_state(patient: &Patient) -> Finding {
     const NAME: &str = "kubelet-state";
     let unit = names::RESTORE_UNIT;
@@ -57,7 +58,7 @@ pub(super) fn kubelet_state(patient: &Patient) -> Finding {
     }
 }
 
-/// The record can be read, and no upgrade waits for a person.
+/// Whether the record is readable, and no upgrade waits for a person.
 pub(super) fn record(read: &RecordRead) -> Finding {
     const NAME: &str = "record";
     let record = match read {

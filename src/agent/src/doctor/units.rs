@@ -1,4 +1,5 @@
-//! The units that guard a trial are there and enabled: a system that lacks one would not be guarded by it.
+//! Whether the units that guard a trial exist and are enabled. A system that lacks one would not
+//! have its protection.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,17 +8,18 @@ use upgrade::names::{self, Kind};
 
 use super::{Finding, Patient};
 
-/// Where units lie, the administrator's first.
+/// The folders of units, the administrator's first.
 const FOLDERS: [&str; 5] = [
     "etc/systemd/system",
     "run/systemd/system",
     "usr/local/lib/systemd/system",
     "usr/lib/systemd/system",
-    // What a DaemonSet's pod has installed where the image has none.
+    // The units that a DaemonSet's pod installed because the image has none.
     "run/systemd/generator.late",
 ];
 
-/// The units that an image brings for the system itself; those of the initramfs lie in there.
+/// The units that an image has for the system itself. The units of the initramfs are in the
+/// initramfs.
 fn wanted() -> impl Iterator<Item = &'static str> {
     let ours = names::TABLE
         .iter()
@@ -26,7 +28,7 @@ fn wanted() -> impl Iterator<Item = &'static str> {
         .map(|row| row.name)
 }
 
-/// All of them are there, and systemd pulls each in as its [Install] section asks.
+/// Whether all of them exist, and systemd pulls each in as its [Install] section requests.
 pub(super) fn units(patient: &Patient) -> Finding {
     const NAME: &str = "units";
     let root = &patient.places.root;
@@ -61,16 +63,16 @@ pub(super) fn units(patient: &Patient) -> Finding {
     )
 }
 
-/// How a unit is.
+/// The state of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// As it must be.
     Enabled,
-    /// Something that is to pull it in does not.
+    /// A target that should pull it in does not.
     Disabled,
-    /// An administrator has shut it out.
+    /// An administrator has masked it.
     Masked,
-    /// There is none.
+    /// It does not exist.
     Missing,
 }
 
@@ -78,7 +80,7 @@ fn state(root: &Path, unit: &str) -> State {
     let places = FOLDERS.map(|folder| root.join(folder).join(unit));
     let is_masked =
         |place: &PathBuf| fs::read_link(place).is_ok_and(|to| to == Path::new("/dev/null"));
-    // The first that there is rules, as with systemd.
+    // The first existing file applies, as with systemd.
     match places
         .iter()
         .find(|place| place.is_file() || is_masked(place))
@@ -95,7 +97,7 @@ fn state(root: &Path, unit: &str) -> State {
     }
 }
 
-/// The folders that its [Install] section asks for a link in.
+/// The folders in which its [Install] section requests a link.
 fn pulled_in_by(text: &str) -> impl Iterator<Item = String> {
     let kinds = [("WantedBy=", "wants"), ("RequiredBy=", "requires")];
     kinds.into_iter().flat_map(move |(setting, kind)| {
@@ -107,7 +109,7 @@ fn pulled_in_by(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// A link into an image that is looked at from elsewhere leads nowhere, and counts all the same.
+/// A link into an image that is examined from outside is dangling, and counts nevertheless.
 fn is_linked(root: &Path, folder: &str, unit: &str) -> bool {
     let links = FOLDERS.map(|at| root.join(at).join(folder).join(unit));
     links.iter().any(|link| link.is_symlink() || link.exists())

@@ -1,4 +1,4 @@
-//! fs-verity: with it the guard asks the kernel for a digest instead of reading a file whole.
+//! fs-verity: with it, the guard asks the kernel for a digest instead of reading a whole file.
 
 use std::fs::File;
 
@@ -9,7 +9,7 @@ use super::{Finding, Patient};
 /// A file that careen-deploy would seal in the next system.
 const EXAMPLE: &str = "usr/bin/kubelet";
 
-/// The file system of the deployments can seal files.
+/// Whether the file system of the deployments can seal files.
 pub(super) fn verity(patient: &Patient) -> Finding {
     let path = patient.places.root.join(EXAMPLE);
     judge(File::open(path).ok().map(|file| support(&file)))

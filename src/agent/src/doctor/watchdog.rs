@@ -1,11 +1,11 @@
-//! A hardware watchdog that guards a trial: worth having, and demanded where the policy says so.
+//! A hardware watchdog that guards a trial: recommended, and required if the policy says so.
 
 use upgrade::Policy;
 
 use super::{Finding, Patient};
 use crate::watchdog::Watchdog;
 
-/// There is one, and the kernel leaves it running when it reboots.
+/// Whether one exists, and the kernel leaves it running when it reboots.
 pub(super) fn watchdog(patient: &Patient, policy: &Policy) -> Finding {
     let found = Watchdog::look(&patient.kernel);
     if policy.require_watchdog {

@@ -1,4 +1,4 @@
-//! Whether what is asked for can be fetched as it is asked, before the remote hears of it.
+//! Whether the request can be fetched as it is, before the remote receives it.
 
 use ostree_ext::ostree::Repo;
 use upgrade::target::ACCEPTED_IMAGE;
@@ -18,8 +18,9 @@ pub fn check(site: &Site, repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
     cap(site, repo, wanted)
 }
 
-/// The names are held to the form of the annotation that they come from: libostree takes more, and for what it does not take
-/// it has no error code, so that a malformed name would pass for a remote that is away.
+/// The names must have the form of the annotation that they come from. libostree accepts more. It
+/// has no error code for names that it rejects, so a malformed name would look like an unreachable
+/// remote.
 fn form(wanted: &Fetch) -> Result<(), Reason> {
     let value = format!("ostree:{}:{}", wanted.remote, wanted.reference);
     match value.parse::<Target>() {
@@ -32,10 +33,10 @@ fn form(wanted: &Fetch) -> Result<(), Reason> {
     }
 }
 
-/// Checks that there is such a remote, and that it demands signatures by keys that are there.
+/// Checks that the remote exists, and that it requires signatures by existing keys.
 ///
 /// # Errors
-/// [`Reason::UnknownRemote`], [`Reason::VerificationOff`], or a key that is not there.
+/// [`Reason::UnknownRemote`], [`Reason::VerificationOff`], or an absent key.
 pub fn remote(repo: &Repo, name: &str, unsigned: bool, asked_for: &str) -> Result<(), Reason> {
     let remote = name.to_owned();
     if !repo.remote_list().iter().any(|known| *known == remote) {
@@ -56,14 +57,16 @@ fn asked_for(wanted: &Fetch) -> String {
     commit.unwrap_or_else(|| wanted.reference.clone())
 }
 
-/// A cap works by a relay that takes the place of a proxy; a pull around it would be uncapped and nobody told.
+/// The relay for a cap takes the place of a proxy. A pull that bypasses it would be uncapped
+/// without a report.
 fn cap(site: &Site, repo: &Repo, wanted: &Fetch) -> Result<(), Reason> {
     let proxy = repo
         .remote_option(&wanted.remote, "proxy", None)
         .ok()
         .flatten();
     match (wanted.bandwidth, proxy) {
-        // The proxy itself is not named: it may hold a password, and this text stands on the Node for all to read.
+        // The message does not name the proxy: it may hold a password, and the Node shows this text
+        // to every reader.
         (Some(rate), Some(_)) => Err(site.broken(format!(
             "remote {:?} has proxy= and --bandwidth is {rate}: bandwidth cannot be limited through a proxy; remove one of the two",
             wanted.remote

@@ -1,4 +1,4 @@
-//! The branches that a remote lists in its summary. The bindings leave this call out.
+//! The branches that a remote lists in its summary. The bindings do not include this call.
 
 use std::collections::HashMap;
 use std::ptr;
@@ -11,14 +11,15 @@ use ostree_ext::ostree::{Repo, ffi};
 /// Branch names with their commits.
 ///
 /// # Errors
-/// When the remote does not answer or has no summary.
+/// The remote does not answer or has no summary.
 #[expect(
     unsafe_code,
     reason = "ostree 0.19 binds no ostree_repo_remote_list_refs; this is its list_refs, word for word"
 )]
 pub fn of(repo: &Repo, remote: &str) -> Result<HashMap<String, String>, glib::Error> {
     let (mut table, mut error) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the arguments live through the call; libostree sets one of both out values and gives it to us.
+    // SAFETY: the arguments live through the call; libostree sets one of both out values and passes
+    // its ownership.
     unsafe {
         ffi::ostree_repo_remote_list_refs(
             repo.to_glib_none().0,

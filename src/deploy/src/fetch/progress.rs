@@ -1,4 +1,5 @@
-//! libostree's counters of a pull as one percentage and one sentence; and whether there is room to go on.
+//! libostree's counters of a pull as one percentage and one sentence, and whether there is room to
+//! continue.
 
 use std::process;
 use std::rc::Rc;
@@ -10,10 +11,11 @@ use upgrade::deploy::Line;
 use super::room::Room;
 use crate::report::{self, Report};
 
-/// What of 99 percent is done at most while trees are still being read: until then nobody knows how much there is.
+/// The limit of the progress, out of 99 percent, while trees are still being read. Until then the
+/// total is unknown.
 const WHILE_LOOKING: u8 = 10;
 
-/// Passes the pull's progress on, for as long as there is room.
+/// Reports the pull's progress, as long as there is room.
 pub fn forward(progress: &AsyncProgress, report: &Rc<Report>, room: Room) {
     let report = Rc::clone(report);
     progress.connect_changed(move |progress| {
@@ -34,27 +36,29 @@ pub fn forward(progress: &AsyncProgress, report: &Rc<Report>, room: Room) {
     });
 }
 
-/// Ends the run. A pull in the middle of a file does not look at its cancellation (ostree-fetcher-curl.c, `write_cb`), and a repository
-/// is made to be left at any moment: what has not come whole goes with the process.
+/// Ends the run. A pull in the middle of a file does not check for cancellation
+/// (ostree-fetcher-curl.c, `write_cb`). A repository can be left at any moment: the end of the
+/// process removes incomplete files.
 fn leave(reason: Reason) -> ! {
     eprintln!("careen-deploy: {reason}");
     report::verdict(&Line::Failed(reason));
     process::exit(1);
 }
 
-/// What libostree counts: done and wanted.
+/// libostree's counters: done and requested.
 struct Counters {
     deltas: (u32, u32),
     objects: (u32, u32),
     bytes: u64,
-    /// Whether more objects may turn up.
+    /// Whether more objects may be found.
     looking: bool,
-    /// Whether something has come and is not written yet. A tree that is not is not read either.
+    /// Whether something has arrived and is not written yet. A tree is not read before it is
+    /// written.
     writing: bool,
 }
 
 impl Counters {
-    /// What the pull is made of: with a static delta its parts, else objects.
+    /// The units of the pull: the parts of a static delta, or objects.
     const fn pieces(&self) -> (&'static str, u32, u32) {
         match self.deltas {
             (_, 0) => ("objects", self.objects.0, self.objects.1),
@@ -62,7 +66,8 @@ impl Counters {
         }
     }
 
-    /// Never 100: the verdict says when it is done. It may fall when more objects turn up; the report does not follow.
+    /// Never 100, because the verdict reports the end. It may fall when more objects are found; the
+    /// report does not go back.
     fn percent(&self) -> u8 {
         let (_, done, all) = self.pieces();
         let percent = u64::from(done) * 99 / u64::from(all.max(1));

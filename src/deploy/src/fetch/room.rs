@@ -1,7 +1,8 @@
-//! Room on the disk while a pull is under way.
+//! Room on the disk during a pull.
 //!
-//! libostree keeps a reserve (`min-free-space-percent`, `min-free-space-size`: ostree.repo-config(5)) and asks for it once a file is
-//! whole (ostree-repo-commit.c, `write_content_object`). A file without an end is never whole: it would take all there is.
+//! libostree keeps a reserve (`min-free-space-percent`, `min-free-space-size`:
+//! ostree.repo-config(5)) and checks it once a file is complete (ostree-repo-commit.c,
+//! `write_content_object`). An endless file is never complete, and would use all the room.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -16,13 +17,15 @@ use crate::site::Site;
 
 /// For a person.
 const ROOT: &str = "the root file system";
-/// Below here libostree keeps what has not come whole, before [`BESIDE`] (libglnx, `glnx_open_anonymous_tmpfile`).
+/// libostree keeps incomplete files below this folder, before [`BESIDE`] (libglnx,
+/// `glnx_open_anonymous_tmpfile`).
 const VAR: &str = "/var";
-/// Year and release from which on that lies in the repository (ostree-fetcher-curl.c, `ensure_tmpfile`).
+/// Year and release from which those files are in the repository (ostree-fetcher-curl.c,
+/// `ensure_tmpfile`).
 const BESIDE: (u32, u32) = (2023, 6);
-/// How often the room is looked at while skopeo unpacks.
+/// How often to check the room while skopeo unpacks.
 const TICK: Duration = Duration::from_millis(250);
-/// libostree's share of a file system where nobody says another, in percent.
+/// libostree's default reserve of a file system, in percent.
 const SHARE: u64 = 3;
 
 /// The file systems that a pull writes to.
@@ -34,12 +37,12 @@ struct Place {
     path: PathBuf,
     /// For a person.
     name: &'static str,
-    /// What is to be left, in bytes.
+    /// The reserve to leave free, in bytes.
     reserve: u64,
 }
 
 impl Room {
-    /// What the repository's reserve is now, and where else it is to be kept.
+    /// The repository's current reserve, and the other file systems on which to keep one.
     pub fn of(site: &Site, repo: &Repo) -> Self {
         let root = Place {
             path: site.path.clone(),
@@ -53,14 +56,14 @@ impl Room {
         Self { places }
     }
 
-    /// Watches where an archive is unpacked too; the folder is there.
+    /// Also watches where an archive is unpacked. The folder must exist.
     pub fn and_of_unpacking(mut self, site: &Site, folder: &Path) -> Self {
         self.places
             .extend(of_its_own(&site.path, folder, names::UNPACKED));
         self
     }
 
-    /// Waits until there is a reason to end.
+    /// Waits until there is a reason to stop.
     pub async fn until_short(&self) -> Reason {
         let mut ticks = tokio::time::interval(TICK);
         loop {
@@ -71,7 +74,8 @@ impl Room {
         }
     }
 
-    /// The reason to end the pull, once it eats into the reserve. Half of that may be taken for a moment by what is still coming in.
+    /// The reason to stop the pull, once it uses the reserve. Incoming data may use half of the
+    /// reserve for a moment.
     pub fn shortage(&self) -> Option<Reason> {
         self.places.iter().find_map(|place| {
             let free = host::room::free(&place.path).ok()?;
@@ -84,7 +88,7 @@ impl Room {
     }
 }
 
-/// The reason not to begin with what takes at least so many bytes of the root file system.
+/// The reason not to begin something that needs at least this many bytes of the root file system.
 pub fn too_little_for(site: &Site, repo: &Repo, bytes: u64) -> Option<Reason> {
     let need = repo.min_free_space_bytes().unwrap_or(0) + bytes;
     let free = host::room::free(&site.path).ok()?;
@@ -95,7 +99,8 @@ pub fn too_little_for(site: &Site, repo: &Repo, bytes: u64) -> Option<Reason> {
     })
 }
 
-/// The reason not to unpack so many bytes into this folder, which is there. Whoever does it has no rights, so what is kept for root is not counted.
+/// The reason not to unpack this many bytes into this folder, which must exist. The unpacking
+/// process has no privileges, so blocks reserved for root do not count.
 pub fn too_little_to_unpack(site: &Site, repo: &Repo, folder: &Path, bytes: u64) -> Option<Reason> {
     let apart = of_its_own(&site.path, folder, names::UNPACKED);
     let (name, reserve) = apart.map_or_else(
@@ -112,7 +117,7 @@ pub fn too_little_to_unpack(site: &Site, repo: &Repo, folder: &Path, bytes: u64)
     })
 }
 
-/// A place on another file system than root, with libostree's share of it as the reserve.
+/// A place on another file system than root, with libostree's default share of it as the reserve.
 fn of_its_own(root: &Path, path: &Path, name: &'static str) -> Option<Place> {
     let device = |path: &Path| fs::metadata(path).map(|facts| facts.dev()).ok();
     let facts = statvfs(path).ok()?;

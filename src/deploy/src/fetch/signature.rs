@@ -1,4 +1,5 @@
-//! The commit's signature, judged by the remote's keyring, also for a commit that lies here already.
+//! The commit's signature, verified with the remote's keyring, also for a commit that is already
+//! here.
 
 use std::path::Path;
 
@@ -8,12 +9,13 @@ use ostree_ext::ostree::{self, Repo};
 use upgrade::Reason;
 use upgrade::id::Digest;
 
-/// libostree's OstreeGpgError (ostree-gpg-verify-result.h), which the bindings do not carry as a type.
+/// libostree's OstreeGpgError (ostree-gpg-verify-result.h), which the bindings do not carry as a
+/// type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignatureError {
     /// No signature at all.
     None,
-    /// There are signatures and none is good: invalid, by an unknown key, expired, revoked.
+    /// No signature is good: each is invalid, by an unknown key, expired or revoked.
     NotValid,
 }
 
@@ -38,7 +40,7 @@ impl glib::error::ErrorDomain for SignatureError {
     }
 }
 
-/// The reason when the error is about a signature.
+/// The reason, if the error is about a signature.
 pub fn reason(remote: &str, commit: &str, error: &glib::Error) -> Option<Reason> {
     let (remote, commit) = (remote.to_owned(), commit.to_owned());
     error.kind::<SignatureError>().map(|kind| match kind {
@@ -51,7 +53,8 @@ pub fn reason(remote: &str, commit: &str, error: &glib::Error) -> Option<Reason>
     })
 }
 
-/// The reason for an error while a signature was judged: what cannot be judged is not signed.
+/// The reason for an error during the verification of a signature. A commit that cannot be verified
+/// counts as unsigned.
 pub fn refusal(remote: &str, commit: &str, error: &glib::Error) -> Reason {
     reason(remote, commit, error).unwrap_or_else(|| Reason::WrongSignature {
         remote: remote.to_owned(),
@@ -60,15 +63,15 @@ pub fn refusal(remote: &str, commit: &str, error: &glib::Error) -> Reason {
     })
 }
 
-/// Checks that the keys are there by which a remote's commits are judged. For one that is not libostree has the code that it has for a commit that is
-/// not there.
+/// Checks that the keys that verify a remote's commits exist. For an absent key, libostree returns
+/// the same code as for an absent commit.
 ///
 /// # Errors
-/// [`Reason::WrongSignature`] of what is asked for.
+/// [`Reason::WrongSignature`] for the request.
 pub fn keys(repo: &Repo, remote: &str, commit: &str) -> Result<(), Reason> {
     let paths = repo.remote_option(remote, "gpgkeypath", None);
     let paths = paths.ok().flatten().unwrap_or_default();
-    // The one or the other stands between them (ostree-repo.c, `_ostree_repo_gpg_prepare_verifier`).
+    // Either character separates them (ostree-repo.c, `_ostree_repo_gpg_prepare_verifier`).
     let mut paths = paths.split([';', ',']).filter(|path| !path.is_empty());
     let gone = |path: &&str| matches!(Path::new(path).try_exists(), Ok(false));
     paths.find(gone).map_or(Ok(()), |path| {
@@ -80,7 +83,7 @@ pub fn keys(repo: &Repo, remote: &str, commit: &str) -> Result<(), Reason> {
     })
 }
 
-/// Checks the signature of a commit in the repository, when the remote demands one.
+/// Verifies the signature of a commit in the repository, if the remote requires one.
 pub fn check(repo: &Repo, remote: &str, commit: &Digest) -> Result<(), Reason> {
     if !repo.remote_get_gpg_verify(remote).unwrap_or(true) {
         return Ok(());

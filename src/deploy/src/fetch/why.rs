@@ -1,4 +1,5 @@
-//! Why a pull failed, by error domains and codes and by what the repository holds, never by the text.
+//! Why a pull failed, by error domains and codes and by the repository's content, never by the
+//! text.
 
 use host::veil::veiled;
 use ostree_ext::ostree::{Repo, RepoCommitState};
@@ -10,8 +11,9 @@ use super::{branches, signature};
 use crate::args::Fetch;
 use crate::site::Site;
 
-/// Below so many bytes above the repository's reserve a pull is taken to have failed for lack of room. libostree
-/// refuses the object that would eat into the reserve, so what is left over is less than one large file.
+/// If less than this many bytes remain above the repository's reserve, a pull counts as failed for
+/// lack of room. libostree refuses the object that would use the reserve, so less than one large
+/// file remains.
 const SLACK: u64 = 64 << 20;
 
 /// What the remote was asked for.
@@ -19,7 +21,7 @@ const SLACK: u64 = 64 << 20;
 pub enum Asked<'a> {
     /// The head of the branch.
     Branch,
-    /// A commit and what of it lies at these paths.
+    /// A commit and its content at these paths.
     Parts(&'a Digest, &'a [String]),
     /// A commit and all that belongs to it.
     Commit(&'a Digest),
@@ -54,7 +56,7 @@ pub fn reason(
             remote,
             reference: wanted.reference.clone(),
         },
-        // A commit that came while something below it did not: the remote is broken, not the request.
+        // The commit arrived but an object below it did not: the remote is broken, not the request.
         Asked::Parts(commit, _) | Asked::Commit(commit) if missing && !begun(repo, commit) => {
             Reason::NoSuchCommit {
                 remote,
@@ -65,17 +67,20 @@ pub fn reason(
     }
 }
 
-/// For a branch that is not in the remote's summary libostree has no error code, so the summary is asked. And it has the one for what is `missing`
-/// also for what is forbidden (ostree-fetcher-util.c, `_ostree_fetcher_http_status_code_to_io_error`): a branch that is listed is withheld. Without
-/// a summary nobody knows better.
+/// libostree has no error code for a branch that is not in the remote's summary, so this reads the
+/// summary. libostree also has the same code for `missing` and for forbidden
+/// (ostree-fetcher-util.c, `_ostree_fetcher_http_status_code_to_io_error`): a listed branch is
+/// forbidden. Without a summary, it remains unknown.
 fn is_unknown(repo: &Repo, wanted: &Fetch, missing: bool) -> bool {
     let listed = branches::of(repo, &wanted.remote);
     listed.map_or(missing, |listed| !listed.contains_key(&wanted.reference))
 }
 
-/// Also for an object that is not what its name says: for a wrong checksum libostree has the code that it has for a connection that is
-/// refused, `G_IO_ERROR_FAILED` (ostree-core.c, `_ostree_compare_object_checksum`; ostree-repo-pull.c, `on_metadata_written`;
-/// ostree-fetcher-curl.c, `check_multi_info`). What to do is the same; its words, in the detail, say which it was.
+/// Also for an object that does not match its name. For a wrong checksum libostree has the same
+/// code as for a refused connection, `G_IO_ERROR_FAILED` (ostree-core.c,
+/// `_ostree_compare_object_checksum`; ostree-repo-pull.c, `on_metadata_written`;
+/// ostree-fetcher-curl.c, `check_multi_info`). The fix is the same, and libostree's text in the
+/// detail says which it was.
 fn away(remote: String, error: &glib::Error) -> Reason {
     Reason::RemoteAway {
         remote,
@@ -88,10 +93,11 @@ fn begun(repo: &Repo, commit: &Digest) -> bool {
         .is_ok_and(|(_, state)| state.contains(RepoCommitState::PARTIAL))
 }
 
-/// The disk is full, or the repository's own reserve (`min-free-space-percent`) is reached, for which libostree
-/// has no error code: then the numbers tell.
+/// The disk is full, or the repository's own reserve (`min-free-space-percent`) is reached.
+/// libostree has no error code for the latter, so the numbers decide.
 pub fn no_room(site: &Site, repo: &Repo, error: &glib::Error) -> Option<Reason> {
-    // What is kept for root is counted, as libostree counts it for root (ostree-repo-commit.c, `ostree_repo_prepare_transaction`).
+    // Blocks reserved for root count, as libostree counts them for root (ostree-repo-commit.c,
+    // `ostree_repo_prepare_transaction`).
     let free = host::room::free(&site.path).ok()?;
     let reserve = repo.min_free_space_bytes().unwrap_or(0);
     let short = error.matches(gio::IOErrorEnum::NoSpace)

@@ -1,4 +1,5 @@
-//! A plan of a container image. Nobody knows which layer holds what, so all that is missing comes, and goes again.
+//! A plan for a container image. It is unknown which layer holds what, so the plan fetches all that
+//! is missing, and removes it again.
 
 use ostree_ext::ostree::Repo;
 use upgrade::deploy::Done;
@@ -15,10 +16,11 @@ use crate::site::Site;
 /// Plans.
 ///
 /// # Errors
-/// Why the image cannot be had: as of `fetch-image`.
+/// Why the image is not available: as in `fetch-image`.
 pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
     let repo = site.sysroot.repo();
-    // What a plan that was killed has left. No upgrade is under way, or there would be no plan.
+    // What a killed plan has left. No upgrade is under way, because otherwise there would be no
+    // plan.
     unfinished::clear_or_tell(site);
     let held = held::commit_of(site, &wanted.image)?;
     let lay_here = held.is_some_and(|held| fetch::complete(&repo, &held));
@@ -26,7 +28,7 @@ pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
     let (commit, bytes) = got.inspect_err(|_| unfinished::clear_or_tell(site))?;
     let found = compare(site, &repo, &commit, bytes);
     if !lay_here && let Err(reason) = give_back(site, &commit) {
-        // The next clean-up does it.
+        // The next clean-up removes it.
         eprintln!("careen-deploy plan-image: cannot remove what was fetched: {reason}");
     }
     found
@@ -40,7 +42,7 @@ fn compare(site: &Site, repo: &Repo, commit: &Digest, bytes: u64) -> Result<Done
     Ok(super::planned(found))
 }
 
-/// The image's ref first: what it holds is what is to be pruned.
+/// Remove the image's ref first, because the prune must remove what it holds.
 fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
     if site.deployments_of(commit).is_empty() {
         let _held = lock::acquire(site)?;

@@ -1,12 +1,12 @@
-//! dpkg's list: paragraphs of `Field: value` (deb822(5)), one for each package that it knows of.
+//! dpkg's list: paragraphs of `Field: value` (deb822(5)), one for each known package.
 
 use super::packages::{Installed, List};
 use crate::verify::image::Tree;
 
-/// Far more than any list says, in bytes: a longer one is not taken into memory.
+/// The limit in bytes, far above the size of any list. A longer one is not read into memory.
 const LONGEST: usize = 64 << 20;
 
-/// What the status of a package ends with whose files are there.
+/// The end of the status of a package whose files are present.
 const INSTALLED: &str = " installed";
 
 /// Reads the list at a path.
@@ -25,7 +25,7 @@ fn parse(text: &str) -> List {
     let mut list = List::new();
     for paragraph in text.split("\n\n") {
         if let Some((name, installed)) = package(paragraph) {
-            // The same of another architecture: what both take counts.
+            // The same package for another architecture: the size of both counts.
             let known: &mut Installed = list.entry(name).or_default();
             known.version = installed.version;
             known.bytes = known.bytes.saturating_add(installed.bytes);
@@ -48,7 +48,7 @@ fn package(paragraph: &str) -> Option<(String, Installed)> {
     Some((field("Package")?, installed))
 }
 
-/// What a line says, where it is this field's; what goes on in further lines is left out.
+/// The value of a line with this field. Continuation lines are left out.
 fn value(line: &str, field: &str) -> Option<String> {
     let value = line.strip_prefix(field)?.strip_prefix(':')?;
     Some(value.trim().to_owned())

@@ -1,4 +1,4 @@
-//! What changes where there is no list of packages: folders of both trees, with their growth in bytes.
+//! The changes if there is no list of packages: folders of both trees, with their growth in bytes.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use super::packages::growth;
 use crate::verify::folder::Folder;
 use crate::verify::image::Tree;
 
-/// How deep folders are told apart: `/usr/lib` is one.
+/// The depth at which folders are distinguished: `/usr/lib` is one.
 const DEPTH: usize = 2;
 
-/// Folders that differ, as packages without versions.
+/// The folders that differ, as packages without versions.
 ///
 /// # Errors
-/// When one of both trees cannot be read.
+/// One of the two trees cannot be read.
 pub fn changes(before: &Tree, after: &Tree) -> Result<Vec<Package>, Reason> {
     let mut found = Vec::new();
     let (old, new) = (before.folder()?, after.folder()?);
@@ -46,7 +46,7 @@ fn compare(
             let lists = folder.map(Folder::lists).unwrap_or_default();
             lists.iter().find(|(known, _)| *known == name).cloned()
         };
-        // A folder's object is one for all that lies below it.
+        // A folder's object covers everything below it.
         if list(before) != list(after) {
             let (old, new) = (below(before, &name), below(after, &name));
             let path = format!("{path}/{name}");

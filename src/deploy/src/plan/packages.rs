@@ -1,4 +1,5 @@
-//! The packages of a system, by whichever list it keeps in its tree, and what changes between two.
+//! The packages of a system, from any list that its tree contains, and the changes between two
+//! systems.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,8 @@ use upgrade::plan::{Change, Package};
 use super::{dpkg, rpm};
 use crate::verify::image::Tree;
 
-/// Where lists may lie: dpkg's where Debian's tree was made one of OSTree (docs/images.md), rpm's as rpm-ostree and bootc have it.
+/// Where lists may be: dpkg's if the OSTree tree was made from Debian's (docs/images.md), rpm's as
+/// in rpm-ostree and bootc.
 pub const PLACES: &[&str] = &[
     "usr/lib/sysimage/dpkg/status",
     "usr/share/dpkg/status",
@@ -16,19 +18,19 @@ pub const PLACES: &[&str] = &[
     "usr/lib/sysimage/rpm",
 ];
 
-/// One package as it is installed.
+/// One installed package.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Installed {
     /// Its version.
     pub version: String,
-    /// What it takes, in bytes.
+    /// Its installed size in bytes.
     pub bytes: u64,
 }
 
 /// Packages by name.
 pub type List = BTreeMap<String, Installed>;
 
-/// The packages in a tree; nothing where none of the lists is there or can be read.
+/// The packages in a tree, or `None` if no list exists or can be read.
 pub fn list(tree: &Tree) -> Option<List> {
     PLACES.iter().find_map(|place| {
         if tree.has_folder(place) {
@@ -39,7 +41,7 @@ pub fn list(tree: &Tree) -> Option<List> {
     })
 }
 
-/// What comes, goes or has another version.
+/// The packages that are added, removed or have another version.
 pub fn changes(before: &List, after: &List) -> Vec<Package> {
     let gone = before.keys().filter(|name| !after.contains_key(*name));
     let names = after.keys().chain(gone);

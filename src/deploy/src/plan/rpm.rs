@@ -1,4 +1,4 @@
-//! rpm's list: a database that rpm alone reads, so the node's own rpm is asked for a copy of it.
+//! rpm's list: a database that only rpm reads, so the node's own rpm reads a copy of it.
 
 use std::fs::File;
 use std::io::Write;
@@ -10,13 +10,13 @@ use host::programs::{self, Program};
 use super::packages::{Installed, List};
 use crate::verify::image::Tree;
 
-/// The database's file; the older formats are not read.
+/// The database's file. Older formats are not supported.
 const DATABASE: &str = "rpmdb.sqlite";
 
 /// Name, version and size of each package, with a tab between.
 const FORMAT: &str = "%{NAME}\t%{EVR}\t%{LONGSIZE}\n";
 
-/// Reads the list in a folder; nothing where there is none, or no rpm on this node.
+/// Reads the list in a folder. `None` if there is no list, or no rpm on this node.
 pub fn list(tree: &Tree, folder: &str) -> Option<List> {
     let copy = tree.scratch().ok()?;
     let mut file = File::create(copy.path().join(DATABASE)).ok()?;
@@ -42,7 +42,7 @@ fn ask(database: &Path) -> Option<List> {
         return None;
     }
     let list = parse(&String::from_utf8_lossy(&answer.stdout));
-    // A system without packages has no rpm either: the database was none.
+    // A system without packages has no rpm either, so the database was invalid.
     (!list.is_empty()).then_some(list)
 }
 

@@ -1,4 +1,5 @@
-//! Container images: the program that fetches them, who vouches for them, and nodes that have no OSTree remote at all.
+//! Container images: the program that fetches them, who vouches for them, and nodes that have no
+//! OSTree remote at all.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
