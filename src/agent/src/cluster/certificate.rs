@@ -1,4 +1,4 @@
-//! What the kubelet's client certificate says of itself.
+//! The content of the kubelet's client certificate.
 
 use std::fs;
 use std::path::Path;
@@ -8,33 +8,33 @@ use base64::engine::general_purpose::STANDARD;
 use kube::config::{AuthInfo, Kubeconfig};
 use x509_parser::pem::Pem;
 
-/// What a certificate says, in seconds since 1970.
+/// The content of a certificate, in seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// Whose it is.
+    /// The user that it belongs to.
     pub user: String,
-    /// Valid from then on.
+    /// The start of its validity.
     pub from: u64,
-    /// Valid until then.
+    /// The end of its validity.
     pub until: u64,
 }
 
-/// What a kubeconfig has for its user.
+/// The credential of a kubeconfig's user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Held {
     /// A certificate.
     Certificate(Certificate),
-    /// A token, of which nothing can be seen.
+    /// A token, which cannot be inspected.
     Token,
 }
 
-/// Why there is nothing to be seen.
+/// Why the credential cannot be inspected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unseen {
-    /// There is no kubeconfig that can be read: the node has not joined.
+    /// No readable kubeconfig exists: the node has not joined.
     #[error("{0}")]
     Kubeconfig(String),
-    /// It is nobody's.
+    /// It names no user.
     #[error("it does not name a user")]
     NoUser,
     /// Its user's certificate cannot be read.
@@ -42,7 +42,7 @@ pub enum Unseen {
     Certificate(String),
 }
 
-/// Looks at this kubeconfig and what it names, as they are on the disk now.
+/// Reads this kubeconfig and the files that it names, as they are on the disk now.
 ///
 /// # Errors
 /// See [`Unseen`].
@@ -57,7 +57,7 @@ pub fn held(kubeconfig: &Path) -> Result<Held, Unseen> {
     Ok(Held::Certificate(found))
 }
 
-/// The user of the context in use, or the only one.
+/// The user of the current context, or the only one.
 fn user(content: &Kubeconfig) -> Option<AuthInfo> {
     let current = content.current_context.as_ref();
     let context = content

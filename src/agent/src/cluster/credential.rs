@@ -1,8 +1,9 @@
-//! The kubelet's own credential, read anew whenever its files change.
+//! The kubelet's own credential, read again whenever its files change.
 //!
-//! The kubelet rotates its client certificate by replacing what `kubelet-client-current.pem` links to; kubelet.conf itself
-//! stays. A client built before that speaks with the old certificate until it runs out, so all files are looked at (one
-//! `stat` call each) before each request. A token, in kubelet.conf or in a file that it names, is no different.
+//! The kubelet rotates its client certificate by replacing the target of
+//! `kubelet-client-current.pem`; kubelet.conf itself stays. A client built before that uses the old
+//! certificate until it expires. So the agent checks all files (one `stat` call each) before each
+//! request. The same applies to a token, in kubelet.conf or in a file that it names.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -19,7 +20,7 @@ use super::error::ApiError;
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// A kubeconfig file and the client made of it.
+/// A kubeconfig file and the client built from it.
 pub struct Credential {
     path: PathBuf,
     silence: Duration,
@@ -49,7 +50,7 @@ impl Credential {
         }
     }
 
-    /// The number of the credential as it is on the disk now: another one than before has a higher one.
+    /// The number of the current credential on the disk. A changed credential has a higher number.
     ///
     /// # Errors
     /// As [`Self::client`].
@@ -58,10 +59,10 @@ impl Credential {
         Ok(self.number)
     }
 
-    /// The client for the credential as it is on the disk now.
+    /// The client for the current credential on the disk.
     ///
     /// # Errors
-    /// [`ApiError::Away`] when a file cannot be read or does not parse: the kubelet may be writing it.
+    /// [`ApiError::Away`] if a file cannot be read or parsed: the kubelet may be writing it.
     pub async fn client(&mut self) -> Result<Client, ApiError> {
         if let Some(built) = &self.built
             && built.seen == fingerprint(&built.files)
@@ -81,7 +82,7 @@ impl Credential {
                 chain(what)
             ))
         };
-        // Looked at before they are read: what is written in between is then noticed at the next request.
+        // Take the fingerprint before reading, so that the next request notices a write in between.
         let before = fingerprint(std::slice::from_ref(&self.path));
         let mut content = Kubeconfig::read_from(&self.path).map_err(|error| away(&error))?;
         let files = files(&content);
@@ -98,7 +99,7 @@ impl Credential {
     }
 }
 
-/// Where this node must get to for the API server.
+/// The address that this node must reach for the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// An address without brackets, or a name.
@@ -107,10 +108,10 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-/// Where a kubeconfig leads: to its proxy, or without one to the server.
+/// The address in a kubeconfig: its proxy, or without one its server.
 ///
 /// # Errors
-/// When it cannot be used.
+/// The kubeconfig cannot be used.
 pub fn endpoint(path: &Path) -> Result<Endpoint, kubeconfig::Error> {
     let config = config(Kubeconfig::read_from(path)?, Duration::MAX)?;
     let url = config.proxy_url.unwrap_or(config.cluster_url);
@@ -126,18 +127,20 @@ pub fn endpoint(path: &Path) -> Result<Endpoint, kubeconfig::Error> {
     })
 }
 
-/// A proxy is kubelet.conf's to name. The environment is not asked: what is set there so that images are fetched, or comes with a new image, must
-/// not take the API server away, nor decide a trial.
+/// Only kubelet.conf names a proxy. The agent ignores the environment. A variable that is set for
+/// fetching images, or that comes with a new image, must not make the API server unreachable or
+/// decide a trial.
 fn config(content: Kubeconfig, silence: Duration) -> Result<Config, kubeconfig::Error> {
     let mut config = kubeconfig::config(content, None, &Variables::default())?;
     config.connect_timeout = Some(CONNECT);
     config.read_timeout = Some(silence);
-    // kube would repeat a 429 by itself, and a disruption budget answers with just that.
+    // kube would retry a 429 on its own, and a disruption budget returns exactly that.
     config.default_retry = false;
     Ok(config)
 }
 
-/// Tokens out of files, as client-go reads them: kube keeps the newline at a file's end, and no header can hold one.
+/// Reads tokens from files, as client-go does. kube keeps the newline at the end of a file, and no
+/// header may contain one.
 fn take_in_tokens(content: &mut Kubeconfig) -> std::io::Result<()> {
     let users = content.auth_infos.iter_mut();
     for user in users.filter_map(|named| named.auth_info.as_mut()) {
@@ -153,7 +156,7 @@ fn fingerprint(files: &[PathBuf]) -> Fingerprint {
     files.iter().map(|path| stamp(path)).collect()
 }
 
-/// The files that a kubeconfig names: a cluster's authority may be renewed as a user's certificate is.
+/// The files that a kubeconfig names. A cluster's CA may be renewed, as a user's certificate is.
 fn files(content: &Kubeconfig) -> Vec<PathBuf> {
     let clusters = content
         .clusters

@@ -1,4 +1,4 @@
-//! What the API server's answers mean for us, as types: decisions are never taken on their text.
+//! The meaning of the API server's answers, as types. No decision depends on their text.
 
 use client::chain;
 use kube::core::Status;
@@ -6,39 +6,42 @@ use kube::core::response::StatusCause;
 use thiserror::Error;
 use upgrade::Reason;
 
-/// The cause's type of a 403 while a namespace is being deleted: its pods are on their way out by themselves.
+/// The type of the cause of a 403 while a namespace is being deleted: its pods terminate on their
+/// own.
 const NAMESPACE_TERMINATING: &str = "NamespaceTerminating";
 
-/// How a request to the API server ended when it did not succeed.
+/// How a request to the API server failed.
 #[derive(Debug, Error)]
 pub enum ApiError {
-    /// No answer, or one that says "later": try again when it is back.
+    /// No answer, or one that says "later": retry when the server is back.
     #[error("{0}")]
     Away(String),
     /// The object has changed since it was read: read it again.
     #[error("another client changed the object")]
     Conflict,
-    /// The change does not fit the object as it is: a test in it did not hold, or the object would not be valid.
+    /// The change does not fit the current object: a test in it failed, or the object would not be
+    /// valid.
     #[error("{0}")]
     Unfit(String),
-    /// The object is gone. The Node authorizer says so with 403 for a pod, see [`crate::drain`].
+    /// The object is gone. For a pod, the Node authorizer returns 403 instead, see
+    /// [`crate::drain`].
     #[error("the object does not exist")]
     Missing,
     /// 429: a disruption budget, or too many requests.
     #[error("{}", .0.message)]
     Blocked(Box<Status>),
-    /// The server understood and says no; asking again does not help.
+    /// The server understood the request and refuses it. A retry does not help.
     #[error("{0}")]
     Refused(String),
 }
 
 impl ApiError {
-    /// As a reason for a step of draining or reporting.
+    /// As a reason for a step that drains or reports.
     #[must_use]
     pub fn into_reason(self) -> Reason {
         match self {
             Self::Away(detail) => Reason::ApiAway { detail },
-            // Blocked is a server that has too much to do: an eviction's own 429 never comes here.
+            // A blocked request means an overloaded server: an eviction's own 429 never gets here.
             Self::Conflict | Self::Blocked(_) => Reason::ApiAway {
                 detail: self.to_string(),
             },
@@ -65,8 +68,9 @@ fn from_status(status: Box<Status>) -> ApiError {
         404 => ApiError::Missing,
         422 => ApiError::Unfit(format!("{} ({})", status.message, status.code)),
         429 => ApiError::Blocked(status),
-        // 401: the certificate has run out or is being rotated; the next try reads it anew. 408 and 5xx pass by themselves, and of a listing
-        // that took too long (410) the next one begins anew.
+        // 401: the certificate has expired or is being rotated, and the next attempt reads it
+        // again. 408 and 5xx are temporary. After a list request that took too long (410), the next
+        // one starts again.
         401 | 408 | 410 | 500..=599 => {
             ApiError::Away(format!("{} ({})", status.message, status.code))
         }

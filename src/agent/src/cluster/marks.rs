@@ -1,30 +1,31 @@
-//! Our marks on the Node, each with the field that it marks: whether that is set, and by whom.
+//! Careen's marks on the Node, each with the field that it marks: whether the field is set, and by
+//! which client.
 
 use client::Node;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::ResourceExt;
 use upgrade::names;
 
-/// The name under which the API server books what the agent marks (`metadata.managedFields`).
+/// The name under which the API server records the agent's writes (`metadata.managedFields`).
 pub const MANAGER: &str = "careen-agent";
 
-/// A mark, and the field beside it.
+/// A mark and its field.
 pub struct Mark {
     /// The annotation. Its value is the upgrade's id.
     pub key: &'static str,
-    /// The names that lead to the field.
+    /// The path of the field.
     pub field: &'static [&'static str],
     is_set: fn(&Node) -> bool,
 }
 
-/// The cordon's.
+/// The mark of the cordon.
 pub const CORDON: Mark = Mark {
     key: names::CORDONED_BY,
     field: &["spec", "unschedulable"],
     is_set: |node| node.spec.as_ref().is_some_and(|spec| spec.unschedulable),
 };
 
-/// That of the label for load balancers.
+/// The mark of the label for load balancers.
 pub const EXCLUSION: Mark = Mark {
     key: names::EXCLUDED_BY,
     field: &["metadata", "labels", names::EXCLUDED],
@@ -32,27 +33,29 @@ pub const EXCLUSION: Mark = Mark {
 };
 
 impl Mark {
-    /// Whose mark is there.
+    /// The id in the mark, if there is one.
     #[must_use]
     pub fn of<'a>(&self, node: &'a Node) -> Option<&'a str> {
         node.annotations().get(self.key).map(String::as_str)
     }
 
-    /// Whether the field is set, by us or by somebody else.
+    /// Whether the field is set, by Careen or by somebody else.
     #[must_use]
     pub fn is_set(&self, node: &Node) -> bool {
         (self.is_set)(node)
     }
 
-    /// Whether a mark is there and marks nothing: the field is not set, or somebody else has set it since.
+    /// Whether a mark exists and marks nothing: the field is not set, or somebody else has set it
+    /// since.
     #[must_use]
     pub fn is_left(&self, node: &Node) -> bool {
         self.of(node).is_some() && (!self.is_set(node) || self.is_anothers(node))
     }
 
-    /// Whether somebody else has set the field: they took ours off and set their own, perhaps while no agent looked. The agent
-    /// sets a field and its mark in one write, so who has set both is an agent too, also one that gave no name. Where the server
-    /// keeps no books the mark alone tells.
+    /// Whether somebody else has set the field: they removed Careen's and set their own, perhaps
+    /// while no agent was running. The agent sets a field and its mark in one write, so a manager
+    /// that has set both is also an agent, even without that name. If the server records no
+    /// managers, only the mark decides.
     fn is_anothers(&self, node: &Node) -> bool {
         let entries = node.metadata.managed_fields.iter().flatten();
         let mut others = entries.filter(|entry| entry.manager.as_deref() != Some(MANAGER));
@@ -76,7 +79,7 @@ mod tests {
 
     const KUBECTL: &str = "kubectl";
 
-    /// A Node that is cordoned and marked, with these managers of the cordon and of the mark.
+    /// A cordoned and marked Node, with these managers of the cordon and of the mark.
     fn cordoned_by(cordon: &[&str], mark: &[&str]) -> Node {
         let mut fields = std::collections::BTreeMap::<_, Value>::new();
         for manager in cordon {

@@ -1,4 +1,4 @@
-//! The API server as seen with the kubelet's credential: one handle for all requests, and the one watch.
+//! The API server through the kubelet's credential: one handle for all requests, and the one watch.
 
 pub mod certificate;
 pub mod credential;
@@ -20,14 +20,14 @@ use tokio::sync::Mutex;
 use credential::Credential;
 pub use error::ApiError;
 
-/// How long a connection may be silent. The watch gets a bookmark from the server about every 60 s, so a longer silence is a
-/// dead link, which TCP alone would not notice for a quarter of an hour.
+/// How long a connection may be silent. The server sends the watch a bookmark about every 60 s, so
+/// a longer silence is a dead link. TCP alone would not notice that for a quarter of an hour.
 pub const SILENCE: Duration = Duration::from_secs(100);
 
-/// How long the answer to one request may take; the watch alone has no such limit.
+/// How long the answer to one request may take. Only the watch has no such limit.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// What the Node authorizer puts before the node's name.
+/// The prefix that the Node authorizer puts before the node's name.
 const USER_PREFIX: &str = "system:node:";
 
 /// The API server, reached as the kubelet.
@@ -36,7 +36,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Connects to nothing yet. `silence` is how long a connection may be silent until it counts as dead.
+    /// Does not connect yet. `silence` is how long a connection may be silent until it counts as
+    /// dead.
     #[must_use]
     pub fn new(kubeconfig: &Path, silence: Duration) -> Self {
         Self {
@@ -44,15 +45,16 @@ impl Cluster {
         }
     }
 
-    /// A client with the credential as it is on the disk now.
+    /// A client with the current credential on the disk.
     ///
     /// # Errors
-    /// [`ApiError::Away`] when the credential cannot be read.
+    /// [`ApiError::Away`] if the credential cannot be read.
     pub async fn client(&self) -> Result<Client, ApiError> {
         self.credential.lock().await.client().await
     }
 
-    /// The number of the credential that is on the disk now, which grows when it is replaced.
+    /// The number of the current credential on the disk, which grows when the credential is
+    /// replaced.
     ///
     /// # Errors
     /// As [`Self::client`].
@@ -68,10 +70,11 @@ impl Cluster {
         Ok(client::nodes(self.client().await?))
     }
 
-    /// The name of the Node that this credential is for, as the API server understands it. (Host name and Node name may differ.)
+    /// The name of the Node that this credential belongs to, as the API server understands it.
+    /// (Host name and Node name may differ.)
     ///
     /// # Errors
-    /// [`ApiError::Refused`] when the credential is not a node's.
+    /// [`ApiError::Refused`] if the credential does not belong to a node.
     pub async fn node_name(&self) -> Result<String, ApiError> {
         let reviews: Api<SelfSubjectReview> = Api::all(self.client().await?);
         let review = SelfSubjectReview::default();
@@ -94,7 +97,7 @@ impl Cluster {
     /// The API server's version.
     ///
     /// # Errors
-    /// When it does not answer or its answer is not a version.
+    /// The server does not answer, or its answer is not a version.
     pub async fn version(&self) -> Result<upgrade::Version, ApiError> {
         let client = self.client().await?;
         let info = limited(client.apiserver_version()).await?;
@@ -104,10 +107,10 @@ impl Cluster {
     }
 }
 
-/// One request, with a limit on the time its answer may take.
+/// One request, with a limit on the time of its answer.
 ///
 /// # Errors
-/// As the request, and [`ApiError::Away`] when no answer came.
+/// As the request, and [`ApiError::Away`] if no answer came.
 pub async fn limited<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, ApiError> {
     match tokio::time::timeout(ANSWER, request).await {
         Ok(answer) => Ok(answer?),

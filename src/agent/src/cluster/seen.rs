@@ -1,4 +1,5 @@
-//! What of a Node the agent looks at, and nothing else: a Node object is tens of kilobytes, this is a few hundred bytes.
+//! The parts of a Node that the agent uses. A Node object is tens of kilobytes; this is a few
+//! hundred bytes.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use upgrade::{Keys, names};
 
 use super::marks::{CORDON, EXCLUSION};
 
-/// The annotations that a report is made of.
+/// The annotations of a report.
 pub const ANSWERS: [&str; 4] = [
     names::ANSWER,
     names::FAILURE_REASON,
@@ -17,42 +18,42 @@ pub const ANSWERS: [&str; 4] = [
     names::HISTORY,
 ];
 
-/// Our Node.
+/// This agent's Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeSeen {
     /// Its name.
     pub name: String,
     /// Its UID, for Events.
     pub uid: String,
-    /// What is asked for.
+    /// The request.
     pub asked: Asked,
-    /// What its keys say beside a request.
+    /// Its other keys.
     pub keys: Keys,
     /// Whether pods may be scheduled to it.
     pub schedulable: bool,
-    /// Whose mark the cordon has, or had.
+    /// The upgrade in the mark of the cordon.
     pub cordoned_by: Option<String>,
-    /// Whether that mark is left without a cordon, or beside somebody else's.
+    /// Whether that mark has no cordon, or somebody else's.
     pub cordon_mark_left: bool,
-    /// Whose mark the label has, or had, that tells load balancers to leave it out.
+    /// The upgrade in the mark of the label that excludes the node from load balancers.
     pub excluded_by: Option<String>,
-    /// Whether that mark is left without that label, or beside somebody else's.
+    /// Whether that mark has no label, or somebody else's.
     pub exclusion_mark_left: bool,
-    /// The question for a plan.
+    /// The request for a plan.
     pub question: Option<String>,
-    /// The answer to one as it stands there.
+    /// The current answer to a request for a plan.
     pub plan: Option<String>,
-    /// Whether the kubelet says Ready.
+    /// Whether the kubelet reports Ready.
     pub ready: bool,
-    /// When it said so last, as the API writes it.
+    /// When the kubelet last reported it, in the API's format.
     pub ready_said: Option<String>,
     /// The boot in which the kubelet last registered.
     pub boot_id: String,
     /// The kubelet's version.
     pub kubelet_version: String,
-    /// Our own condition as it stands there.
+    /// Careen's current condition.
     pub condition: Option<Condition>,
-    /// Our own answers as they stand there.
+    /// Careen's current answers.
     pub answers: BTreeMap<&'static str, String>,
 }
 

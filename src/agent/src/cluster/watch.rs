@@ -1,7 +1,8 @@
-//! The one watch: our own Node, and with it whether the API server can be reached.
+//! The one watch: this agent's Node, and with it whether the agent reaches the API server.
 //!
-//! Nothing is polled: an idle agent costs the server one watch, renewed by the server's own time limit. While the server is
-//! away the watch is tried again with a growing pause.
+//! The agent polls nothing: an idle agent costs the server one watch, which ends at the server's
+//! own time limit and is renewed. While the server is unreachable, the agent retries the watch with
+//! a growing pause.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,28 +18,31 @@ use super::seen::NodeSeen;
 use super::{ApiError, Cluster};
 use crate::link::GONE;
 
-/// Pauses between tries: from here, doubled, to there. The upper end bounds how late a server's return is noticed.
+/// Pauses between attempts: the first, doubled each time, and the longest. The longest limits how
+/// late the agent notices that the server is back.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
-/// News about the API server and our Node.
+/// News about the API server and the Node.
 #[derive(Debug)]
 pub enum News {
-    /// The server answers: its version as far as it says it, and our Node if there is one. They come together: who acts on
-    /// the first needs the second.
+    /// The server answers: its version, if it reports it, and the Node, if there is one. They come
+    /// together, because a consumer of the first needs the second.
     Reached(Option<Version>, Option<Box<NodeSeen>>),
-    /// Its version, when it did not say it at once. Comes only while the server is reached.
+    /// The server's version, if it did not report it at once. Comes only while the agent reaches
+    /// the server.
     Version(Version),
-    /// It answers and does not say its version: why, for a person. Comes only while the server is reached.
+    /// The server answers and does not report its version: why, for a person. Comes only while the
+    /// agent reaches the server.
     Unversioned(String),
-    /// It does not.
+    /// The server does not answer.
     Away(String),
-    /// Our Node as it is now. Comes only while the server is reached.
+    /// The current Node. Comes only while the agent reaches the server.
     Node(Box<NodeSeen>),
-    /// There is no such Node.
+    /// No such Node exists.
     NoNode,
 }
 
-/// Watches for ever.
+/// Watches forever.
 pub async fn run(cluster: Arc<Cluster>, news: UnboundedSender<News>) {
     let mut tries = Tries {
         pause: PAUSE.0,
@@ -49,7 +53,7 @@ pub async fn run(cluster: Arc<Cluster>, news: UnboundedSender<News>) {
             info!("the kubelet has another credential: asking again which node it is for");
             continue;
         };
-        // One line per outage, not one per try.
+        // One line per outage, not one per attempt.
         if !std::mem::replace(&mut tries.told, true) {
             warn!("cannot reach the API server: {error}");
         }
@@ -59,14 +63,15 @@ pub async fn run(cluster: Arc<Cluster>, news: UnboundedSender<News>) {
     }
 }
 
-/// Tries since the server was reached last.
+/// Attempts since the agent last reached the server.
 struct Tries {
     pause: Duration,
     told: bool,
 }
 
-/// One life of the watch, from connecting to the first error or to the kubelet's next credential. Its name is asked for each time:
-/// a node that joined again may have another, and under the old one the server would refuse it for ever.
+/// One life of the watch, from connecting to the first error or to the kubelet's next credential.
+/// It requests the Node's name each time. A node that joined again may have another name, and the
+/// server would refuse the old one forever.
 async fn once(
     cluster: &Cluster,
     news: &UnboundedSender<News>,
@@ -98,7 +103,8 @@ async fn once(
     }
 }
 
-/// Asks for the version until it is known, and waits for ever then: without it nothing is deployed. Why it is not known is told once.
+/// Requests the version until it is known, and then waits forever. Without it the agent deploys
+/// nothing. It reports once why the version is unknown.
 async fn until_version(
     cluster: &Cluster,
     news: &UnboundedSender<News>,
@@ -123,10 +129,11 @@ async fn until_version(
     }
 }
 
-/// Who lets whom read it, for the person who must fix it.
+/// How to allow the request, for the person who must fix it.
 const MAY_READ: &str = "Kubernetes lets everybody read it (ClusterRole system:public-info-viewer): bind that to system:authenticated again, or fix the proxy before the API server";
 
-/// Why the version is not known. A server that says no is not one that is away, and does not come round by itself.
+/// Why the version is unknown. A server that refuses is not unreachable, and does not recover on
+/// its own.
 fn unversioned(error: &ApiError) -> String {
     let what = "GET /version, without which no image is deployed";
     match error {
@@ -139,8 +146,9 @@ fn unversioned(error: &ApiError) -> String {
     }
 }
 
-/// Passes on what happens to the Node, until there is another credential than this one. That is looked at when something happens: a
-/// Node that its kubelet has left is soon marked as such, or deleted, and the old connection would serve its watch on.
+/// Passes on the Node's changes until the credential changes. It checks the credential at each
+/// event. A Node whose kubelet has left is soon marked as such, or deleted, and the old connection
+/// would continue to serve its watch.
 async fn follow(
     cluster: &Cluster,
     credential: u64,
@@ -152,7 +160,7 @@ async fn follow(
             Some(node) => News::Node(Box::new(node)),
             None => News::NoNode,
         };
-        // One that cannot be read is just being written.
+        // A credential that cannot be read is just being written.
         let now = cluster.credential_number().await;
         if now.is_ok_and(|now| now != credential) {
             return Ok(());
@@ -173,8 +181,8 @@ fn shown(version: &Result<Version, ApiError>) -> String {
 
 type Watched = Result<Event<Node>, watcher::Error>;
 
-/// The Node at the end of the first listing, which must come in time: a server that takes the connection and says nothing is
-/// away, and the watch's own patience with silence is far longer.
+/// The Node at the end of the first listing, which must come in time. A server that accepts the
+/// connection and sends nothing is unreachable, and the watch tolerates a far longer silence.
 async fn first(
     events: &mut (impl Stream<Item = Watched> + Unpin),
     limit: Duration,
@@ -196,7 +204,7 @@ async fn listed(
     }
 }
 
-/// The Node after the next change of it.
+/// The Node after its next change.
 async fn next(
     events: &mut (impl Stream<Item = Watched> + Unpin),
 ) -> Result<Option<NodeSeen>, ApiError> {
