@@ -1,7 +1,9 @@
-//! Keeps skopeo apart from every other process of the node. skopeo reads what a stranger sends, so it has a user of its own, without rights. That is
-//! not enough: a pod may run as any user, in the PID namespace of the host, and the kernel lets a process read the memory, the environment and the
-//! open files of another one of the same user and group. So skopeo runs in a user namespace of its own. A process outside needs CAP_SYS_PTRACE in
-//! that namespace to read them (security/commoncap.c, `cap_ptrace_access_check`).
+//! Separates skopeo from every other process of the node. skopeo reads untrusted input, so it has
+//! its own user, without privileges. That is not enough: a pod may run as any user, in the host's
+//! PID namespace. The kernel lets a process read the memory, the environment and the open files of
+//! another process with the same user and group. So skopeo runs in its own user namespace. A
+//! process outside needs CAP_SYS_PTRACE in that namespace to read them (security/commoncap.c,
+//! `cap_ptrace_access_check`).
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,29 +17,32 @@ use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
 use upgrade::container::SKOPEO;
 
-/// The owner of a user namespace has all rights in it, so root does not own it: root without capabilities gets none there. Each namespace has a random
-/// owner, from numbers that no pod may ask for.
+/// The owner of a user namespace has all privileges in it, so root does not own it: root without
+/// capabilities gets none there. Each namespace has a random owner, from numbers that no pod may
+/// request.
 const OWNERS: u32 = 0x9000_0000;
 const MANY: u32 = 0x0fff_ffff;
 
-/// The group that keys of certificates were to have when skopeo ran as nobody. It reads them still; what is its own is never of this group.
+/// The group that certificate keys needed when skopeo ran as nobody. skopeo still reads such keys,
+/// but its own files never have this group.
 const FORMER: u32 = 65_534;
 
-/// Has a command run there.
+/// Runs a command in the namespace.
 ///
 /// # Errors
-/// When the kernel makes no user namespace.
+/// The kernel creates no user namespace.
 pub fn run_there(command: &mut Command) -> io::Result<()> {
     let there = namespace()?;
     run_before(command, move || enter(&there));
     Ok(())
 }
 
-/// A user namespace that has one user, skopeo's, and the groups that let it read what it must.
+/// A user namespace with one user, skopeo's, and the groups that let skopeo read the necessary
+/// files.
 fn namespace() -> io::Result<File> {
     let mut holder = holder(random()?)?;
     let there = describe(&holder);
-    // Nobody else waits for it, and the open file keeps the namespace.
+    // Nothing else waits for it, and the open file keeps the namespace.
     let _ = holder.kill();
     holder.wait()?;
     there
@@ -51,7 +56,7 @@ fn describe(holder: &Child) -> io::Result<File> {
     File::open(of("ns/user"))
 }
 
-/// A process in a new user namespace: it waits for its end.
+/// A process in a new user namespace. It waits to be ended.
 fn holder(owner: u32) -> io::Result<Child> {
     let mut holder = Program::Cat.command()?;
     holder.stdin(Stdio::piped()).stdout(Stdio::null());
@@ -73,7 +78,7 @@ fn random() -> io::Result<u32> {
     Ok(OWNERS + (u32::from_ne_bytes(bytes) & MANY))
 }
 
-/// Rights from here on are those of this namespace, and go with the program that is run next.
+/// From here on, privileges are those of this namespace, and end with the next exec.
 fn enter(there: &File) -> io::Result<()> {
     setns(there.as_fd(), CloneFlags::CLONE_NEWUSER)?;
     setgroups(&[Gid::from_raw(FORMER)])?;
@@ -82,7 +87,8 @@ fn enter(there: &File) -> io::Result<()> {
     Ok(setresuid(user, user, user)?)
 }
 
-/// For what the user of a process is changed to. The kernel takes this back in a new user namespace.
+/// For what the user of a process is changed to. The kernel takes this back in a new user
+/// namespace.
 #[allow(unsafe_code)]
 fn keep_rights() -> io::Result<()> {
     // SAFETY: plain numbers.
@@ -97,6 +103,6 @@ fn run_before(
     command: &mut Command,
     prepare: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
 ) {
-    // SAFETY: what is run between fork and exec makes system calls alone, with what was prepared before.
+    // SAFETY: between fork and exec, the closure only makes system calls, on data prepared before.
     unsafe { command.pre_exec(prepare) };
 }

@@ -1,5 +1,6 @@
-//! Reads the commit at the beginning of an image's first layer, by the rules of ostree-ext (unencapsulate.rs, `decompressor`; tar/import.rs,
-//! `import_commit`). What ostree-ext would read differently is refused here: a second reading is a way around the first.
+//! Reads the commit at the beginning of an image's first layer, by the rules of ostree-ext
+//! (unencapsulate.rs, `decompressor`; tar/import.rs, `import_commit`). Input that ostree-ext would
+//! read differently is rejected here, because a second interpretation could bypass the first.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -11,45 +12,47 @@ use sha2::{Digest as _, Sha256};
 use tar::Entry;
 use upgrade::id::Digest;
 
-/// The longest commit, and the longest signatures, in bytes (ostree-ext, tar/import.rs, `MAX_METADATA_SIZE`).
+/// The longest commit, and the longest signatures, in bytes (ostree-ext, tar/import.rs,
+/// `MAX_METADATA_SIZE`).
 const LONGEST: u64 = 10 << 20;
-/// How much of a layer is unpacked to find both: folders come before them.
+/// How much of a layer to unpack to find both: folders come before them.
 const UNPACKED: u64 = 2 * LONGEST + (1 << 20);
-/// How much of a layer is read for that, as it is packed.
+/// How much of the packed layer to read for that.
 pub const PACKED: u64 = UNPACKED;
 /// Where ostree-ext looks for objects in a layer.
 const REPO: &str = "sysroot/ostree/repo/";
 const OBJECTS: &str = "objects";
-/// How skopeo names a layer that is not compressed, of an image in Docker's format.
+/// skopeo's media type for an uncompressed layer of an image in Docker's format.
 const DOCKER_TAR: &str = "application/vnd.docker.image.rootfs.diff.tar";
 
 /// A commit as it is in the layer.
 #[derive(Debug)]
 pub struct Commit {
-    /// What it is called by, and what its bytes come to.
+    /// Its checksum, which its bytes must match.
     pub checksum: Digest,
     /// Its object.
     pub bytes: Vec<u8>,
-    /// The object with its signatures; nothing when another one follows.
+    /// The object with its signatures, or `None` when another object follows.
     pub beside: Option<Vec<u8>>,
 }
 
-/// How the layers of an image are packed.
+/// The compression of an image's layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// Not at all.
     Plain,
     /// By gzip.
     Gzip,
-    /// By zstd, zstd:chunked among it.
+    /// By zstd, including zstd:chunked.
     Zstd,
 }
 
 impl Packing {
-    /// How this layer is packed.
+    /// The compression of this layer.
     ///
     /// # Errors
-    /// When ostree-ext unpacks no such layer, or it is elsewhere than the image; for a person.
+    /// ostree-ext unpacks no such layer, or it is not stored with the image. The message is for a
+    /// person.
     pub fn of(layer: &Descriptor) -> Result<Self, String> {
         if layer.urls().as_ref().is_some_and(|urls| !urls.is_empty()) {
             return Err(format!("layer {} is not in the registry", layer.digest()));
@@ -82,7 +85,7 @@ impl Packing {
 /// Checks that every layer can be read.
 ///
 /// # Errors
-/// With the first one that cannot; for a person.
+/// The first layer that cannot. The message is for a person.
 pub fn readable(manifest: &ImageManifest) -> Result<(), String> {
     manifest
         .layers()
@@ -90,10 +93,10 @@ pub fn readable(manifest: &ImageManifest) -> Result<(), String> {
         .try_for_each(|layer| Packing::of(layer).map(drop))
 }
 
-/// The commit that a layer begins with.
+/// The commit at the beginning of a layer.
 ///
 /// # Errors
-/// When these bytes show none; for a person. More bytes may.
+/// These bytes contain none; more bytes may. The message is for a person.
 pub fn commit_in(packing: Packing, layer: &[u8]) -> Result<Commit, String> {
     let unpacked = packing.unpack(layer).map_err(|error| error.to_string())?;
     let mut archive = tar::Archive::new(unpacked.take(UNPACKED));
@@ -116,7 +119,7 @@ pub fn commit_in(packing: Packing, layer: &[u8]) -> Result<Commit, String> {
     })
 }
 
-/// An entry and its name as `<checksum>.<kind>`; nothing for what ostree-ext passes over.
+/// An entry and its name as `<checksum>.<kind>`, or `None` for an entry that ostree-ext skips.
 fn object<R: Read>(entry: io::Result<Entry<'_, R>>) -> Named<'_, R> {
     let entry = entry.map_err(|error| error.to_string())?;
     if entry.header().entry_type().is_dir() {
@@ -135,7 +138,7 @@ fn object<R: Read>(entry: io::Result<Entry<'_, R>>) -> Named<'_, R> {
 
 type Named<'a, R> = Result<Option<(String, Entry<'a, R>)>, String>;
 
-/// ostree-ext looks at the last two parts alone, wherever they are.
+/// ostree-ext uses only the last two parts, wherever they are.
 fn name_of(path: &Path) -> Option<String> {
     let parts: Option<Vec<_>> = path.iter().map(OsStr::to_str).collect();
     match parts?.as_slice() {

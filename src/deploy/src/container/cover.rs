@@ -1,4 +1,5 @@
-//! What vouches for an image. One that nothing vouches for is refused before the registry hears of it.
+//! What vouches for an image. An image without that is refused before the registry receives the
+//! request.
 
 use host::container_policy::Policy;
 use ostree_ext::ostree::Repo;
@@ -15,16 +16,17 @@ use crate::site::Site;
 pub enum Cover {
     /// The keyring of this OSTree remote, for the commit inside.
     Keyring(String),
-    /// A signature that containers-policy.json demands for this image, and skopeo checks.
+    /// A signature that containers-policy.json requires for this image, and skopeo verifies.
     Container,
-    /// Nobody, and the node's policy lets that be.
+    /// Nothing, and the node's policy allows that.
     Nobody,
 }
 
-/// Finds it.
+/// Determines it.
 ///
 /// # Errors
-/// [`Reason::Unsigned`] when there is nothing; [`Reason::UnknownRemote`], [`Reason::VerificationOff`] and a key that is not there as for that remote itself.
+/// [`Reason::Unsigned`] if nothing vouches for it; [`Reason::UnknownRemote`],
+/// [`Reason::VerificationOff`] and an absent key as for the remote itself.
 pub fn of(site: &Site, repo: &Repo, wanted: &FetchImage, skopeo: &Skopeo) -> Result<Cover, Reason> {
     if let Some(remote) = &wanted.signed_by {
         return keyring(repo, remote, wanted);
@@ -56,7 +58,7 @@ fn keyring(repo: &Repo, remote: &str, wanted: &FetchImage) -> Result<Cover, Reas
     }
 }
 
-/// An archive carries no signature that a container policy could demand: its commit must.
+/// An archive carries no signature that a container policy could require, so its commit must.
 fn demanded(site: &Site, wanted: &FetchImage, skopeo: &Skopeo) -> Result<bool, Reason> {
     if wanted.image.transport != Transport::Registry {
         return Ok(false);

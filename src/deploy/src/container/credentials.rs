@@ -1,4 +1,5 @@
-//! The credentials for registries: one file of the usual ones, opened for skopeo, which may not read it by itself.
+//! The credentials for registries: one of the usual files, opened for skopeo, which may not read it
+//! on its own.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -7,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::de::IgnoredAny;
 
-/// Where bootc and rpm-ostree look (ostree-ext, globals.rs), then where `skopeo login` puts root's, then where `docker login` does, as
-/// containers-auth.json(5) has it.
+/// Where bootc and rpm-ostree look (ostree-ext, globals.rs), then where `skopeo login` stores
+/// root's, then where `docker login` does, as in containers-auth.json(5).
 const PLACES: [&str; 6] = [
     "run/ostree/auth.json",
     "etc/ostree/auth.json",
@@ -18,16 +19,16 @@ const PLACES: [&str; 6] = [
     "root/.docker/config.json",
 ];
 
-/// The first file that is there below the root of settings. It counts alone.
+/// The first existing file below the root of settings. Only this one is used.
 fn file(settings: &Path) -> Option<PathBuf> {
     let mut paths = PLACES.iter().map(|place| settings.join(place));
     paths.find(|path| path.exists())
 }
 
-/// It, opened.
+/// Opens that file.
 ///
 /// # Errors
-/// When it cannot be read or is no JSON; with its name.
+/// It cannot be read or is not JSON. The error names it.
 pub fn open(settings: &Path) -> io::Result<Option<File>> {
     let Some(path) = file(settings) else {
         return Ok(None);
@@ -40,7 +41,7 @@ pub fn open(settings: &Path) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// With which ones a registry was asked, for its complaint.
+/// The credentials that were sent to a registry, for its error message.
 pub fn asked(settings: &Path) -> String {
     match file(settings) {
         Some(path) => format!("used the credentials of {}", path.display()),
@@ -55,7 +56,7 @@ fn unread(path: &Path, error: &io::Error) -> io::Error {
     ))
 }
 
-/// What stands there is not repeated: it may be a password.
+/// The message does not repeat the content, which may be a password.
 fn malformed(path: &Path, error: &serde_json::Error) -> io::Error {
     io::Error::other(format!(
         "cannot use the credentials of {}: not a JSON object (line {}, column {}); write it with `skopeo login --authfile` (containers-auth.json(5))",

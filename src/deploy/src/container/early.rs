@@ -1,5 +1,7 @@
-//! Judges the commit of an image before any layer of it is brought. ostree-ext brings the layer that begins with the commit last, so that
-//! beginning is read once more before. What shows no commit there is refused: the files of the other layers would be on the disk by then.
+//! Verifies the commit of an image before any layer is imported. ostree-ext imports the layer that
+//! begins with the commit last, so careen-deploy reads that beginning separately before. A layer
+//! without a commit at its beginning is rejected, because otherwise the files of the other layers
+//! would already be on the disk.
 
 use std::time::Duration;
 
@@ -17,18 +19,19 @@ use super::words;
 use crate::args::FetchImage;
 use crate::fetch::signature;
 
-/// How much of a layer is read first, in bytes as they are packed: enough for most commits.
+/// How much of a packed layer to read first, in bytes: enough for most commits.
 const FIRST: u64 = 256 << 10;
-/// How many times as much is read next, where that was too little.
+/// The factor for the next read, if that was too little.
 const TIMES: u64 = 4;
 
-/// How long skopeo may take to compare a digest with what it has passed on.
+/// How long skopeo may take to compare a digest with the data that it passed on.
 const VERDICT: Duration = Duration::from_secs(10);
 
-/// The commit that a layer begins with.
+/// The commit at the beginning of a layer.
 ///
 /// # Errors
-/// [`Reason::NotEncapsulated`] when there is none, [`Reason::RemoteAway`] when the layer does not come as its digest says.
+/// [`Reason::NotEncapsulated`] if there is none, [`Reason::RemoteAway`] if the layer does not match
+/// its digest.
 pub async fn commit(
     wanted: &FetchImage,
     (proxy, image): (&ImageProxy, &OpenedImage),
@@ -43,15 +46,16 @@ pub async fn commit(
     let found = loop {
         tokio::select! {
             found = &mut reading => break found,
-            // skopeo closes its end only when it is told that all was read.
+            // skopeo closes its end only after it is told that all was read.
             end = &mut told, if ended.is_none() => ended = Some(end),
         }
     };
     if found.is_err() && ended.is_none() {
-        // All was read, and skopeo is about to say whether it was what the digest names.
+        // All was read, and skopeo is about to report whether it matches the digest.
         ended = timeout(VERDICT, &mut told).await.ok();
     }
-    // The registry may have sent other bytes than the digest names: skopeo knows when it has seen all of the layer.
+    // The registry may have sent other bytes than the digest names. skopeo knows once it has seen
+    // all of the layer.
     match (found, ended) {
         (Ok(commit), _) => Ok(commit),
         (Err(_), Some(Err(error))) => Err(away(wanted, words::of(&error))),
@@ -62,7 +66,7 @@ pub async fn commit(
     }
 }
 
-/// Reads as much as is needed; all of a layer that shows no commit.
+/// Reads as much as necessary, or all of a layer without a commit.
 async fn found(
     mut reader: impl AsyncRead + Unpin,
     packing: Packing,
@@ -86,7 +90,7 @@ async fn found(
     }
 }
 
-/// Judges it by a remote's keyring.
+/// Verifies it with a remote's keyring.
 ///
 /// # Errors
 /// [`Reason::Unsigned`] and [`Reason::WrongSignature`].

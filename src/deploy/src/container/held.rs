@@ -1,5 +1,6 @@
-//! Which images are here, by refs of ours: what is deployed keeps its layers, so that the next image brings only others. The tools for
-//! containers (rpm-ostree, bootc) leave such refs alone, and what they hold.
+//! Which images are here, by Careen's refs: a deployed image keeps its layers, so that the next
+//! image fetches only others. The tools for containers (rpm-ostree, bootc) leave such refs and
+//! their content alone.
 
 use ostree_ext::ostree::{Repo, RepoListRefsExtFlags};
 use upgrade::id::Digest;
@@ -7,10 +8,10 @@ use upgrade::{ContainerImage, Reason, names};
 
 use crate::site::Site;
 
-/// The commit that an image has become here.
+/// The commit of an image that is here.
 ///
 /// # Errors
-/// When libostree cannot list its refs.
+/// libostree cannot list its refs.
 pub fn commit_of(site: &Site, image: &ContainerImage) -> Result<Option<Digest>, Reason> {
     let digits = image.manifest.digits();
     let all = all(site, &site.sysroot.repo())?;
@@ -18,10 +19,10 @@ pub fn commit_of(site: &Site, image: &ContainerImage) -> Result<Option<Digest>, 
     Ok(found.map(|held| held.commit))
 }
 
-/// Remembers what an image has become. `state` is the commit of ostree-ext that lists its layers.
+/// Records the commit of an image. `state` is the commit of ostree-ext that lists its layers.
 ///
 /// # Errors
-/// When libostree cannot write.
+/// libostree cannot write.
 pub fn remember(
     site: &Site,
     image: &ContainerImage,
@@ -34,10 +35,10 @@ pub fn remember(
         .map_err(|error| site.failed(&error))
 }
 
-/// Forgets images by their commits.
+/// Removes the records of images by their commits.
 ///
 /// # Errors
-/// When libostree cannot write.
+/// libostree cannot write.
 pub fn forget(site: &Site, gone: impl Fn(&Digest) -> bool) -> Result<(), Reason> {
     let repo = site.sysroot.repo();
     for held in all(site, &repo)? {
@@ -63,7 +64,7 @@ fn all(site: &Site, repo: &Repo) -> Result<Vec<Held>, Reason> {
     Ok(refs.keys().filter_map(|name| held(name)).collect())
 }
 
-/// A ref of another form is none of ours.
+/// A ref of another form is not Careen's.
 fn held(reference: &str) -> Option<Held> {
     let below = reference.strip_prefix(names::IMAGE_REFS)?;
     let (manifest, commit) = below.strip_prefix('/')?.split_once('/')?;

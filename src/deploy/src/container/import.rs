@@ -1,4 +1,4 @@
-//! Brings the layers that are missing, one by one, and makes sure that the commit is whole.
+//! Imports the missing layers, one by one, and verifies that the commit is complete.
 
 use std::time::Duration;
 
@@ -25,16 +25,16 @@ use crate::gc::unfinished;
 use crate::site::Site;
 use crate::verify::fsck::damaged;
 
-/// What is wrong with an image whose layers are not all of its commit.
+/// The error for an image whose layers do not contain all of its commit.
 const LACKING: &str = "the image's layers do not have all its objects";
 
-/// How often the room is looked at.
+/// How often to check the room.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Brings all of it; the commit, and how many bytes came.
+/// Imports all of it. Returns the commit, and how many bytes were fetched.
 ///
 /// # Errors
-/// The reason why it is not whole.
+/// Why it is not complete.
 pub async fn all(
     site: &Site,
     wanted: &FetchImage,
@@ -49,7 +49,7 @@ pub async fn all(
     let counts = importer.request_layer_progress();
     let mut prepared = match importer.prepare().await.map_err(failed)? {
         PrepareResult::Ready(prepared) => prepared,
-        // Another tool has brought this very image.
+        // Another tool has imported this image.
         PrepareResult::AlreadyPresent(state) => {
             is_the_one(wanted, state.manifest_digest.as_ref())?;
             return finish(site, image, &state, &[], 0);
@@ -77,7 +77,8 @@ pub async fn all(
     finish(site, image, &state, &references, missing.bytes)
 }
 
-/// Checks that the image to be brought is the one that was judged: skopeo opened it once more since.
+/// Checks that the image to import is the one that was judged, because skopeo has opened it again
+/// since.
 fn is_judged(
     (wanted, judged): (&FetchImage, &Judged),
     prepared: &PreparedImport,
@@ -85,7 +86,7 @@ fn is_judged(
     let digest = prepared.manifest_digest.as_ref();
     is_the_one(wanted, digest)?;
     let same = digest == judged.digest && prepared.manifest == judged.manifest;
-    // Layers on top of the commit are none of it.
+    // Layers on top of the commit are not part of it.
     if same && prepared.layers.is_empty() {
         return Ok(());
     }
@@ -104,7 +105,8 @@ async fn importer(
     let failed = |error: anyhow::Error| reason(site, repo, wanted, &error);
     let imgref = skopeo::reference(&wanted.image);
     let image = OstreeImageReference {
-        // What vouches for the image is known by now, and a signature inside is looked at when the commit is whole.
+        // By now it is known what vouches for the image. A signature inside is verified when the
+        // commit is complete.
         sigverify: SignatureSource::ContainerPolicyAllowInsecure,
         imgref: ImageReference::try_from(imgref.as_str()).map_err(failed)?,
     };
@@ -128,15 +130,15 @@ type Channels = (
     watch::Receiver<Option<LayerProgress>>,
 );
 
-/// Why layers did not come.
+/// Why layers did not arrive.
 enum Ended {
-    /// The room was about to end.
+    /// The room was about to run out.
     Short(Reason),
-    /// ostree-ext says so.
+    /// ostree-ext reported an error.
     Broke(anyhow::Error),
 }
 
-/// Tells how far it is while it works, for as long as there is room.
+/// Reports progress during the import, as long as there is room.
 async fn follow(
     site: &Site,
     missing: &mut Missing,
@@ -165,8 +167,9 @@ async fn follow(
     }
 }
 
-/// Checks that the layers are the commit that was judged, all of it, and nothing else; then remembers the image. After a failure the next try brings
-/// every layer once more: nobody can tell which of them was to bring what is missing.
+/// Checks that the layers are the commit that was judged, all of it, and nothing else; then
+/// remembers the image. After a failure the next try brings every layer once more: nobody can tell
+/// which of them was to bring what is missing.
 fn finish(
     site: &Site,
     (wanted, judged): (&FetchImage, &Judged),
@@ -209,8 +212,8 @@ fn whole(
     }
 }
 
-/// Why layers that all came make no image: they lack objects of the commit, which ostree-ext finds when it puts them together. The registry has
-/// given what it has, so asking it again is no help.
+/// Why layers that all came make no image: they lack objects of the commit, which ostree-ext finds
+/// when it puts them together. The registry has given what it has, so asking it again is no help.
 fn lacking(repo: &Repo, missing: &Missing, references: &[String]) -> Option<Reason> {
     // The first of them is the layer that brings the commit's own object.
     let commit = repo.resolve_rev(references.first()?, true).ok()??;
@@ -221,7 +224,8 @@ fn lacking(repo: &Repo, missing: &Missing, references: &[String]) -> Option<Reas
     Some(damaged(&commit.parse().ok()?, LACKING))
 }
 
-/// The disk's part by libostree's code; all else is the registry's, as with an OSTree remote: also a layer that is not what its digest says.
+/// The disk's part by libostree's code; all else is the registry's, as with an OSTree remote: also
+/// a layer that is not what its digest says.
 fn reason(site: &Site, repo: &Repo, wanted: &FetchImage, error: &anyhow::Error) -> Reason {
     eprintln!("ostree-ext: {}", veiled(&format!("{error:#}")));
     let mut links = error.chain();

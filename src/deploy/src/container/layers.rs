@@ -1,4 +1,4 @@
-//! The layers of an image that are to be brought: how many of how many, in bytes as they come over the wire.
+//! The layers of an image to fetch: how many of how many, in bytes as transferred.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ const ALL_HERE: u64 = 95;
 /// Those that are missing.
 pub struct Missing {
     layers: Vec<Layer>,
-    /// The one that is coming, and how much of it has come.
+    /// The layer that is being fetched, and how much of it has arrived.
     now: Option<(usize, u64)>,
     /// Of those that have come whole.
     pub bytes: u64,
@@ -27,7 +27,7 @@ pub struct Missing {
 
 struct Layer {
     digest: String,
-    /// Where ostree-ext notes that it is here.
+    /// The ref by which ostree-ext records that it is here.
     reference: String,
     size: u64,
 }
@@ -53,10 +53,13 @@ pub fn here(prepared: &PreparedImport) -> Vec<Here> {
 
 /// Forgets that layers are here which may not be what their digests say.
 ///
-/// The commit's own says what the image is, and ostree-ext notes it when its archive ends: before skopeo has seen the last byte and knows whether
-/// the digest is right (ostree-ext, container/store.rs, `unencapsulate_base`). A run that is killed in between leaves the note, and of a false
-/// commit nobody else would find out where none need be signed. So that layer comes each time. From the others come only files, each under the
-/// checksum of its own (tar/import.rs, `import_object`): of those go the ones that lack an object, as when `verify` has found damage and removed it.
+/// The commit's own says what the image is, and ostree-ext notes it when its archive ends: before
+/// skopeo has seen the last byte and knows whether the digest is right (ostree-ext,
+/// container/store.rs, `unencapsulate_base`). A run that is killed in between leaves the note, and
+/// of a false commit nobody else would find out where none need be signed. So that layer comes each
+/// time. From the others come only files, each under the checksum of its own (tar/import.rs,
+/// `import_object`): of those go the ones that lack an object, as when `verify` has found damage
+/// and removed it.
 pub fn forget_unsure(repo: &Repo, prepared: &mut PreparedImport) {
     forget_it(repo, &mut prepared.ostree_commit_layer);
     for layer in &mut prepared.ostree_layers {
@@ -85,7 +88,8 @@ fn forget(repo: &Repo, reference: &str) {
     let _ = repo.set_ref_immediate(None, reference, None, NEVER);
 }
 
-/// Whether every object of a commit is here. Of one that is marked partial libostree does not list the folders that are missing.
+/// Whether every object of a commit is here. Of one that is marked partial libostree does not list
+/// the folders that are missing.
 pub fn is_whole(repo: &Repo, commit: &str) -> bool {
     let marked = repo.load_commit(commit);
     if marked.is_ok_and(|(_, state)| state.contains(RepoCommitState::PARTIAL)) {
@@ -100,8 +104,9 @@ pub fn is_whole(repo: &Repo, commit: &str) -> bool {
     })
 }
 
-/// A file that a layer has brought and that is none of the commit's. The first layer is noted as the commit itself; what ostree-ext took from it
-/// besides, nothing holds, and the next clean-up removes it.
+/// A file that a layer has brought and that is none of the commit's. The first layer is noted as
+/// the commit itself; what ostree-ext took from it besides, nothing holds, and the next clean-up
+/// removes it.
 pub fn stranger(repo: &Repo, commit: &str, references: &[String]) -> Option<String> {
     let own: HashSet<_> = files(repo, commit).into_iter().collect();
     let brought = references
@@ -111,7 +116,8 @@ pub fn stranger(repo: &Repo, commit: &str, references: &[String]) -> Option<Stri
     brought.find(|file| !own.contains(file))
 }
 
-/// The files of a commit by their checksums. ostree-ext notes the files of a layer as a commit of them (tar/import.rs, `finish_import_object_set`).
+/// The files of a commit by their checksums. ostree-ext notes the files of a layer as a commit of
+/// them (tar/import.rs, `finish_import_object_set`).
 fn files(repo: &Repo, commit: &str) -> Vec<String> {
     let objects = repo.traverse_commit(commit, 0, NEVER).unwrap_or_default();
     let files = objects
@@ -140,7 +146,7 @@ impl Missing {
         self.layers.iter().map(|layer| layer.size).sum()
     }
 
-    /// A layer begins or has come.
+    /// A layer begins or has arrived.
     pub fn take(&mut self, event: &ImportProgress) {
         match event {
             ImportProgress::OstreeChunkStarted(layer)
@@ -168,7 +174,7 @@ impl Missing {
         self.done == self.layers.len()
     }
 
-    /// Says how far it is.
+    /// Reports the progress.
     pub fn tell(&self, report: &Report) {
         let (come, all) = (
             self.bytes + self.now.map_or(0, |(_, come)| come),
@@ -190,8 +196,8 @@ impl Missing {
         report.progress(percent.try_into().unwrap_or(0), doing);
     }
 
-    /// Forgets the layer that was coming when it broke off: libostree takes a layer before skopeo has seen its last byte and says whether it is
-    /// the right one.
+    /// Forgets the layer that was coming when it broke off: libostree takes a layer before skopeo
+    /// has seen its last byte and says whether it is the right one.
     pub fn forget_unfinished(&self, repo: &Repo) {
         if let Some(layer) = self.now.and_then(|(at, _)| self.layers.get(at)) {
             forget(repo, &layer.reference);

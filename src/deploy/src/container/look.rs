@@ -1,5 +1,5 @@
-//! Looks at what is offered under a digest, before any layer is brought: whether it is there, let through, and an OSTree commit, the one that is
-//! asked for, and a signed one.
+//! Examines the image under a digest before any layer is fetched: whether it exists, is allowed,
+//! and is the requested OSTree commit with a valid signature.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::site::Site;
 /// Names the last layer that is a part of the commit (ostree-ext, container/encapsulate.rs).
 const LAST_LAYER: &str = "ostree.final-diffid";
 
-/// What was judged. The import is held to it.
+/// The image that was judged. The import must match it.
 pub struct Judged {
     /// What skopeo says is the digest of the manifest.
     pub digest: String,
@@ -31,10 +31,10 @@ pub struct Judged {
     pub commit: Digest,
 }
 
-/// Looks.
+/// Examines the image.
 ///
 /// # Errors
-/// What is wrong with it, or that nobody answers.
+/// What is wrong with it, or that no server answers.
 pub async fn at(
     site: &Site,
     wanted: &FetchImage,
@@ -68,10 +68,10 @@ pub async fn at(
     })
 }
 
-/// Whether it is the commit that the request names, where it names one.
+/// Checks that it is the commit that the request names, if it names one.
 ///
 /// # Errors
-/// [`Reason::NotEncapsulated`] with the one that it holds.
+/// [`Reason::NotEncapsulated`] with the commit that it contains.
 pub fn is_asked_for(wanted: &FetchImage, commit: &Digest) -> Result<(), Reason> {
     match &wanted.commit {
         Some(other) if other != commit => Err(not_encapsulated(
@@ -90,7 +90,7 @@ async fn start(site: &Site, wanted: &FetchImage, skopeo: &Skopeo) -> Result<Imag
     proxy.map_err(|error| site.broken(format!("cannot run skopeo: {}", words::of(&error))))
 }
 
-/// For as long as there is room: an archive may unpack to more than its own size.
+/// Runs as long as there is room, because an archive may unpack to more than its own size.
 ///
 /// # Errors
 /// [`Reason::NoRoom`].
@@ -130,20 +130,23 @@ async fn described(
     Ok((digest, manifest, config))
 }
 
-/// Whether what was opened is what the request names. Asked each time that something is opened: an archive lies under a name, and whoever may
-/// write there may put another under it at any moment. skopeo holds its layers to this digest, but knows none for it.
+/// Whether what was opened is what the request names. Asked each time that something is opened: an
+/// archive lies under a name, and whoever may write there may put another under it at any moment.
+/// skopeo holds its layers to this digest, but knows none for it.
 ///
 /// # Errors
 /// [`Reason::NoSuchImage`] with what lies there.
 pub fn is_the_one(wanted: &FetchImage, digest: &str) -> Result<(), Reason> {
-    // A registry's answer is held to the digest by skopeo itself, and may be of the one image in a list that is for this machine.
+    // A registry's answer is held to the digest by skopeo itself, and may be of the one image in a
+    // list that is for this machine.
     if wanted.image.transport == Transport::Registry || digest == wanted.image.manifest.as_str() {
         return Ok(());
     }
     Err(nothing(wanted, Some(digest.to_owned())))
 }
 
-/// What opens when no policy is in force was refused by the policy: skopeo has no code that tells so.
+/// If the image opens without a policy in force, the policy rejected it: skopeo has no code for
+/// that.
 async fn refused(site: &Site, wanted: &FetchImage, skopeo: &Skopeo, error: &Error) -> Reason {
     let detail = words::of(error);
     // It may be they that it refuses, and it has no code that tells so.
@@ -173,8 +176,9 @@ async fn refused(site: &Site, wanted: &FetchImage, skopeo: &Skopeo, error: &Erro
     }
 }
 
-/// The first layer of an image whose layers are all of one commit, and can be read. What is put on top of the commit is neither covered by its
-/// signature nor the same on every node. The error is for a person.
+/// The first layer of an image whose layers are all of one commit, and can be read. What is put on
+/// top of the commit is neither covered by its signature nor the same on every node. The error is
+/// for a person.
 fn encapsulated<'a>(
     manifest: &'a ImageManifest,
     config: &ImageConfiguration,
@@ -201,7 +205,7 @@ fn encapsulated<'a>(
     Ok(first)
 }
 
-/// It is no commit, or none that can be brought.
+/// It contains no commit, or none that can be imported.
 pub fn not_encapsulated(wanted: &FetchImage, detail: String) -> Reason {
     Reason::NotEncapsulated {
         image: wanted.image.to_string(),
@@ -216,7 +220,7 @@ fn nothing(wanted: &FetchImage, found: Option<String>) -> Reason {
     }
 }
 
-/// The registry does not answer, refuses, or breaks off.
+/// The registry does not answer, refuses, or closes the connection.
 pub fn away(wanted: &FetchImage, detail: String) -> Reason {
     Reason::RemoteAway {
         remote: wanted.image.address(),
