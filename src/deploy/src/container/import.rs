@@ -167,9 +167,9 @@ async fn follow(
     }
 }
 
-/// Checks that the layers are the commit that was judged, all of it, and nothing else; then
-/// remembers the image. After a failure the next try brings every layer once more: nobody can tell
-/// which of them was to bring what is missing.
+/// Checks that the layers are exactly the commit that was judged, complete and without anything
+/// else; then records the image. After a failure the retry fetches every layer again, because it is
+/// unknown which layer should contain what is missing.
 fn finish(
     site: &Site,
     (wanted, judged): (&FetchImage, &Judged),
@@ -212,8 +212,8 @@ fn whole(
     }
 }
 
-/// Why layers that all came make no image: they lack objects of the commit, which ostree-ext finds
-/// when it puts them together. The registry has given what it has, so asking it again is no help.
+/// Why complete layers make no image: they lack objects of the commit, which ostree-ext finds when
+/// it assembles them. The registry has sent all that it has, so a retry does not help.
 fn lacking(repo: &Repo, missing: &Missing, references: &[String]) -> Option<Reason> {
     // The first of them is the layer that brings the commit's own object.
     let commit = repo.resolve_rev(references.first()?, true).ok()??;
@@ -224,8 +224,8 @@ fn lacking(repo: &Repo, missing: &Missing, references: &[String]) -> Option<Reas
     Some(damaged(&commit.parse().ok()?, LACKING))
 }
 
-/// The disk's part by libostree's code; all else is the registry's, as with an OSTree remote: also
-/// a layer that is not what its digest says.
+/// libostree's code decides whether the disk is at fault. Everything else counts as the registry's
+/// fault, as with an OSTree remote, including a layer that does not match its digest.
 fn reason(site: &Site, repo: &Repo, wanted: &FetchImage, error: &anyhow::Error) -> Reason {
     eprintln!("ostree-ext: {}", veiled(&format!("{error:#}")));
     let mut links = error.chain();

@@ -51,15 +51,15 @@ pub fn here(prepared: &PreparedImport) -> Vec<Here> {
     here.collect()
 }
 
-/// Forgets that layers are here which may not be what their digests say.
+/// Discards the record of layers that may not match their digests.
 ///
-/// The commit's own says what the image is, and ostree-ext notes it when its archive ends: before
-/// skopeo has seen the last byte and knows whether the digest is right (ostree-ext,
-/// container/store.rs, `unencapsulate_base`). A run that is killed in between leaves the note, and
-/// of a false commit nobody else would find out where none need be signed. So that layer comes each
-/// time. From the others come only files, each under the checksum of its own (tar/import.rs,
-/// `import_object`): of those go the ones that lack an object, as when `verify` has found damage
-/// and removed it.
+/// The commit's own layer says what the image is. ostree-ext records it when its archive ends:
+/// before skopeo has seen the last byte and knows whether the digest matches (ostree-ext,
+/// container/store.rs, `unencapsulate_base`). A run that is killed in between leaves the record,
+/// and nothing else would detect a false commit if no signature is required. So that layer is
+/// fetched each time. The other layers contain only files, each under its own checksum
+/// (tar/import.rs, `import_object`). Of their records, those that lack an object are discarded, as
+/// after `verify` has found damage and removed it.
 pub fn forget_unsure(repo: &Repo, prepared: &mut PreparedImport) {
     forget_it(repo, &mut prepared.ostree_commit_layer);
     for layer in &mut prepared.ostree_layers {
@@ -76,20 +76,20 @@ fn forget_it(repo: &Repo, layer: &mut ManifestLayerState) {
     }
 }
 
-/// Forgets all of them, so that the next run brings each anew.
+/// Discards all of them, so that the next run fetches each again.
 pub fn forget_all<'a>(repo: &Repo, references: impl IntoIterator<Item = &'a String>) {
     for reference in references {
         forget(repo, reference);
     }
 }
 
-/// Only a hint for the next run, which looks for itself.
+/// This is only a hint for the next run, which checks on its own.
 fn forget(repo: &Repo, reference: &str) {
     let _ = repo.set_ref_immediate(None, reference, None, NEVER);
 }
 
-/// Whether every object of a commit is here. Of one that is marked partial libostree does not list
-/// the folders that are missing.
+/// Whether every object of a commit is here. libostree does not list the missing folders of a
+/// commit that is marked partial.
 pub fn is_whole(repo: &Repo, commit: &str) -> bool {
     let marked = repo.load_commit(commit);
     if marked.is_ok_and(|(_, state)| state.contains(RepoCommitState::PARTIAL)) {
@@ -104,9 +104,8 @@ pub fn is_whole(repo: &Repo, commit: &str) -> bool {
     })
 }
 
-/// A file that a layer has brought and that is none of the commit's. The first layer is noted as
-/// the commit itself; what ostree-ext took from it besides, nothing holds, and the next clean-up
-/// removes it.
+/// A file that a layer contains and the commit does not. The first layer is recorded as the commit
+/// itself. Nothing holds what else ostree-ext took from it, and the next clean-up removes that.
 pub fn stranger(repo: &Repo, commit: &str, references: &[String]) -> Option<String> {
     let own: HashSet<_> = files(repo, commit).into_iter().collect();
     let brought = references
@@ -196,8 +195,8 @@ impl Missing {
         report.progress(percent.try_into().unwrap_or(0), doing);
     }
 
-    /// Forgets the layer that was coming when it broke off: libostree takes a layer before skopeo
-    /// has seen its last byte and says whether it is the right one.
+    /// Discards the layer whose transfer was interrupted: libostree takes a layer before skopeo has
+    /// seen its last byte and reports whether it is the right one.
     pub fn forget_unfinished(&self, repo: &Repo) {
         if let Some(layer) = self.now.and_then(|(at, _)| self.layers.get(at)) {
             forget(repo, &layer.reference);

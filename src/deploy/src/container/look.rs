@@ -130,15 +130,15 @@ async fn described(
     Ok((digest, manifest, config))
 }
 
-/// Whether what was opened is what the request names. Asked each time that something is opened: an
-/// archive lies under a name, and whoever may write there may put another under it at any moment.
-/// skopeo holds its layers to this digest, but knows none for it.
+/// Checks that the opened image is the requested one, each time that an image is opened. An archive
+/// has only a path, and a user who can write there can replace the file at any moment. skopeo
+/// verifies an archive's layers against this digest, but has no expected digest for it.
 ///
 /// # Errors
-/// [`Reason::NoSuchImage`] with what lies there.
+/// [`Reason::NoSuchImage`] with the digest of the opened image.
 pub fn is_the_one(wanted: &FetchImage, digest: &str) -> Result<(), Reason> {
-    // A registry's answer is held to the digest by skopeo itself, and may be of the one image in a
-    // list that is for this machine.
+    // skopeo itself verifies a registry's answer against the digest. The answer may be for the one
+    // image in a list that is for this machine.
     if wanted.image.transport == Transport::Registry || digest == wanted.image.manifest.as_str() {
         return Ok(());
     }
@@ -176,9 +176,9 @@ async fn refused(site: &Site, wanted: &FetchImage, skopeo: &Skopeo, error: &Erro
     }
 }
 
-/// The first layer of an image whose layers are all of one commit, and can be read. What is put on
-/// top of the commit is neither covered by its signature nor the same on every node. The error is
-/// for a person.
+/// The first layer of an image whose layers all belong to one commit and can be read. The commit's
+/// signature does not cover layers on top of it, and they are not the same on every node. The error
+/// is for a person.
 fn encapsulated<'a>(
     manifest: &'a ImageManifest,
     config: &ImageConfiguration,

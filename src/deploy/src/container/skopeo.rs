@@ -1,4 +1,4 @@
-//! How skopeo is called: with which policy, settings and credentials, and as whom.
+//! How careen-deploy calls skopeo: with which policy, settings and credentials, and as which user.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,16 +18,16 @@ use crate::site::Site;
 pub struct Skopeo {
     /// The containers-policy.json in force, when there is one.
     pub policy: Option<PathBuf>,
-    /// The root below which skopeo and its settings lie.
+    /// The root of skopeo and its settings.
     settings: PathBuf,
     /// The folder into which it unpacks an archive.
     unpacked: Option<PathBuf>,
 }
 
 const POLICY: &str = "etc/containers/policy.json";
-/// Set by systemd for what it starts.
+/// systemd sets this variable for its children.
 const UNDER_SYSTEMD: &str = "INVOCATION_ID";
-/// A home that nobody has: without one it looks for its user, which has no name.
+/// A home that does not exist: without one, skopeo looks up its user, which has no name.
 const NO_HOME: &str = "/nonexistent";
 
 impl Skopeo {
@@ -42,7 +42,8 @@ impl Skopeo {
         }
     }
 
-    /// The same with no policy in force, to see whether it was the policy that refused. Brings nothing.
+    /// The same without a policy in force, to see whether the policy rejected the image. Fetches
+    /// nothing.
     pub fn without_policy(&self) -> Self {
         Self {
             policy: None,
@@ -51,10 +52,10 @@ impl Skopeo {
         }
     }
 
-    /// For the library that drives it.
+    /// The configuration for the library that drives skopeo.
     ///
     /// # Errors
-    /// When credentials are there and cannot be used, or it cannot be kept apart; for a person.
+    /// The credentials cannot be used, or skopeo cannot be separated. The message is for a person.
     pub fn config(&self) -> io::Result<ImageProxyConfig> {
         let credentials = credentials::open(&self.settings)?;
         let mut command = self.command()?;
@@ -69,7 +70,7 @@ impl Skopeo {
         })
     }
 
-    /// With which credentials a registry was asked, for its complaint.
+    /// The credentials that were sent to a registry, for its error message.
     pub fn asked(&self) -> String {
         credentials::asked(&self.settings)
     }
@@ -77,7 +78,7 @@ impl Skopeo {
     fn command(&self) -> io::Result<Command> {
         let skopeo = Program::Skopeo.below(&self.settings)?;
         let mut command = Program::Setpriv.command()?;
-        // Our own signals are blocked, and it inherits that: only this one is heard when we are gone.
+        // skopeo inherits the blocked signals. Only this one reaches it when careen-deploy is gone.
         command.args(["--pdeathsig", "KILL"]);
         if is_apart() {
             command.arg("--no-new-privs").env("HOME", NO_HOME);
@@ -104,7 +105,7 @@ impl Skopeo {
     }
 }
 
-/// Whether it runs as its own user, apart from all others.
+/// Whether it runs as its own user, separate from all others.
 pub fn is_apart() -> bool {
     std::env::var_os(UNDER_SYSTEMD).is_some()
 }
@@ -115,8 +116,8 @@ fn not_apart(error: io::Error) -> io::Error {
     ))
 }
 
-/// The relay that caps bandwidth is told to libostree in curl's words. Go resolves names at the proxy by itself, and takes the one for
-/// https from a variable of its own.
+/// The relay that caps bandwidth is told to libostree in curl's words. Go resolves names at the
+/// proxy by itself, and takes the one for https from a variable of its own.
 fn through_relay(command: &mut Command) {
     let relay = std::env::var(RELAY_VARIABLE).unwrap_or_default();
     if let Some(address) = relay.strip_prefix("socks5h://") {
@@ -125,14 +126,15 @@ fn through_relay(command: &mut Command) {
     }
 }
 
-/// The first version, major and minor, whose proxy heeds containers-policy.json, and tells an image that is not there from a registry that is not
-/// (containers/skopeo, cmd/skopeo/proxy.go, protocol 0.2.6).
+/// The first version, major and minor, whose proxy obeys containers-policy.json, and distinguishes
+/// an absent image from an unreachable registry (containers/skopeo, cmd/skopeo/proxy.go, protocol
+/// 0.2.6).
 const OLDEST: (u32, u32) = (1, 13);
 
-/// Whether the node's skopeo will do.
+/// Checks the version of the node's skopeo.
 ///
 /// # Errors
-/// When there is none, it fails, or it is too old; for a person.
+/// There is none, it fails, or it is too old. The message is for a person.
 pub fn check_version(settings: &Path) -> io::Result<()> {
     let mut skopeo = Program::Skopeo.command_below(settings)?;
     let output = skopeo.arg("--version").output();
@@ -156,7 +158,8 @@ pub fn check_version(settings: &Path) -> io::Result<()> {
     )))
 }
 
-/// The image in skopeo's words. It checks the digest of what a registry gives; in an archive it knows none.
+/// The image in skopeo's syntax. skopeo verifies the digest of a registry's answer; for an archive
+/// it has none.
 pub fn reference(image: &ContainerImage) -> String {
     match image.transport {
         Transport::Registry => image.to_string(),

@@ -1,6 +1,7 @@
-//! Where skopeo unpacks an archive: all of it, each time that it opens one (containers/image, oci/archive/oci_transport.go). It removes that when the image
-//! is closed: not when it is killed, as the end of a run kills it, and not when the policy forbids the image (containers/skopeo 1.13, cmd/skopeo/proxy.go,
-//! `openImageImpl`). So it does it in a folder of ours, which is emptied here.
+//! Where skopeo unpacks an archive: all of it, each time that it opens one (containers/image,
+//! oci/archive/oci_transport.go). It removes that when the image is closed: not when it is killed,
+//! as the end of a run kills it, and not when the policy forbids the image (containers/skopeo 1.13,
+//! cmd/skopeo/proxy.go, `openImageImpl`). So it does it in a folder of ours, which is emptied here.
 
 use std::fs;
 use std::io;
@@ -23,15 +24,16 @@ pub fn folder(site: &Site) -> PathBuf {
     site.path.join(names::UNPACKED.trim_start_matches('/'))
 }
 
-/// Removes it with all that is in it.
+/// Removes the folder with its content.
 ///
 /// # Errors
-/// When something of it may be left.
+/// A part of it may be left.
 pub fn clear(site: &Site) -> Result<(), Reason> {
     durable::remove_folder(&folder(site)).map_err(|error| site.broken(error))
 }
 
-/// Ends each skopeo, which has nothing more to give, and removes what it has unpacked. What stays goes with the next clean-up.
+/// Ends each skopeo, which is no longer needed, and removes what it has unpacked. The next clean-up
+/// removes the rest.
 pub fn give_back(site: &Site) {
     children::end_all();
     if let Err(reason) = clear(site) {
@@ -42,8 +44,8 @@ pub fn give_back(site: &Site) {
     }
 }
 
-/// Makes the folder empty, with room in it for the image where that is an archive. To be called whenever one is to be opened: what a former
-/// skopeo has unpacked would take the room twice.
+/// Makes the folder empty, with room in it for the image where that is an archive. To be called
+/// whenever one is to be opened: what a former skopeo has unpacked would take the room twice.
 ///
 /// # Errors
 /// [`Reason::NoRoom`], or when it cannot be made.
@@ -62,7 +64,8 @@ pub fn anew(site: &Site, wanted: &FetchImage) -> Result<(), Reason> {
     })
 }
 
-/// Nobody else may make names in it, and in the folder above root alone: else a link could wait there.
+/// Only the run may create files in it, and only root in the folder above. Otherwise somebody could
+/// place a link there.
 fn make(folder: &Path) -> io::Result<()> {
     if let Some(above) = folder.parent() {
         durable::make_folder(above).map_err(io::Error::other)?;
