@@ -1,4 +1,5 @@
-//! What the shipped alerts and dashboard ask for is there to be asked for: a query for what nobody serves is silent for ever.
+//! What the shipped alerts and dashboard ask for is there to be asked for: a query for what nobody
+//! serves is silent for ever.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "../../upgrade/tests/scene/reasons.rs"]
@@ -149,7 +150,8 @@ fn every_job_that_an_alert_or_a_panel_goes_by_is_scraped() {
     }
 }
 
-/// From the policy to Prometheus there are three addresses and a token, each written down at both of its ends.
+/// From the policy to Prometheus there are three addresses and a token, each written down at both
+/// of its ends.
 #[test]
 fn proxy_and_scrape_addresses_match_the_docs() {
     let docs = read("docs/monitoring.md");

@@ -1,4 +1,5 @@
-//! The lock that keeps others from rebooting while we write, as logind and systemd see it, on a bus of the test's own.
+//! The lock that keeps others from rebooting while we write, as logind and systemd see it, on a bus
+//! of the test's own.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../../systemd/tests/played/mod.rs"]

@@ -1,4 +1,5 @@
-//! `kubeadm upgrade node` run late, as systemd hears of it, on a bus of the test's own with a systemd that is played.
+//! `kubeadm upgrade node` run late, as systemd hears of it, on a bus of the test's own with a
+//! systemd that is played.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "../../systemd/tests/played/mod.rs"]
@@ -63,7 +64,8 @@ fn notes(folder: &Path) -> Notes {
     Notes::below(folder, &"u1".parse().unwrap())
 }
 
-/// Begins to play; each unit whose restart is asked for can be received. Nothing where this test runs without a bus of its own.
+/// Begins to play; each unit whose restart is asked for can be received. Nothing where this test
+/// runs without a bus of its own.
 async fn systemd(folder: &Path, answers_first: bool) -> Option<UnboundedReceiver<String>> {
     played::daemon()?;
     let (heard, asked) = unbounded_channel();

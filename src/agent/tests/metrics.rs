@@ -1,4 +1,5 @@
-//! What the metrics say: each value comes from the record and from what is seen, so it is the same in every boot.
+//! What the metrics say: each value comes from the record and from what is seen, so it is the same
+//! in every boot.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "../../upgrade/tests/scene/mod.rs"]

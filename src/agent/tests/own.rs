@@ -1,10 +1,12 @@
-//! An agent that lies on a mount of its own, as /var is one on an OSTree system, knows where it lies when it has mounts of its own. Needs root.
+//! An agent that lies on a mount of its own, as /var is one on an OSTree system, knows where it
+//! lies when it has mounts of its own. Needs root.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::Command;
 
-/// Run by the test below, alone in its process: a thread that keeps the old mounts would keep the path, too.
+/// Run by the test below, alone in its process: a thread that keeps the old mounts would keep the
+/// path, too.
 #[test]
 #[ignore = "the other test runs it, from a mount"]
 fn says_where_it_lies() {

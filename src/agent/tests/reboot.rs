@@ -19,8 +19,9 @@ const LOGIND: &str = "org.freedesktop.login1";
 const PATH: &str = "/org/freedesktop/login1";
 const MANAGER: &str = "org.freedesktop.login1.Manager";
 
-/// `systemctl reboot` asks for kexec where a kernel is loaded, and for a soft reboot where /run/nextroot is mounted: both are flags
-/// of this call (systemd's src/shared/logind-util.h). Neither would go through GRUB, nor be a trial.
+/// `systemctl reboot` asks for kexec where a kernel is loaded, and for a soft reboot where
+/// /run/nextroot is mounted: both are flags of this call (systemd's src/shared/logind-util.h).
+/// Neither would go through GRUB, nor be a trial.
 #[test]
 fn a_reboot_is_asked_for_without_kexec_and_without_a_soft_one() {
     on_a_bus_of_its_own("played_a_logind_that_reboots");
@@ -70,7 +71,8 @@ async fn played_a_logind_that_refuses() {
     assert!(!reason.contains("somebody who delays"), "{reason}");
 }
 
-/// Begins to play; each reboot's flags can be received. Nothing where this test runs without a bus of its own.
+/// Begins to play; each reboot's flags can be received. Nothing where this test runs without a bus
+/// of its own.
 async fn logind(reboots: bool) -> Option<UnboundedReceiver<u64>> {
     played::daemon()?;
     let (heard, asked) = unbounded_channel();

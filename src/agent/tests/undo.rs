@@ -24,7 +24,8 @@ fn undo_waits_until_leftover_runs_of_other_steps_end() {
     on_a_bus_of_its_own("played_a_systemd_with_runs_of_a_former_agent");
 }
 
-/// The units that live, each with how often it is still listed: one that is stopped takes its time, one that swaps ends by itself.
+/// The units that live, each with how often it is still listed: one that is stopped takes its time,
+/// one that swaps ends by itself.
 #[derive(Default)]
 struct Units {
     alive: BTreeMap<&'static str, u32>,

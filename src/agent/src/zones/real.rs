@@ -1,4 +1,5 @@
-//! Hours in the zones of Debian's own database, in the nights in which their clocks are changed and in others.
+//! Hours in the zones of Debian's own database, in the nights in which their clocks are changed and
+//! in others.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -32,7 +33,8 @@ fn utc(text: &str) -> u64 {
     moment.as_second().try_into().unwrap()
 }
 
-/// That these hours are open from here to there, both in UTC, and neither a second before nor after.
+/// That these hours are open from here to there, both in UTC, and neither a second before nor
+/// after.
 fn is_open(zone: &str, hours: &str, from: &str, to: &str) {
     let window = window(zone, hours);
     let (opens, end) = (utc(from), utc(to));

@@ -44,8 +44,8 @@ pub fn give_back(site: &Site) {
     }
 }
 
-/// Makes the folder empty, with room in it for the image where that is an archive. To be called
-/// whenever one is to be opened: what a former skopeo has unpacked would take the room twice.
+/// Empties the folder, and checks that it has room for the image if that is an archive. Call it
+/// before each opening of an image: what an earlier skopeo has unpacked would take the room twice.
 ///
 /// # Errors
 /// [`Reason::NoRoom`], or when it cannot be made.

@@ -65,8 +65,8 @@ impl Cut {
     }
 }
 
-/// ext4's superblock, which is no larger than what drives write whole nowadays. ext4 itself does not survive it torn: the
-/// checksum is wrong then, and neither the kernel nor `e2fsck -p` goes on.
+/// ext4's superblock, which is no larger than what drives write whole nowadays. ext4 itself does
+/// not survive it torn: the checksum is wrong then, and neither the kernel nor `e2fsck -p` goes on.
 const SUPERBLOCK: u64 = 4096;
 
 /// Mostly the write as a whole; else its beginning, or any of its sectors.

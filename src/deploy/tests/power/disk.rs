@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 
 const PAGE: usize = 4096;
 
-/// Pages that were never written are zero and shared by nobody; the others are shared by copies until one writes.
+/// Pages that were never written are zero and shared by nobody; the others are shared by copies
+/// until one writes.
 #[derive(Clone)]
 pub struct Disk {
     pages: Vec<Option<Arc<[u8; PAGE]>>>,

@@ -1,5 +1,5 @@
-//! The power goes right behind a step, and with it all that no flush had made safe. The agent may have written by then that
-//! the step is done, and nobody does it again.
+//! The power goes right behind a step, and with it all that no flush had made safe. The agent may
+//! have written by then that the step is done, and nobody does it again.
 
 use upgrade::id::Digest;
 
@@ -11,7 +11,8 @@ use crate::shelf::Shelf;
 use crate::story::{self, Act};
 use crate::world::World;
 
-/// With a second upgrade, behind which there is a system too many: its clean-up takes a kernel off /boot.
+/// With a second upgrade, behind which there is a system too many: its clean-up takes a kernel off
+/// /boot.
 fn to_a_third_system(second: &Digest, third: &Digest) -> Vec<Act> {
     let mut acts = story::acts(second, third);
     let new = || third.clone();

@@ -1,5 +1,5 @@
-//! GRUB before every order of writing: between two flushes of the disk of /boot each write in turn is the only one that has
-//! come, or the only one that has not.
+//! GRUB before every order of writing: between two flushes of the disk of /boot each write in turn
+//! is the only one that has come, or the only one that has not.
 
 use std::path::Path;
 
@@ -45,7 +45,8 @@ pub fn look(
     (looks, broken)
 }
 
-/// The disks that differ by one write from what was safe, or from what will be. One write alone has no order.
+/// The disks that differ by one write from what was safe, or from what will be. One write alone has
+/// no order.
 fn orders<'a>(safe: &'a Disk, window: &'a [Write<'a>]) -> impl Iterator<Item = Disk> + 'a {
     let count = if window.len() > 1 { window.len() } else { 0 };
     let with = move |wanted: &dyn Fn(usize) -> bool| {

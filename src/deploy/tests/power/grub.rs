@@ -1,4 +1,5 @@
-//! /boot as GRUB sees it: the blocks that are there, with no journal replayed and no checksum minded.
+//! /boot as GRUB sees it: the blocks that are there, with no journal replayed and no checksum
+//! minded.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -63,7 +63,8 @@ impl Bench<'_> {
         Ok(then)
     }
 
-    /// What GRUB may choose is whole, the default has proved itself, and nothing is armed without an intent.
+    /// What GRUB may choose is whole, the default has proved itself, and nothing is armed without
+    /// an intent.
     fn boots(&self, told: &Told, menu: &Menu) -> Result<(), String> {
         for (at, link) in menu.entries.iter().enumerate() {
             let commit = self
@@ -164,7 +165,8 @@ impl Bench<'_> {
         }
     }
 
-    /// What was begun is done again, or taken back, or all is done to the end; the disk is then what it is without a cut.
+    /// What was begun is done again, or taken back, or all is done to the end; the disk is then
+    /// what it is without a cut.
     fn go_on(&self, cut: &Cut, told: &Told) -> Result<&'static str, String> {
         let mut rng = Rng::with_seed(cut.seed);
         if let (Act::Fetch(commit) | Act::Deploy(commit), true) = (&told.act, rng.u8(..4) == 0) {

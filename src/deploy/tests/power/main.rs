@@ -1,10 +1,11 @@
-//! Power cuts by the hundred: the real libostree, careen-deploy and the host's record and arming on two small ext4 disks
-//! whose every write and flush is written down; then the disks as each cut would leave them, looked at as GRUB looks,
-//! mounted, and taken on from there.
+//! Power cuts by the hundred: the real libostree, careen-deploy and the host's record and arming on
+//! two small ext4 disks whose every write and flush is written down; then the disks as each cut
+//! would leave them, looked at as GRUB looks, mounted, and taken on from there.
 //!
-//! A test takes a sample. `CAREEN_POWER_CUTS=2000` makes it long, `CAREEN_POWER_SEED` another one, `CAREEN_POWER_ONLY=7` one
-//! cut alone; `CAREEN_POWER_SECONDS` ends it, `CAREEN_POWER_JSON` names a file for its report. The disks of a broken promise
-//! are left in cargo's folder for tests. Needs root, loop devices and /dev/fuse.
+//! A test takes a sample. `CAREEN_POWER_CUTS=2000` makes it long, `CAREEN_POWER_SEED` another one,
+//! `CAREEN_POWER_ONLY=7` one cut alone; `CAREEN_POWER_SECONDS` ends it, `CAREEN_POWER_JSON` names a
+//! file for its report. The disks of a broken promise are left in cargo's folder for tests. Needs
+//! root, loop devices and /dev/fuse.
 
 #![allow(missing_docs)]
 // What helpers find amiss ends the test, as it should.

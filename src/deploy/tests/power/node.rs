@@ -62,7 +62,8 @@ impl Drop for Node {
 fn attach(disk: &Path, place: &Path) -> Result<(), String> {
     let mut command = Command::new("mount");
     command
-        // By itself the kernel flushes nothing within the quarter of an hour: a slow run would be safer than a fast one.
+        // By itself the kernel flushes nothing within the quarter of an hour: a slow run would be
+        // safer than a fast one.
         .args(["-t", "ext4", "-o", "loop,commit=900"])
         .arg(disk)
         .arg(place);

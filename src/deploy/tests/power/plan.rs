@@ -6,7 +6,8 @@ use crate::cut::{Cut, Fate};
 use crate::disk::Op;
 use crate::recording::Recording;
 
-/// Around a flush: just after it and all else lost; just before it with one disk faster than the other, or both in disorder.
+/// Around a flush: just after it and all else lost; just before it with one disk faster than the
+/// other, or both in disorder.
 const AROUND: [(usize, [Fate; 2]); 4] = [
     (1, [Fate::Lost, Fate::Lost]),
     (0, [Fate::Kept, Fate::Lost]),
@@ -14,8 +15,8 @@ const AROUND: [(usize, [Fate; 2]); 4] = [
     (0, [Fate::Torn, Fate::Torn]),
 ];
 
-/// The cuts of one seed. What a step said is done must be so if all that was not flushed is lost: no run leaves that out.
-/// A small number is those, and a choice of those around the flushes.
+/// The cuts of one seed. What a step said is done must be so if all that was not flushed is lost:
+/// no run leaves that out. A small number is those, and a choice of those around the flushes.
 pub fn cuts(recording: &Recording, count: usize, seed: u64) -> Vec<Cut> {
     let (log, mut rng) = (&recording.log, Rng::with_seed(seed));
     let ends = recording.told.iter().map(|told| told.end);

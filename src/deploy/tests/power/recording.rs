@@ -1,4 +1,5 @@
-//! The story once with the power on: every write and flush of both disks, and how the node looked after each step.
+//! The story once with the power on: every write and flush of both disks, and how the node looked
+//! after each step.
 
 use std::collections::HashMap;
 use std::fs;

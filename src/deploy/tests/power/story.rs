@@ -24,7 +24,8 @@ pub enum Act {
     ChangeEtc(&'static str),
     /// The record of this generation: with a target, the intent to arm it.
     Store(u64, Option<Digest>),
-    /// The same, where an agent was killed between the rename and its flush, and the next one writes what it read.
+    /// The same, where an agent was killed between the rename and its flush, and the next one
+    /// writes what it read.
     StoreAgain(u64),
     Arm(Digest),
     Disarm,
@@ -162,7 +163,8 @@ fn deploy(world: &World, verb: &str, more: &[&str], commit: Option<&Digest>) -> 
     Err(format!("careen-deploy {verb}: {said}"))
 }
 
-/// Whenever the power goes, the file is the old one or the new one; written in place it may be found with zeros in it.
+/// Whenever the power goes, the file is the old one or the new one; written in place it may be
+/// found with zeros in it.
 fn change_etc(world: &World, content: &str) -> std::io::Result<()> {
     let aside = world.root().join("hosts.new");
     fs::write(&aside, content)?;

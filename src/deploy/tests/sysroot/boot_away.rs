@@ -1,5 +1,6 @@
-//! /boot that is not the one that belongs to this root: not mounted, as an automount that has timed out, or put back to an
-//! older copy. libostree's clean-up removes every deployment that no boot entry names, so nothing may run then.
+//! /boot that is not the one that belongs to this root: not mounted, as an automount that has timed
+//! out, or put back to an older copy. libostree's clean-up removes every deployment that no boot
+//! entry names, so nothing may run then.
 
 use std::fs;
 use std::path::Path;

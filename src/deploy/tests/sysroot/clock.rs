@@ -1,4 +1,5 @@
-//! Clocks that are wrong: the one that dated an image, and the one that signatures are held against.
+//! Clocks that are wrong: the one that dated an image, and the one that signatures are held
+//! against.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -33,7 +34,8 @@ fn dated(world: &World, version: u32, date: &str) -> Digest {
 fn an_image_dated_1970_and_one_dated_2040_are_upgraded_to_alike() {
     let world = world();
     let dates = ["1970-01-01 00:00:01 +0000", "2040-01-01 00:00:00 +0000"];
-    // The third goes back from 2040: careen-deploy does what it is told, the brain judges dates (`OlderImage`).
+    // The third goes back from 2040: careen-deploy does what it is told, the brain judges dates
+    // (`OlderImage`).
     for (version, date) in (2..).zip([dates[0], dates[1], dates[0]]) {
         let commit = dated(&world, version, date);
         world.fetch(&commit).fetched();
@@ -68,7 +70,8 @@ fn keyring_of(year: u16) -> TempDir {
     home
 }
 
-/// An image that is signed by a key of this year, on a remote that is verified by it; and the keyring.
+/// An image that is signed by a key of this year, on a remote that is verified by it; and the
+/// keyring.
 fn signed_in(year: u16) -> (World, Digest, TempDir) {
     let (world, home) = (world(), keyring_of(year));
     let ring = home.path().join("ring.gpg");

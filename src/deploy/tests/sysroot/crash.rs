@@ -51,7 +51,8 @@ fn deploy_killed_in_the_swap_keeps_the_menu_and_can_be_rerun() {
     assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
 }
 
-/// Gives the running system another kernel argument: libostree runs the generator only when a boot entry is to change.
+/// Gives the running system another kernel argument: libostree runs the generator only when a boot
+/// entry is to change.
 fn another_argument(world: &World) {
     let sysroot = format!("--sysroot={}", world.root().display());
     let bootloader =

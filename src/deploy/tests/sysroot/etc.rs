@@ -96,7 +96,8 @@ fn files_vanishing_in_the_etc_merge_leave_no_partial_deployment() {
         answer
     });
     match answer.verdict {
-        // A try that a vanished file ended leaves a folder behind, and libostree gives the next one the next number.
+        // A try that a vanished file ended leaves a folder behind, and libostree gives the next one
+        // the next number.
         Ok(_) => {
             assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
             let whole = world.folders_of(&commit);

@@ -16,7 +16,8 @@ use crate::run::succeed;
 use crate::running::running;
 use crate::world::{World, fetching};
 
-/// Another image, deployed by hand. `ostree` finds the generator as on a node whose administrator has set it for all.
+/// Another image, deployed by hand. `ostree` finds the generator as on a node whose administrator
+/// has set it for all.
 fn deploy_by_hand(world: &World, version: u32, flags: &[&str]) -> String {
     let commit = world.fetched(&Image::new(version));
     let mut command = Command::new("ostree");
@@ -72,7 +73,8 @@ fn deploy_drops_a_deployment_staged_by_others() {
     let writable = MsFlags::MS_REMOUNT | MsFlags::MS_BIND;
     let (none, sysroot) = (None::<&str>, node.live.join("sysroot"));
     mount(none, &sysroot, none, writable, none).unwrap();
-    // Its own process 1 and /proc: libostree compares its mounts with those of process 1, which may be closed to a test.
+    // Its own process 1 and /proc: libostree compares its mounts with those of process 1, which may
+    // be closed to a test.
     let mut stage = Command::new("unshare");
     stage
         .args(["--pid", "--fork"])

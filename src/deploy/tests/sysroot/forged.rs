@@ -1,4 +1,5 @@
-//! A commit that no `ostree commit` makes: with a valid signature, and a name in its tree that leads out of it.
+//! A commit that no `ostree commit` makes: with a valid signature, and a name in its tree that
+//! leads out of it.
 
 use std::fs;
 
@@ -14,7 +15,8 @@ use crate::world::World;
 /// Where the commit keeps the checksum of its tree (libostree, `OSTREE_COMMIT_GVARIANT_FORMAT`).
 const TREE: usize = 6;
 
-/// Makes a signed commit like this one on the remote, whose root folder holds one of its files under this name too.
+/// Makes a signed commit like this one on the remote, whose root folder holds one of its files
+/// under this name too.
 pub fn with_name(world: &World, commit: &Digest, name: &str) -> Digest {
     let repo = Repo::new(&gio::File::for_path(world.path("repo")));
     repo.open(None::<&gio::Cancellable>).unwrap();

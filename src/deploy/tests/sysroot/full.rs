@@ -1,4 +1,5 @@
-//! /boot that runs full in the middle: there were bytes enough, but there is no room for one more name.
+//! /boot that runs full in the middle: there were bytes enough, but there is no room for one more
+//! name.
 
 use std::process::Command;
 

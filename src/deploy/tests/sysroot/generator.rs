@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 
 use crate::run::succeed;
 
-/// careen-grub lies beside the program under test; another crate makes it, so cargo is asked for it once.
+/// careen-grub lies beside the program under test; another crate makes it, so cargo is asked for it
+/// once.
 pub fn generator() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {

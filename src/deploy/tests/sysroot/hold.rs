@@ -1,4 +1,5 @@
-//! What a trial falls back to stays: pinned from the deployment on, whoever cleans up, and the default again after somebody has moved that.
+//! What a trial falls back to stays: pinned from the deployment on, whoever cleans up, and the
+//! default again after somebody has moved that.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! The way back: what is kept is deployed anew beside itself, and takes its own place when it is proven.
+//! The way back: what is kept is deployed anew beside itself, and takes its own place when it is
+//! proven.
 
 use upgrade::deploy::Done;
 use upgrade::id::Digest;

@@ -31,7 +31,8 @@ pub fn keys() -> &'static Keys {
     })
 }
 
-/// Made beside and renamed when it is whole. Kept between runs, since gpg leaves an agent running for each home.
+/// Made beside and renamed when it is whole. Kept between runs, since gpg leaves an agent running
+/// for each home.
 fn make(home: &Path) {
     let new = home.with_extension(std::process::id().to_string());
     fs::create_dir_all(&new).unwrap();

@@ -1,5 +1,5 @@
-//! careen-deploy killed, or asked to end, at any change that it makes on the disk: what boots is whole, and whoever runs next
-//! comes to the end that there is without it.
+//! careen-deploy killed, or asked to end, at any change that it makes on the disk: what boots is
+//! whole, and whoever runs next comes to the end that there is without it.
 //!
 //! A test takes a few of the places; `CAREEN_KILLS=all` takes each.
 
@@ -91,7 +91,8 @@ fn none_is_stale_unseen(world: &World) {
     }
 }
 
-/// At which change the verb is killed, and which of the others runs after it: each after each, or they take turns.
+/// At which change the verb is killed, and which of the others runs after it: each after each, or
+/// they take turns.
 fn kills<'a>(calls: usize, next: &[&'a [&'a str]]) -> Vec<(usize, &'a [&'a str])> {
     let places = places(calls).into_iter();
     if all_of_them() {
@@ -102,7 +103,8 @@ fn kills<'a>(calls: usize, next: &[&'a [&'a str]]) -> Vec<(usize, &'a [&'a str])
     places.zip(next.iter().copied().cycle()).collect()
 }
 
-/// Has the verb killed at its changes, and each time one of the others run after it: it ends as it does where nothing was killed.
+/// Has the verb killed at its changes, and each time one of the others run after it: it ends as it
+/// does where nothing was killed.
 fn killed_at_its_changes(world: &World, verb: &[&str], next: &[&[&str]]) {
     let saved = Saved::of(world);
     let strike = |blow| struck::run(world.command(verb), Call::changes_names, blow);
@@ -118,7 +120,8 @@ fn killed_at_its_changes(world: &World, verb: &[&str], next: &[&[&str]]) {
     let mut alive = 0;
     for (at, next) in kills(calls, next) {
         saved.put_back();
-        // How many changes there are differs a little from run to run, so that one of the last places may not be come to.
+        // How many changes there are differs a little from run to run, so that one of the last
+        // places may not be come to.
         match strike(Some((at, Blow::Kill))).output.status.code() {
             None => {}
             Some(0) => alive += 1,

@@ -1,4 +1,5 @@
-//! Whether the new system, with the node's /etc, will judge its trial and end it, is told before anything is deployed.
+//! Whether the new system, with the node's /etc, will judge its trial and end it, is told before
+//! anything is deployed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -178,7 +179,8 @@ fn unit_enabled_on_the_node_stays_enabled_in_the_new_system() {
     assert_eq!(lacks(&world, &idle(3)), NOT_ENABLED);
 }
 
-/// What a DaemonSet's pod has put on the node: units for programs below /var, and the generator that gives them to systemd.
+/// What a DaemonSet's pod has put on the node: units for programs below /var, and the generator
+/// that gives them to systemd.
 fn bring(world: &World) -> PathBuf {
     let units = world.etc(names::POD_UNITS.strip_prefix("/etc/").unwrap());
     let proven = format!("{}/proven", names::AGENTS_DIR);

@@ -1,6 +1,7 @@
-//! A node's long life: upgrade after upgrade, every fourth one taken back. The disk stays as full as it was, and no run wants more
-//! memory or says more than those at the beginning.
-//! `CAREEN_UPGRADES=100 cargo test -p careen-deploy --test sysroot long -- --nocapture` makes a hundred; a test makes a few.
+//! A node's long life: upgrade after upgrade, every fourth one taken back. The disk stays as full
+//! as it was, and no run wants more memory or says more than those at the beginning.
+//! `CAREEN_UPGRADES=100 cargo test -p careen-deploy --test sysroot long -- --nocapture` makes a
+//! hundred; a test makes a few.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,13 +22,14 @@ use crate::world::{BRANCH, REMOTE, World, fetching, world};
 
 /// What an upgrade may leave on the disk for good, in per cent of what was there.
 const GROWTH: u64 = 1;
-/// What a run may want or say beyond those at the beginning, in per cent: pages that libraries share come and go.
+/// What a run may want or say beyond those at the beginning, in per cent: pages that libraries
+/// share come and go.
 const SWAY: u64 = 25;
 /// By which a record may grow, in bytes: counters have more digits in time.
 const DIGITS: u64 = 16;
 
-/// How full the disk is: files, bytes in blocks of their own, kernels on /boot, deployments, notes of ours with the record, and what
-/// the record takes.
+/// How full the disk is: files, bytes in blocks of their own, kernels on /boot, deployments, notes
+/// of ours with the record, and what the record takes.
 #[derive(Debug)]
 struct Fill {
     files: usize,
@@ -57,7 +59,8 @@ impl Fill {
     }
 }
 
-/// The most that a run of each verb has had in memory, in KiB, and has told systemd's journal, in bytes.
+/// The most that a run of each verb has had in memory, in KiB, and has told systemd's journal, in
+/// bytes.
 #[derive(Clone, Debug, Default)]
 struct Cost(BTreeMap<String, [u64; 2]>);
 
@@ -103,8 +106,8 @@ fn peak(process: i32) -> u64 {
     kib.unwrap().parse().unwrap()
 }
 
-/// Each file once, under however many names: a checkout links what the repository has. Folders do not count: the repository keeps
-/// its 256 when they are empty.
+/// Each file once, under however many names: a checkout links what the repository has. Folders do
+/// not count: the repository keeps its 256 when they are empty.
 fn add(folder: &Path, blocks: &mut BTreeMap<u64, u64>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -117,7 +120,8 @@ fn add(folder: &Path, blocks: &mut BTreeMap<u64, u64>) {
     }
 }
 
-/// What the agent writes when it has begun, and when it is done: the record is of this upgrade alone.
+/// What the agent writes when it has begun, and when it is done: the record is of this upgrade
+/// alone.
 fn store(world: &World, generation: u64, deployment: &Deployment) {
     let image = format!("ostree:{REMOTE}:{BRANCH}@{}", deployment.digest);
     let request = RawRequest::scheduled(&image);
@@ -154,7 +158,8 @@ fn repeated_upgrades_keep_disk_use_and_run_cost_constant() {
     let upgrades = std::env::var("CAREEN_UPGRADES").ok();
     let last = upgrades.map_or(9, |number| number.parse().unwrap()) + 1;
     let (world, mut early, mut late) = (world(), Cost::default(), Cost::default());
-    // Two systems are kept, so the disk is as full as it gets after the second. The fourth is the first to be taken back.
+    // Two systems are kept, so the disk is as full as it gets after the second. The fourth is the
+    // first to be taken back.
     (2..=3).for_each(|version| upgrade(&world, version, &mut early));
     let first = Fill::of(&world);
     for version in 4..=last {

@@ -1,5 +1,5 @@
-//! `careen-deploy` against a real libostree, a sysroot in a folder and a remote on loopback. Needs root and the
-//! `ostree` and `gpg` programs. What only a boot can show is in `vm-tests`.
+//! `careen-deploy` against a real libostree, a sysroot in a folder and a remote on loopback. Needs
+//! root and the `ostree` and `gpg` programs. What only a boot can show is in `vm-tests`.
 
 #![allow(missing_docs)]
 // What helpers find amiss ends the test, as it should.

@@ -26,7 +26,8 @@ fn with_grub() -> World {
     world
 }
 
-/// The same with what a one-shot needs besides: the way to the menu, and an empty environment block.
+/// The same with what a one-shot needs besides: the way to the menu, and an empty environment
+/// block.
 pub fn with_one_shot() -> World {
     let world = with_grub();
     let grub = world.root().join("boot/grub");

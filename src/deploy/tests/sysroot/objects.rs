@@ -10,7 +10,8 @@ use upgrade::id::Digest;
 use crate::image::Image;
 use crate::world::{World, flip, world};
 
-/// Fills a file with other bytes and leaves its other names alone: the first image's objects are links to the remote's.
+/// Fills a file with other bytes and leaves its other names alone: the first image's objects are
+/// links to the remote's.
 fn flip_here(path: &Path) {
     let copy = path.with_extension("copy");
     fs::copy(path, &copy).unwrap();
@@ -18,7 +19,8 @@ fn flip_here(path: &Path) {
     flip(path);
 }
 
-/// The commit itself, the list of its root folder, and that folder's owner and rights, an object that the running system shares.
+/// The commit itself, the list of its root folder, and that folder's owner and rights, an object
+/// that the running system shares.
 fn objects(world: &World, commit: &Digest) -> [PathBuf; 3] {
     let checksums = |path: &str, at: usize| {
         let listing = world.ostree(&[&world.local(), "ls", "-d", "-C", commit.as_str(), path]);

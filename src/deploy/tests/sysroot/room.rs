@@ -35,7 +35,8 @@ fn when_boot_is_short_the_kept_system_goes_first() {
     world.verb("deploy", &second).deployed();
     world.verb("bless", &second).verdict.unwrap();
     let third = world.fetched(&Image::new(3));
-    // Two kernels of half a mebibyte lie there; a third does not fit beside the margin, in place of one it does.
+    // Two kernels of half a mebibyte lie there; a third does not fit beside the margin, in place of
+    // one it does.
     let _small = world.small_file_system("boot", 3 * MIB + MIB / 4);
     let facts = world.verb("verify", &third).verified();
     assert!(facts.boot.fits(), "{facts:?}");

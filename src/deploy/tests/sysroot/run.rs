@@ -19,7 +19,8 @@ pub fn succeed(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What one run printed, its form checked: progress lines, then one verdict that fits the exit code.
+/// What one run printed, its form checked: progress lines, then one verdict that fits the exit
+/// code.
 #[derive(Debug)]
 pub struct Answer {
     pub progress: Vec<Progress>,

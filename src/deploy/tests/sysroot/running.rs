@@ -1,5 +1,5 @@
-//! A node that runs: a root made of the deployment's own folder, with /sysroot and /boot read-only, as
-//! ostree-prepare-root makes it. The host lends its /usr, so that programs run there.
+//! A node that runs: a root made of the deployment's own folder, with /sysroot and /boot read-only,
+//! as ostree-prepare-root makes it. The host lends its /usr, so that programs run there.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

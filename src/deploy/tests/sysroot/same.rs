@@ -1,4 +1,5 @@
-//! An image with the very kernel, version and title of the running one: only the commit tells them apart.
+//! An image with the very kernel, version and title of the running one: only the commit tells them
+//! apart.
 
 use host::{Places, boot};
 

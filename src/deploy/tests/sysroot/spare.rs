@@ -1,4 +1,5 @@
-//! GRUB replays no journal: while the menu is swapped, the link that it may still follow must not be freed.
+//! GRUB replays no journal: while the menu is swapped, the link that it may still follow must not
+//! be freed.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -1,5 +1,5 @@
-//! A run that is struck by a signal at a chosen place: as it is about to make this system call or that. One that is merely sent
-//! comes wherever the run happens to be.
+//! A run that is struck by a signal at a chosen place: as it is about to make this system call or
+//! that. One that is merely sent comes wherever the run happens to be.
 
 use std::process::{Command, ExitStatus, Output};
 

@@ -19,7 +19,8 @@ impl Drop for Mounted {
     }
 }
 
-/// A file system of its own on /boot, and a /run where no run has left its mark, seen by this test's thread alone.
+/// A file system of its own on /boot, and a /run where no run has left its mark, seen by this
+/// test's thread alone.
 fn boot(folder: &Path) -> Mounted {
     let none = None::<&str>;
     unshare(CloneFlags::CLONE_NEWNS).unwrap();

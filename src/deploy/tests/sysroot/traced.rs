@@ -1,4 +1,5 @@
-//! Programs that run under a debugger's eyes (ptrace(2)): they stop where it wants to look or to strike.
+//! Programs that run under a debugger's eyes (ptrace(2)): they stop where it wants to look or to
+//! strike.
 
 #![expect(
     unsafe_code,
@@ -108,8 +109,8 @@ impl Traced {
 }
 
 impl Stop {
-    /// The signal that it is to have, where it stopped for one: neither a new thread's stop nor what the debugger asked to be told
-    /// of is any.
+    /// The signal that it is to have, where it stopped for one: neither a new thread's stop nor
+    /// what the debugger asked to be told of is any.
     pub fn signal(&self) -> c_int {
         let signal = libc::WSTOPSIG(self.status);
         let ours = [libc::SIGTRAP, libc::SIGTRAP | 0x80, libc::SIGSTOP];
@@ -128,7 +129,8 @@ impl Stop {
         if libc::WSTOPSIG(self.status) != libc::SIGTRAP | 0x80 {
             return None;
         }
-        // SAFETY: the kernel fills as much as it is told that there is, and says of what kind it is.
+        // SAFETY: the kernel fills as much as it is told that there is, and says of what kind it
+        // is.
         let (kind, call) = unsafe {
             let mut facts: libc::ptrace_syscall_info = std::mem::zeroed();
             let room = size_of_val(&facts);

@@ -1,4 +1,5 @@
-//! A node's disk and its remote: images are committed and signed by the real `ostree`, the first one is installed.
+//! A node's disk and its remote: images are committed and signed by the real `ostree`, the first
+//! one is installed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -39,7 +40,8 @@ pub struct World {
     pub installed: Digest,
     /// Replaces grub-mkconfig for the runs of this world.
     pub generator: Option<PathBuf>,
-    /// What libostree takes for the kernel's boot id: it trusts what a pull has begun in this boot, and no other.
+    /// What libostree takes for the kernel's boot id: it trusts what a pull has begun in this boot,
+    /// and no other.
     pub boot_id: Option<&'static str>,
 }
 
@@ -311,7 +313,8 @@ impl World {
         lines
     }
 
-    /// Puts a small file system under a folder of the disk, with what is there, seen by this test's thread alone.
+    /// Puts a small file system under a folder of the disk, with what is there, seen by this test's
+    /// thread alone.
     #[must_use = "it goes when this is dropped"]
     pub fn small_file_system(&self, below: &str, bytes: u64) -> Mounted {
         self.file_system(below, &format!("size={bytes}"))
@@ -343,7 +346,8 @@ impl World {
         Mounted(place)
     }
 
-    /// Lays /var/tmp on the small file system under the whole disk, as it lies on a node's: libostree keeps there what comes.
+    /// Lays /var/tmp on the small file system under the whole disk, as it lies on a node's:
+    /// libostree keeps there what comes.
     #[must_use = "it goes when this is dropped"]
     pub fn small_var_tmp(&self, _small: &Mounted) -> Mounted {
         let (none, folder) = (None::<&str>, self.root().join("var-tmp"));

@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::*;
 
-/// A layer with these files, by path and content. The builder would refuse some of the names, and a header has no room for others.
+/// A layer with these files, by path and content. The builder would refuse some of the names, and a
+/// header has no room for others.
 fn layer(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut tar = tar::Builder::new(Vec::new());
     for (path, content) in files {

@@ -11,7 +11,8 @@ use crate::image::Image;
 use crate::listing::Listing;
 use crate::world::world;
 
-/// What speaks against these the brain finds in what `verify` has read; here is that reading leaves no trace.
+/// What speaks against these the brain finds in what `verify` has read; here is that reading leaves
+/// no trace.
 #[test]
 fn an_image_that_the_brain_refuses_is_read_and_nothing_else() {
     let world = world();

@@ -1,4 +1,5 @@
-//! What careen-deploy refuses: nothing on the disk changes by it, and the sentence names what was wrong.
+//! What careen-deploy refuses: nothing on the disk changes by it, and the sentence names what was
+//! wrong.
 
 mod cap;
 mod image;
@@ -13,7 +14,8 @@ use crate::listing::{Change, Listing};
 use crate::run::Answer;
 use crate::world::{BRANCH, REMOTE, World, world};
 
-/// The reason, and nothing but the answer has changed. The sentence for people has all these words in it.
+/// The reason, and nothing but the answer has changed. The sentence for people has all these words
+/// in it.
 pub fn refused(world: &World, arguments: &[&str], words: &[&str]) -> Reason {
     refused_with(world, arguments, &[], words)
 }
@@ -39,8 +41,8 @@ fn refused_with(
     reason
 }
 
-/// Objects of a pull that failed half way lie there until the next one or an undo, with a note that the commit is partial. Nothing of it
-/// holds an image: a ref would, and is none of these.
+/// Objects of a pull that failed half way lie there until the next one or an undo, with a note that
+/// the commit is partial. Nothing of it holds an image: a ref would, and is none of these.
 fn is_of_a_pull(change: &Change) -> bool {
     let Change::New(path) = change else {
         return false;

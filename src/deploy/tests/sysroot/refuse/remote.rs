@@ -1,4 +1,5 @@
-//! A remote in the wrong hands, or somebody who sits before it: what it answers is not what was asked for.
+//! A remote in the wrong hands, or somebody who sits before it: what it answers is not what was
+//! asked for.
 
 use std::fs;
 use std::path::PathBuf;
@@ -79,7 +80,8 @@ fn a_redirect_to_a_file_of_the_node_is_not_followed() {
     }
 }
 
-/// How often libcurl lets itself be sent elsewhere, from 8.3 on; before, it is as patient as the one who started it.
+/// How often libcurl lets itself be sent elsewhere, from 8.3 on; before, it is as patient as the
+/// one who started it.
 const TURNS: u64 = 30;
 
 #[test]
@@ -166,7 +168,8 @@ fn endless_file_is_abandoned_while_reserved_space_remains() {
     assert!(free() > before - MIB, "what came is given back");
 }
 
-/// Nothing in careen-deploy ends a pull that comes ever so slowly: its unit does, when its time is up.
+/// Nothing in careen-deploy ends a pull that comes ever so slowly: its unit does, when its time is
+/// up.
 #[test]
 fn a_file_that_drips_is_let_go_when_the_fetch_is_asked_to_end() {
     let world = world();

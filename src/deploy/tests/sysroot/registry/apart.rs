@@ -1,4 +1,5 @@
-//! As every node runs it: in a unit of systemd, where skopeo gives up its rights, and nobody reads what it has.
+//! As every node runs it: in a unit of systemd, where skopeo gives up its rights, and nobody reads
+//! what it has.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -26,8 +27,8 @@ fn open_to_all(path: &Path, mode: u32) {
 }
 
 impl Shop {
-    /// A skopeo that notes as whom it speaks to a registry. The tools may lie below a folder of root's alone, so it runs them from a
-    /// place of the world's own.
+    /// A skopeo that notes as whom it speaks to a registry. The tools may lie below a folder of
+    /// root's alone, so it runs them from a place of the world's own.
     fn skopeo_that_says_who_it_is(&self) -> PathBuf {
         let folder = self.world.path("nobody");
         fs::create_dir_all(folder.join("tools")).unwrap();
@@ -103,7 +104,8 @@ fn container_policy_signature_is_checked_in_a_unit() {
     assert_eq!(shop.fetch_in_a_unit(&image, &[]).fetched().0, commit);
 }
 
-/// A skopeo that waits for a registry which has fallen silent, with credentials and the secret of the relay.
+/// A skopeo that waits for a registry which has fallen silent, with credentials and the secret of
+/// the relay.
 fn with_a_waiting_skopeo(look: impl FnOnce(i32)) {
     let shop = super::with(Server::start(Some(USER)));
     shop.credentials(shop.server.port);

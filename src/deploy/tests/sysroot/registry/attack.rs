@@ -1,4 +1,5 @@
-//! A process as a pod is one, in the PID namespace of the host, that reaches for what another process has.
+//! A process as a pod is one, in the PID namespace of the host, that reaches for what another
+//! process has.
 
 #![expect(
     unsafe_code,
@@ -38,7 +39,8 @@ pub fn on(process: i32, who: Who) -> Vec<&'static str> {
     let (mut reader, writer) = io::pipe().unwrap();
     let mut command = Command::new("true");
     command.stdin(Stdio::null());
-    // SAFETY: it becomes another user and makes system calls, in a process of its own that ends then.
+    // SAFETY: it becomes another user and makes system calls, in a process of its own that ends
+    // then.
     unsafe {
         command.pre_exec(move || {
             become_it(who)?;

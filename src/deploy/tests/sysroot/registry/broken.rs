@@ -110,7 +110,8 @@ fn corrupt_layer_is_never_used_and_is_fetched_again_once_good() {
     shop.world.verb("verify", &commit).verified();
 }
 
-/// In a gzip file (RFC 1952): what it holds is the same with any other, so that the digest alone tells.
+/// In a gzip file (RFC 1952): what it holds is the same with any other, so that the digest alone
+/// tells.
 const TIME_OF_MAKING: std::ops::Range<usize> = 4..8;
 
 #[test]

@@ -1,4 +1,5 @@
-//! An image whose manifest and settings agree, and whose layers are not all of its commit: careen-image makes none, a program of somebody else's may.
+//! An image whose manifest and settings agree, and whose layers are not all of its commit:
+//! careen-image makes none, a program of somebody else's may.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! An image in a folder, taken apart and put together in another way: what careen-image never makes, and a stranger may.
+//! An image in a folder, taken apart and put together in another way: what careen-image never
+//! makes, and a stranger may.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -112,7 +113,8 @@ pub fn zstd(tar: &[u8]) -> Packed {
     }
 }
 
-/// The same, with a table of contents in a frame that is passed over (containers/storage, zstd:chunked).
+/// The same, with a table of contents in a frame that is passed over (containers/storage,
+/// zstd:chunked).
 pub fn zstd_chunked(tar: &[u8]) -> Packed {
     let mut packed = zstd(tar);
     let table = [&[0x50, 0x2a, 0x4d, 0x18, 5, 0, 0, 0][..], b"table"].concat();

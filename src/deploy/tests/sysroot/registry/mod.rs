@@ -1,4 +1,5 @@
-//! Images from a real registry: Debian's docker-registry on loopback, pushed to by careen-image, asked by skopeo.
+//! Images from a real registry: Debian's docker-registry on loopback, pushed to by careen-image,
+//! asked by skopeo.
 
 mod apart;
 mod archive;
@@ -56,7 +57,8 @@ pub struct Shop {
     pub server: Server,
 }
 
-/// A node with an empty registry beside it. Nothing demands a signature of containers, as distributions ship it.
+/// A node with an empty registry beside it. Nothing demands a signature of containers, as
+/// distributions ship it.
 pub fn shop() -> Shop {
     with(Server::start(None))
 }
@@ -183,7 +185,8 @@ impl Shop {
         arguments.push(settings.to_str().unwrap());
         arguments.extend(flags);
         let mut command = self.world.command(&arguments);
-        // Whoever runs the tests may be a unit of systemd: then skopeo would give up its rights, and could not read what lies here.
+        // Whoever runs the tests may be a unit of systemd: then skopeo would give up its rights,
+        // and could not read what lies here.
         command.env_remove("INVOCATION_ID");
         command
     }
@@ -218,7 +221,8 @@ impl Shop {
         self.fetch_with(image, &["--signed-by", REMOTE])
     }
 
-    /// As a run leaves it that is killed after its last layer: the layers are held, and nothing says of what.
+    /// As a run leaves it that is killed after its last layer: the layers are held, and nothing
+    /// says of what.
     pub fn forget_what_was_wanted(&self) {
         let ours = |name: &String| {
             name.starts_with("careen/") || name.starts_with("ostree/container/baseimage/")

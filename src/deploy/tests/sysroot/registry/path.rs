@@ -1,4 +1,5 @@
-//! The programs that are first in PATH are not run: on a node those are of /usr/local, which outlives images.
+//! The programs that are first in PATH are not run: on a node those are of /usr/local, which
+//! outlives images.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +11,8 @@ use crate::world::REMOTE;
 
 use super::{path_with, shop};
 
-/// The programs that careen-deploy starts for a container image, and those that its libraries start by name.
+/// The programs that careen-deploy starts for a container image, and those that its libraries start
+/// by name.
 const PROGRAMS: [&str; 5] = ["skopeo", "setpriv", "gpg", "gpgconf", "gpgsm"];
 
 /// A folder of programs that leave a note and fail.

@@ -21,7 +21,8 @@ pub fn before(shop: &Shop, end: &str, trick: impl Fn(&Server) -> Trick) -> Serve
     server
 }
 
-/// What is asked for to get an image, in this order: its manifest, a layer of files, and the commit's own.
+/// What is asked for to get an image, in this order: its manifest, a layer of files, and the
+/// commit's own.
 fn asked_for(shop: &Shop, image: &str) -> Vec<String> {
     let (_, digest) = image.split_once('@').unwrap();
     let layers = shop.server.layers(image);

@@ -43,7 +43,8 @@ impl Shop {
         assert!(left.is_err(), "{:?}", left.map(Iterator::collect::<Vec<_>>));
     }
 
-    /// A fetch of the archive in whose middle skopeo is: half of it has come, and the rest comes when what is returned is gone, or never.
+    /// A fetch of the archive in whose middle skopeo is: half of it has come, and the rest comes
+    /// when what is returned is gone, or never.
     fn half_way(&self, image: &str) -> (Child, File) {
         let archive = self.world.path("os.tar");
         let bytes = fs::read(&archive).unwrap();

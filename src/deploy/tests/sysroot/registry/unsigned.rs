@@ -1,4 +1,5 @@
-//! Content that no signature covers leaves nothing on the disk: neither of a plan nor of an upgrade, however it is packed.
+//! Content that no signature covers leaves nothing on the disk: neither of a plan nor of an
+//! upgrade, however it is packed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -19,7 +20,8 @@ use super::layout::{self, Entry, Layout, Packed};
 use super::{Shop, shop};
 
 impl Shop {
-    /// All that is below the root: objects, refs, what is on the way, notes. But for locks, which stay where they were made.
+    /// All that is below the root: objects, refs, what is on the way, notes. But for locks, which
+    /// stay where they were made.
     fn all(&self) -> Vec<String> {
         let mut find = Command::new("find");
         find.current_dir(self.world.root());
@@ -50,7 +52,8 @@ impl Shop {
         self.layout("signed", &files(2), Some(&keys().trusted))
     }
 
-    /// By a plan and by an upgrade, for a reason with one of these codes, and the disk is as it was. What came meanwhile.
+    /// By a plan and by an upgrade, for a reason with one of these codes, and the disk is as it
+    /// was. What came meanwhile.
     fn refuses(&self, image: &str, codes: &[&str]) -> Reason {
         let before = self.all();
         let planned = self.plan(image).planned().unwrap_err();

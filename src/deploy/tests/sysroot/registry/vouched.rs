@@ -1,7 +1,10 @@
-//! Images whose container is signed, as containers-policy.json may demand it (`signedBy`, `sigstoreSigned`): the commit inside then need not be.
+//! Images whose container is signed, as containers-policy.json may demand it (`signedBy`,
+//! `sigstoreSigned`): the commit inside then need not be.
 //!
-//! Those of `signedBy` are made by gpg alone, in the form that skopeo writes (containers-signature(5)), and lie in a folder where a registry without
-//! a place for them has them: the node's `registries.d` says which (containers-registries.d(5)). Sigstore's lie in the registry.
+//! Those of `signedBy` are made by gpg alone, in the form that skopeo writes
+//! (containers-signature(5)), and lie in a folder where a registry without a place for them has
+//! them: the node's `registries.d` says which (containers-registries.d(5)). Sigstore's lie in the
+//! registry.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,7 +27,8 @@ impl Shop {
         format!("127.0.0.1:{}", self.server.port)
     }
 
-    /// Of this registry's images the container policy demands this, and the signatures are where the line says.
+    /// Of this registry's images the container policy demands this, and the signatures are where
+    /// the line says.
     fn demands(&self, requirement: &Value, place: &str) {
         let registry = self.registry();
         let policy = json!({ "default": [{ "type": "reject" }], "transports": { "docker": { &registry: [requirement] } } });
@@ -81,7 +85,8 @@ impl Shop {
         succeed(&mut sign);
     }
 
-    /// Signs what the image's digest names, as an image of this name, and gives the signature's file.
+    /// Signs what the image's digest names, as an image of this name, and gives the signature's
+    /// file.
     pub(super) fn vouch(&self, image: &str, key: &str, as_name: &str) -> PathBuf {
         let (_, digest) = image.split_once('@').unwrap();
         let reference = format!("{}/{as_name}:latest", self.registry());
