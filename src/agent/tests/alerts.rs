@@ -119,7 +119,7 @@ fn alerts_and_docs_sections_match_one_to_one() {
     assert_eq!(leads, anchors);
 }
 
-/// What stands between the first of these and the second behind it.
+/// The text between the first marker and the next second one.
 fn between<'a>(text: &'a str, begin: &str, end: &str) -> &'a str {
     let (_, rest) = text
         .split_once(begin)

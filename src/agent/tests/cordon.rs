@@ -18,8 +18,8 @@ users: [{name: u, user: {token: x}}]
 contexts: [{name: node, context: {cluster: c, user: u}}]
 ";
 
-/// Whoever accepts that pods end with the reboot does not accept that new ones come to the node and
-/// end, too.
+/// An operator who accepts that pods end with the reboot does not accept that new pods come to the
+/// node and end too.
 #[tokio::test(start_paused = true)]
 async fn no_policy_goes_on_to_a_reboot_without_a_cordon() {
     let folder = tempfile::tempdir().unwrap();

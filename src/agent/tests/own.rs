@@ -1,5 +1,5 @@
-//! An agent that lies on a mount of its own, as /var is one on an OSTree system, knows where it
-//! lies when it has mounts of its own. Needs root.
+//! An agent on a separate mount, such as /var on an OSTree system, knows its path after it gets its
+//! own mounts. Needs root.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

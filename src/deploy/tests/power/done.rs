@@ -1,5 +1,5 @@
-//! The power goes right behind a step, and with it all that no flush had made safe. The agent may
-//! have written by then that the step is done, and nobody does it again.
+//! The power fails right after a step, and everything that was not flushed is lost. The agent may
+//! have recorded by then that the step is done, and does not repeat it.
 
 use upgrade::id::Digest;
 
