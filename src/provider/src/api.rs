@@ -1,4 +1,5 @@
-//! Kubernetes objects with the few fields that we read. The full types would cost tens of kilobytes an object.
+//! Kubernetes objects with only the fields that Careen reads. The full types take tens of kilobytes
+//! per object.
 
 use k8s_openapi::api::core::v1;
 use kube::Client;
@@ -19,7 +20,7 @@ pub type ControlPlane = Object<NotUsed, Option<NotUsed>>;
 /// A MachineDeployment.
 pub type MachineDeployment = Object<DeploymentSpec, Option<NotUsed>>;
 
-/// What a Machine should be.
+/// The desired state of a Machine.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineSpec {
@@ -46,7 +47,7 @@ pub struct Reference {
     pub name: String,
 }
 
-/// How a Machine is.
+/// The observed state of a Machine.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MachineStatus {
@@ -54,7 +55,7 @@ pub struct MachineStatus {
     pub node_ref: Option<Named>,
 }
 
-/// Something's name.
+/// A reference by name.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Named {
@@ -62,33 +63,33 @@ pub struct Named {
     pub name: String,
 }
 
-/// What a Cluster should be.
+/// The desired state of a Cluster.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ClusterSpec {
-    /// Nobody is to work on it.
+    /// The Cluster is paused.
     pub paused: bool,
-    /// The owner of its control plane's Machines.
+    /// The object that owns the control plane's Machines.
     pub control_plane_ref: Reference,
 }
 
-/// What a MachineDeployment should be.
+/// The desired state of a MachineDeployment.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DeploymentSpec {
     /// Its Cluster.
     pub cluster_name: String,
-    /// How many Machines.
+    /// The desired number of Machines.
     #[serde(deserialize_with = "if_readable")]
     pub replicas: Option<u32>,
-    /// Nobody is to roll it out.
+    /// The rollout is paused.
     #[serde(deserialize_with = "if_readable")]
     pub paused: Option<bool>,
-    /// How it rolls out.
+    /// The rollout settings.
     pub rollout: Rollout,
 }
 
-/// How a MachineDeployment rolls out.
+/// The rollout settings of a MachineDeployment.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Rollout {
@@ -100,11 +101,11 @@ pub struct Rollout {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Strategy {
-    /// Limits.
+    /// The limits of a rolling update.
     pub rolling_update: RollingUpdate,
 }
 
-/// Limits of a rollout.
+/// The limits of a rolling update.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RollingUpdate {
@@ -119,11 +120,12 @@ pub struct RollingUpdate {
 pub enum IntOrPercent {
     /// A number.
     Number(i64),
-    /// As `25%`.
+    /// A percentage such as `25%`.
     Percent(String),
 }
 
-/// A value that cannot be read is as good as none: one object with such a value would hide all others of its kind.
+/// Treats an unreadable value as absent. Otherwise one object with such a value would hide all
+/// others of its kind.
 fn if_readable<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -133,7 +135,7 @@ where
     Ok(serde_json::from_value(value).ok())
 }
 
-/// The kind of control plane that Cluster API itself brings.
+/// The control plane kind that Cluster API provides.
 #[must_use]
 pub fn kubeadm_control_plane() -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(
@@ -143,7 +145,7 @@ pub fn kubeadm_control_plane() -> ApiResource {
     ))
 }
 
-/// A kind of Cluster API's core.
+/// A kind of the Cluster API core group.
 #[must_use]
 pub fn core(kind: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(
@@ -153,7 +155,7 @@ pub fn core(kind: &str) -> ApiResource {
     ))
 }
 
-/// Objects of a kind: of all namespaces, or of one.
+/// Objects of one kind, from all namespaces or from one.
 #[must_use]
 pub fn scoped<K>(client: Client, resource: &ApiResource, namespace: Option<&str>) -> Api<K>
 where
@@ -171,7 +173,7 @@ pub fn nodes(client: Client) -> Api<Node> {
     client::nodes(client)
 }
 
-/// The pods of a workload cluster's system.
+/// The pods in `kube-system` of a workload cluster.
 #[must_use]
 pub fn system_pods(client: Client) -> Api<Pod> {
     Api::namespaced_with(client, "kube-system", &ApiResource::erase::<v1::Pod>(&()))

@@ -1,5 +1,5 @@
-//! Events about what holds a rollout: core shows the text of an answer that holds a rollout nowhere. A courtesy; nobody decides
-//! by them.
+//! Events about what holds a rollout, because core shows the text of a holding answer nowhere. They
+//! are informational; no decision depends on them.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
@@ -14,10 +14,11 @@ use tracing::debug;
 use crate::hands::{HandError, limited};
 use crate::names;
 
-/// How many may wait. More than that at once says nothing that one of them does not.
+/// The maximum number of queued Events. More than that at once adds no information.
 const WAITING: usize = 256;
 
-/// The API server takes no longer notes, in bytes; ours are at most 400 characters.
+/// The API server's limit on the length of a note, in bytes. The provider's notes have at most 400
+/// characters.
 const NOTE: usize = 1024;
 
 /// Something that happened to an object.
@@ -29,34 +30,35 @@ pub struct Happened {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Its UID; `kubectl describe` shows no Event without it.
+    /// Its UID. `kubectl describe` shows no Event without it.
     pub uid: String,
-    /// A stable word.
+    /// A stable reason.
     pub reason: String,
-    /// A sentence.
+    /// The message.
     pub note: String,
 }
 
-/// A queue of Events; its writers do not wait.
+/// A queue of Events. Its writers do not block.
 #[derive(Clone)]
 pub struct Events(mpsc::Sender<Happened>);
 
 impl Events {
-    /// The place, and its other end for [`publish`].
+    /// The queue, and its receiving end for [`publish`].
     #[must_use]
     pub fn new() -> (Self, mpsc::Receiver<Happened>) {
         let (sender, receiver) = mpsc::channel(WAITING);
         (Self(sender), receiver)
     }
 
-    /// Leaves one; it is dropped when too many wait.
+    /// Queues an Event. Drops it if the queue is full.
     pub fn tell(&self, happened: Happened) {
         let _ = self.0.try_send(happened);
     }
 }
 
-/// Publishes for ever. The same about the same object has the same name, so it is there once, until the API server lets it go (an
-/// hour), however often it is said and by however many of us.
+/// Publishes Events for ever. The same Event about the same object has the same name. It therefore
+/// exists once until the API server deletes it (an hour), no matter how often and by how many
+/// replicas it is published.
 pub async fn publish(client: Client, mut waiting: mpsc::Receiver<Happened>) {
     while let Some(happened) = waiting.recv().await {
         let api: Api<Event> = Api::namespaced(client.clone(), &happened.namespace);

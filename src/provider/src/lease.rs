@@ -1,4 +1,5 @@
-//! Who leads: one holder of a Lease at a time. The leader alone asks nodes, and does what nobody called for; hooks are answered by everyone.
+//! Leader election: one holder of a Lease at a time. Only the leader sends requests to nodes and
+//! does work that nobody called for. Every replica answers hooks.
 
 use std::time::Duration;
 
@@ -14,22 +15,25 @@ use tracing::{debug, info};
 use crate::hands::{HandError, limited};
 use crate::names;
 
-/// How long a holder that says nothing is still believed. Kubernetes' own components use the same.
+/// How long a silent holder still counts as the leader. Kubernetes' own components use the same
+/// value.
 const DURATION: Duration = Duration::from_secs(15);
 
-/// How often a holder says that it is there, and others look.
+/// How often the holder renews the Lease, and how often the others look.
 const RENEW: Duration = Duration::from_secs(3);
 
-/// How long one try may take: a holder whose tries hang must notice before others stop believing it.
+/// The timeout of one try. A holder whose tries hang must notice before the others take over.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// After so long without a word getting through a holder no longer believes itself: less than others wait.
+/// A holder that could not renew for this long stops leading. This is shorter than the time that
+/// the others wait.
 const SURE: Duration = Duration::from_secs(10);
 
-/// How long a new leader waits before it does anything: what the last one wrote at its end must have come through our watches.
+/// How long a new leader waits before it acts. In that time the last writes of the previous leader
+/// arrive through the watches.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// Where the Lease is and who we are.
+/// The Lease, and the identity of this process.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// The Lease's namespace.
@@ -40,13 +44,15 @@ pub struct Candidate {
     pub identity: String,
 }
 
-/// What was seen of somebody else's Lease: judged by our own clock since we saw it change, never by theirs.
+/// What was seen of another holder's Lease. Its age is measured by the local clock since the last
+/// observed change, never by the holder's clock.
 struct Seen {
     version: String,
     at: Instant,
 }
 
-/// Tries for ever; `leads` shows whether we hold it. Gives it back at `stop`, so that the next one need not wait.
+/// Tries to acquire the Lease for ever. `leads` shows whether this process holds it. At `stop` the
+/// process releases the Lease, so that the next holder does not wait.
 pub async fn run(
     client: Client,
     candidate: Candidate,
@@ -58,7 +64,8 @@ pub async fn run(
     let mut sure_until = Instant::now();
     let mut stop = std::pin::pin!(stop);
     loop {
-        // From before the request: the server may have written it long before its answer comes, and others count from then.
+        // Taken before the request: the server may write long before its answer arrives, and the
+        // other replicas count from the write.
         let begun = Instant::now();
         let tried = tokio::time::timeout(PATIENCE, attempt(&leases, &candidate, &mut seen));
         match tried.await {

@@ -1,9 +1,10 @@
-//! Cluster API's side of Careen: what a Machine should be becomes a request on the right Node, and the Node's answer what Cluster
-//! API expects.
+//! The Cluster API side of Careen. It turns the desired state of a Machine into a request on the
+//! right Node, and turns the Node's answer into what Cluster API expects.
 //!
-//! One engine decides ([`engine::decide`], pure); two roads lead to it: the hooks of the update extension ([`hooks`]) and the
-//! annotation on a Machine ([`flow`]). Both read watched state ([`machines`], [`clusters`], [`catalogue`]) and write through
-//! [`hands`]. Nothing here knows OSTree, boot loaders or pods: that is the agent's on its node.
+//! One engine decides ([`engine::decide`], pure). Two flows call it: the hooks of the update
+//! extension ([`hooks`]) and the annotation on a Machine ([`flow`]). Both read watched state
+//! ([`machines`], [`clusters`], [`catalogue`]) and write through [`hands`]. This crate knows
+//! nothing of OSTree, boot loaders or draining: the agent handles those on its node.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 

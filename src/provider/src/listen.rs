@@ -1,4 +1,4 @@
-//! A port to serve at, also on a host without IPv6.
+//! Binds a port to serve at, also on a host without IPv6.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -6,10 +6,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tokio::net::TcpListener;
 use tracing::warn;
 
-/// Linux's EAFNOSUPPORT (asm-generic/errno.h): what `socket` says of IPv6 where the kernel was started with `ipv6.disable=1`.
+/// Linux's EAFNOSUPPORT (asm-generic/errno.h). `socket` returns it for IPv6 if the kernel was
+/// started with `ipv6.disable=1`.
 const NO_FAMILY: i32 = 97;
 
-/// Takes a port. `[::]`, which the release has for both families, is 0.0.0.0 where there is no IPv6.
+/// Binds a port. On a host without IPv6, `[::]`, which the release uses for both families, becomes
+/// 0.0.0.0.
 pub async fn listen(address: SocketAddr) -> Result<TcpListener> {
     listen_with(address, TcpListener::bind).await
 }
@@ -40,7 +42,7 @@ fn has_no_family(error: &Error) -> bool {
 mod tests {
     use super::*;
 
-    /// Where one listens on a host on which every address of IPv6 gives this error.
+    /// The address that is bound on a host where every IPv6 address gives this error.
     async fn on_host(error: fn() -> Error, address: &str) -> Result<String> {
         let bind = |address: SocketAddr| async move {
             if address.is_ipv6() {

@@ -98,7 +98,8 @@ struct Cli {
     /// Seconds within which an agent must accept a request.
     #[arg(long, default_value_t = Policy::default().answer_seconds)]
     answer_seconds: i64,
-    /// Seconds within which an upgrade must reach its next phase, without pauses, windows and soaks.
+    /// Seconds within which an upgrade must reach its next phase, without pauses, windows and
+    /// soaks.
     #[arg(long, default_value_t = Policy::default().upgrade_seconds)]
     upgrade_seconds: i64,
     /// Log in JSON.
@@ -163,8 +164,8 @@ fn log_to_stderr(cli: &Cli) {
     tracing::event!(Level::DEBUG, "flags: {cli:?}");
 }
 
-/// kube's client logs an answer that it cannot read, all of it. What we say of such an answer
-/// ourselves is short.
+/// kube's client logs an unreadable answer in full. The provider's own message about such an answer
+/// is short.
 fn without_answers(filter: tracing_subscriber::EnvFilter) -> tracing_subscriber::EnvFilter {
     const QUIET: [&str; 2] = ["kube_client::client=off", "kube_runtime::watcher=off"];
     let quiet = QUIET.into_iter().filter_map(|one| one.parse().ok());
@@ -238,7 +239,8 @@ fn setup(cli: &Cli) -> Setup {
     }
 }
 
-/// The pod's name, or a process id where there is none, and when we started: no two are ever the same.
+/// The pod's name, or the process id if there is none, and the start time. No two processes have
+/// the same identity.
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| std::process::id().to_string());
     format!(

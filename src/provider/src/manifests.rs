@@ -1,5 +1,5 @@
-//! The files of a release, made from the code: rights, CRD, Deployment, ExtensionConfig. `packaging/provider` holds them as
-//! shipped and a test sees that they have not drifted.
+//! The files of a release, generated from the code: RBAC rules, CRD, Deployment, ExtensionConfig.
+//! `packaging/provider` holds them as shipped, and a test checks that they match.
 
 use std::path::Path;
 
@@ -8,41 +8,41 @@ use thiserror::Error;
 
 use crate::{catalogue, names, rights};
 
-/// Stands where the container image belongs, until `--image` or a kustomization puts one there. Nothing can be pulled by this name: the
-/// top-level domain is reserved for that.
+/// The placeholder for the container image, until `--image` or a kustomization replaces it. Nobody
+/// can pull this name, because its top-level domain is reserved for that purpose.
 pub const IMAGE: &str = "registry.invalid/careen-provider:unset";
 
 /// The namespace of a release.
 pub const NAMESPACE: &str = "careen-system";
 
-/// The most memory that a replica may take. An honest installation takes 100 MiB for 5,000
-/// Machines. The rest is for hands that are not honest: 160 MiB for bodies of hooks (16 of 10 MiB),
-/// 130 MiB for long answers of workload clusters and their copies, 100 MiB for each of two that are
-/// parsed at once, and 64 MiB for each of half a dozen clusters whose API servers lie. What would
-/// come on top of that must end this process, and not the node of the control plane that it runs
-/// on.
+/// The memory limit of a replica. An honest installation takes 100 MiB for 5,000 Machines. The rest
+/// is for dishonest peers: 160 MiB for hook bodies (16 of 10 MiB), and 130 MiB for long answers of
+/// workload clusters and their copies. 100 MiB go to each of two answers that are parsed at once,
+/// and 64 MiB to each of half a dozen clusters whose API servers lie. More than that must end this
+/// process, and not the control plane node that it runs on.
 const MEMORY: &str = "1Gi";
 
-/// The label by which clusterctl knows what belongs to a provider. Ours is of the type RuntimeExtensionProvider.
+/// The label by which clusterctl finds the objects of a provider. This provider has the type
+/// RuntimeExtensionProvider.
 const PROVIDER: (&str, &str) = ("cluster.x-k8s.io/provider", "runtime-extension-careen");
 
 /// Why no file was written.
 #[derive(Debug, Error)]
 pub enum ManifestError {
-    /// The folder.
+    /// A file or folder could not be written.
     #[error("cannot write {path}: {error}. Use a folder that can be written.")]
     File {
         /// The file.
         path: String,
-        /// Why.
+        /// The error.
         error: std::io::Error,
     },
-    /// The rendering.
+    /// An object could not be rendered.
     #[error("cannot render {what}: {detail}. Report this fault of careen-provider.")]
     Render {
-        /// What.
+        /// The object.
         what: &'static str,
-        /// Why.
+        /// The error.
         detail: String,
     },
 }
@@ -50,7 +50,7 @@ pub enum ManifestError {
 /// Writes all files of a release.
 ///
 /// # Errors
-/// When the folder cannot be written.
+/// If the folder cannot be written.
 pub fn write(dir: &Path, image: &str) -> Result<(), ManifestError> {
     for (name, text) in files(image)? {
         let path = dir.join(name);
@@ -64,10 +64,10 @@ pub fn write(dir: &Path, image: &str) -> Result<(), ManifestError> {
     Ok(())
 }
 
-/// Name and content of each file.
+/// The name and the content of each file.
 ///
 /// # Errors
-/// Never: what is rendered is made here.
+/// Never in practice: the input is built here.
 pub fn files(image: &str) -> Result<Vec<(&'static str, String)>, ManifestError> {
     let crd = catalogue::manifest().map_err(|error| ManifestError::Render {
         what: "the CRD",
@@ -102,7 +102,7 @@ fn label(object: &mut Value) {
     object["metadata"]["labels"][PROVIDER.0] = json!(PROVIDER.1);
 }
 
-/// Which contract which of our releases speaks.
+/// Maps each release series to the Cluster API contract that it implements.
 fn metadata() -> Value {
     json!({
         "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3",
@@ -128,7 +128,7 @@ fn service() -> Value {
     })
 }
 
-/// Core leaves when nobody answers at its start, so one of us is always there.
+/// Core exits if nobody answers at its start, so one replica must always be available.
 fn disruption() -> Value {
     json!({
         "apiVersion": "policy/v1",
@@ -192,7 +192,7 @@ fn deployment(image: &str) -> Value {
     })
 }
 
-/// The caBundle is ours to fill in; without it core waits.
+/// The provider fills in the caBundle. Core waits until it is set.
 fn extension_config() -> Value {
     json!({
         "apiVersion": format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION),

@@ -1,4 +1,4 @@
-//! What is counted, for `/metrics`.
+//! The metrics that `/metrics` serves.
 
 mod costs;
 
@@ -18,7 +18,7 @@ use costs::Costs;
 
 type Labels = Vec<(&'static str, String)>;
 
-/// The counters; they are shared, not copied.
+/// The counters. Clones share them.
 pub struct Metrics {
     registry: Registry,
     hooks: Family<Labels, Histogram>,
@@ -33,14 +33,14 @@ pub struct Metrics {
     gauges: Gauges,
 }
 
-/// What is looked up when somebody asks.
+/// Values that are computed at each scrape.
 #[derive(Clone, Default)]
 pub struct Gauges {
-    /// Machines that wait for careen-provider to look at them, or that it looks at.
+    /// Machines that are queued or being processed.
     pub queue: Gauge,
     /// Workload clusters.
     pub clusters: Gauge,
-    /// Those that are away.
+    /// Workload clusters that are not visible.
     pub away: Gauge,
     /// Nodes in memory.
     pub nodes: Gauge,
@@ -136,18 +136,18 @@ impl Gauges {
 }
 
 fn histogram() -> Histogram {
-    // 0.1 ms to 26 s.
+    // From 0.1 ms to 26 s.
     Histogram::new(exponential_buckets(0.0001, 4.0, 10))
 }
 
 impl Metrics {
-    /// What is set when somebody asks.
+    /// The values that are set at each scrape.
     #[must_use]
     pub const fn gauges(&self) -> &Gauges {
         &self.gauges
     }
 
-    /// A hook was answered.
+    /// Counts an answered hook.
     pub fn answered(&self, hook: Hook, reply: &Reply, took: Duration) {
         let label = ("hook", hook.name().to_owned());
         self.hooks
@@ -162,7 +162,7 @@ impl Metrics {
             .inc();
     }
 
-    /// A Machine was looked at.
+    /// Counts a processed Machine.
     pub fn looked(&self, answer: &str, took: Duration) {
         self.looks.observe(took.as_secs_f64());
         self.answers
@@ -170,14 +170,14 @@ impl Metrics {
             .inc();
     }
 
-    /// Something failed.
+    /// Counts a failure.
     pub fn failed(&self, class: &str) {
         self.errors
             .get_or_create(&vec![("class", class.to_owned())])
             .inc();
     }
 
-    /// A change was not covered.
+    /// Counts a change that the provider does not cover.
     pub fn uncovered(&self, replaced: bool) {
         let what = if replaced { "replaced" } else { "held" };
         self.uncovered
@@ -185,24 +185,24 @@ impl Metrics {
             .inc();
     }
 
-    /// An upgrade came to an end.
+    /// Counts a finished upgrade.
     pub fn finished(&self, outcome: &str) {
         self.finished
             .get_or_create(&vec![("outcome", outcome.to_owned())])
             .inc();
     }
 
-    /// How a request of ours ended is known, and what it took.
+    /// Counts the end of a request and its costs.
     pub fn ended(&self, ended: &Ended) {
         self.costs.count(ended);
     }
 
-    /// So many nodes were cordoned for so long.
+    /// Adds the time for which this many nodes were cordoned.
     pub fn cordoned(&self, nodes: u32, time: Duration) {
         self.cordoned.inc_by(f64::from(nodes) * time.as_secs_f64());
     }
 
-    /// The text that Prometheus reads.
+    /// The text that Prometheus scrapes.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();

@@ -1,5 +1,6 @@
-//! Keys that wait to be looked at: each at most once, never two at a time for one key, and again later when asked. Each has one
-//! alarm at most, the earliest that anybody asked for: every look may ask for one, and they must not pile up.
+//! A work queue of keys. Each key waits at most once, is never processed twice at a time, and can
+//! be scheduled for later. A key has at most one alarm, the earliest that was requested. Every run
+//! may request one, and they must not accumulate.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Debug;
@@ -11,14 +12,14 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-/// The pause after so many failures.
+/// The pause after this many failures.
 fn pause_after(count: u32) -> Duration {
     FIRST
         .saturating_mul(1 << count.saturating_sub(1).min(10))
         .min(LONGEST)
 }
 
-/// A queue; clones are the same queue.
+/// A queue. Clones share it.
 pub struct Queue<K>(Arc<Shared<K>>);
 
 impl<K> Clone for Queue<K> {
@@ -41,7 +42,7 @@ struct State<K> {
     alarms: HashMap<K, Alarm>,
 }
 
-/// A look that is due later.
+/// A scheduled run.
 struct Alarm {
     at: Instant,
     task: AbortHandle,
@@ -81,7 +82,7 @@ impl<K: Clone + Debug + Eq + Hash + Send + 'static> Queue<K> {
         act(&mut self.0.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Has it looked at soon.
+    /// Queues the key now.
     pub fn add(&self, key: K) {
         let new = self.with(|state| {
             if state.running.contains(&key) {
@@ -99,7 +100,8 @@ impl<K: Clone + Debug + Eq + Hash + Send + 'static> Queue<K> {
         }
     }
 
-    /// Has it looked at after a while, or earlier where that was asked for before: that look may ask again.
+    /// Queues the key after a pause, or earlier if an earlier run was scheduled. That run may
+    /// schedule another.
     pub fn add_after(&self, key: K, pause: Duration) {
         let at = Instant::now() + pause;
         self.with(|state| {
@@ -127,12 +129,12 @@ impl<K: Clone + Debug + Eq + Hash + Send + 'static> Queue<K> {
         }
     }
 
-    /// Nothing more is to come of it: its alarm goes.
+    /// Removes the key's alarm, because nothing more is expected of it.
     pub fn forget(&self, key: &K) {
         self.with(|state| state.alarms.remove(key));
     }
 
-    /// The next key. The taker gives it back with [`Self::done`] or [`Self::failed`].
+    /// The next key. The caller returns it with [`Self::done`] or [`Self::failed`].
     pub async fn next(&self) -> K {
         loop {
             let taken = self.with(|state| {
@@ -143,7 +145,7 @@ impl<K: Clone + Debug + Eq + Hash + Send + 'static> Queue<K> {
             });
             match taken {
                 Some(key) => {
-                    // One wake-up may have stood for several keys.
+                    // One wake-up may stand for several keys.
                     self.0.wake.notify_one();
                     return key;
                 }
@@ -152,13 +154,13 @@ impl<K: Clone + Debug + Eq + Hash + Send + 'static> Queue<K> {
         }
     }
 
-    /// It was looked at.
+    /// The key was processed.
     pub fn done(&self, key: &K) {
         self.with(|state| state.failures.remove(key));
         self.give_back(key);
     }
 
-    /// It could not be looked at; it comes again after a pause that grows. Returns the pause.
+    /// The key could not be processed. It is queued again after a growing pause. Returns the pause.
     pub fn failed(&self, key: &K) -> Duration {
         let count = self.with(|state| {
             let count = state.failures.entry(key.clone()).or_default();
@@ -181,13 +183,13 @@ impl<K: Clone + Debug + Eq + Hash + Send + 'static> Queue<K> {
         }
     }
 
-    /// How many wait or are looked at.
+    /// How many keys wait or are being processed.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.with(|state| state.waiting.len() + state.running.len())
     }
 
-    /// How many wait for a later look.
+    /// How many keys are scheduled for later.
     #[must_use]
     pub fn later(&self) -> usize {
         self.with(|state| state.alarms.len())

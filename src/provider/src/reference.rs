@@ -1,5 +1,5 @@
-//! `docs/provider.md`, made from the command line and the names so that it says what they are. `CAREEN_BLESS=1 cargo test -p careen-provider --bin
-//! careen-provider` writes it again.
+//! Generates `docs/provider.md` from the command line and the names, so that the page matches the
+//! code. `CAREEN_BLESS=1 cargo test -p careen-provider --bin careen-provider` rewrites it.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use crate::Cli;
 
 const HEAD: &str = "# careen-provider\n\nRendered from `src/provider/src`: the program's flags, and the names that it reads and writes in the management cluster. [Cluster API](cluster-api.md) says what it does with them. On Nodes it writes the requests of [names.md](names.md), with ids that begin with `capi-`.\n\n";
 
-/// A name in the management cluster: what it is, where it stands, who writes it, what it says.
+/// A name in the management cluster: what it is, where it is, who writes it, what it means.
 type Row = (
     &'static str,
     &'static str,
@@ -198,7 +198,7 @@ fn the_page_of_flags_and_names_is_what_the_code_says() {
     );
 }
 
-/// A name that is added to the code and not to the table would be in no page.
+/// Otherwise a name in the code that the table does not have would appear in no page.
 #[test]
 fn every_name_of_ours_and_every_setting_stands_in_it() {
     let code = std::fs::read_to_string(source().join("src/provider/src/names.rs")).unwrap();

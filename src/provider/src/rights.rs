@@ -1,18 +1,19 @@
-//! What we may do, and nothing else: the rules that the manifests carry. Tests run with these rights alone, so that whatever is
-//! used and not here fails.
+//! The provider's RBAC rules, which the manifests carry. Tests run with only these rights, so any
+//! other access fails.
 
 use serde_json::{Value, json};
 
 use crate::names;
 
-/// A rule.
+/// An RBAC rule.
 struct Rule {
     groups: &'static [&'static str],
     resources: &'static [&'static str],
     verbs: &'static [&'static str],
 }
 
-/// The objects that are ours alone, by name. Other ones of their kinds we may not write.
+/// The objects that belong only to the provider, by name. The provider may not write other objects
+/// of their kinds.
 #[derive(Clone, Copy, Debug)]
 pub struct Ours<'a> {
     /// The Lease for the election.
@@ -23,27 +24,28 @@ pub struct Ours<'a> {
     pub extension_config: &'a str,
 }
 
-/// As flags have them by default.
+/// The default names, as the flags have them.
 const SHIPPED: Ours<'static> = Ours {
     lease: names::MANAGER,
     secret: names::TLS_SECRET,
     extension_config: names::MANAGER,
 };
 
-/// In the whole management cluster.
+/// Rights in the whole management cluster.
 const CLUSTER: &[Rule] = &[
     Rule {
         groups: &[names::CORE_GROUP],
         resources: &["clusters", "machinedeployments"],
         verbs: &["get", "list", "watch"],
     },
-    // Whether one is paused.
+    // To see whether one is paused.
     Rule {
         groups: &[names::CONTROL_PLANE_GROUP],
         resources: &["kubeadmcontrolplanes"],
         verbs: &["get", "list", "watch"],
     },
-    // Our mark and the annotation against remediation; taking the asking annotation off.
+    // For the provider's mark and the skip-remediation annotation, and to remove the requesting
+    // annotation.
     Rule {
         groups: &[names::CORE_GROUP],
         resources: &["machines"],
@@ -64,7 +66,7 @@ const CLUSTER: &[Rule] = &[
         resources: &["events"],
         verbs: &["create"],
     },
-    // `<cluster>-kubeconfig`, by name; never listed.
+    // `<cluster>-kubeconfig`, read by name and never listed.
     Rule {
         groups: &[""],
         resources: &["secrets"],
@@ -72,8 +74,8 @@ const CLUSTER: &[Rule] = &[
     },
 ];
 
-/// InfraMachines of the usual group. The operator who installs another provider adds those of its group: a ClusterRole with
-/// [`AGGREGATE`] is taken in.
+/// InfraMachines of the default group. An operator who installs another infrastructure provider
+/// adds the rules for its group: a ClusterRole with [`AGGREGATE`] is aggregated.
 const INFRA: &[Rule] = &[
     Rule {
         groups: &["infrastructure.cluster.x-k8s.io"],
@@ -87,7 +89,7 @@ const INFRA: &[Rule] = &[
     },
 ];
 
-/// The label of ClusterRoles whose rules are ours too.
+/// The label of ClusterRoles that are aggregated into the provider's.
 pub const AGGREGATE: &str = "careen.dev/aggregate-to-provider";
 
 fn rules(of: &[Rule]) -> Value {
@@ -95,7 +97,8 @@ fn rules(of: &[Rule]) -> Value {
     of.iter().map(rule).collect()
 }
 
-/// One of ours. What is to be made has no name yet when its rights are judged, so making is a rule of its own.
+/// A rule for one named object. A create request has no name yet when it is authorized, so creation
+/// is a separate rule.
 fn named(group: &str, resource: &str, name: &str, verbs: &[&str]) -> Value {
     json!({ "apiGroups": [group], "resources": [resource], "resourceNames": [name], "verbs": verbs })
 }
@@ -104,7 +107,7 @@ fn made(group: &str, resource: &str) -> Value {
     json!({ "apiGroups": [group], "resources": [resource], "verbs": ["create"] })
 }
 
-/// In our own namespace.
+/// Rights in the provider's own namespace.
 fn in_own_namespace(ours: &Ours<'_>) -> Value {
     const LEASES: &str = "coordination.k8s.io";
     json!([
@@ -126,7 +129,7 @@ fn object(kind: &str, metadata: &Value, more: Value) -> Value {
     object
 }
 
-/// A role of this kind, bound to our ServiceAccount.
+/// A role of this kind, bound to the provider's ServiceAccount.
 fn bound(kind: &str, metadata: &Value, namespace: &str, more: Value) -> [Value; 2] {
     let account =
         json!([{ "kind": "ServiceAccount", "name": names::MANAGER, "namespace": namespace }]);
@@ -138,7 +141,8 @@ fn bound(kind: &str, metadata: &Value, namespace: &str, more: Value) -> [Value; 
     ]
 }
 
-/// Everything that gives us our rights in the management cluster, as a ServiceAccount of `namespace`.
+/// All objects that grant the provider its rights in the management cluster, as a ServiceAccount of
+/// `namespace`.
 #[must_use]
 pub fn objects(namespace: &str) -> Vec<Value> {
     let name = names::MANAGER;
@@ -166,11 +170,12 @@ pub fn objects(namespace: &str) -> Vec<Value> {
     all
 }
 
-/// The rights to what is ours alone, where it has other names than by default (`--lease-name`, `--tls-secret`, `--extension-config`).
+/// The rights to the provider's own objects if they have other names than the default
+/// (`--lease-name`, `--tls-secret`, `--extension-config`).
 #[must_use]
 pub fn for_ours(namespace: &str, suffix: &str, ours: &Ours<'_>) -> Vec<Value> {
     let name = format!("{}-{suffix}", names::MANAGER);
-    // The caBundle, and settings.
+    // For the caBundle and the settings.
     let extension = named(
         names::RUNTIME_GROUP,
         "extensionconfigs",

@@ -1,4 +1,4 @@
-//! The whole process put together; `main` only reads flags.
+//! Assembles the whole process; `main` only reads flags.
 
 mod admin;
 mod keep;
@@ -27,61 +27,62 @@ use crate::settings::Settings;
 use crate::tls::{self, Current, Own, TlsError};
 use crate::world::World;
 
-/// How often the set of Clusters is compared with the connections. In memory only.
+/// How often the set of Clusters is compared with the connections, in memory only.
 const FOLLOW: Duration = Duration::from_secs(1);
 
-/// How the process is to run.
+/// The configuration of the process.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The address of the hooks.
     pub hook_address: SocketAddr,
     /// Where `/healthz`, `/readyz` and `/metrics` are served.
     pub metrics_address: SocketAddr,
-    /// Only this namespace's Machines.
+    /// Handle only this namespace's Machines.
     pub namespace: Option<String>,
-    /// The certificate.
+    /// The source of the certificate.
     pub certificate: Certificate,
-    /// Who may call: anybody, or only callers with a certificate of this authority.
+    /// The authority whose certificates callers need. Without it anybody may call.
     pub client_ca: Option<PathBuf>,
-    /// The ExtensionConfig whose caBundle is kept.
+    /// The ExtensionConfig whose caBundle the provider maintains.
     pub extension_config: String,
-    /// The Lease to lead by; without it we lead at once.
+    /// The Lease for the election. Without it this process leads at once.
     pub lease: Option<Candidate>,
-    /// What operators set.
+    /// The operator's settings.
     pub settings: Settings,
-    /// Limits of the hooks' server.
+    /// The limits of the hooks' server.
     pub limits: Limits,
 }
 
-/// Where the certificate comes from.
+/// The source of the certificate.
 #[derive(Clone, Debug)]
 pub enum Certificate {
-    /// A folder that somebody else keeps.
+    /// A folder that somebody else maintains.
     Given(PathBuf),
-    /// A Secret that we keep.
+    /// A Secret that the provider maintains.
     Own(Own),
 }
 
 /// Why the process ended.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// A port is taken.
+    /// A port cannot be bound.
     #[error("cannot listen on {address}: {error}. Free the port or choose another address.")]
     Port {
-        /// Which.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The error.
         error: std::io::Error,
     },
-    /// The certificate.
+    /// The certificate cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// A part of the process that should run for ever has ended: a fault of ours. Kubernetes starts the process again.
+    /// A part of the process that should run for ever has ended. This is a bug in the provider.
+    /// Kubernetes restarts the process.
     #[error("a task of careen-provider ended: {0}. Restart it; Kubernetes does that by itself.")]
     Ended(String),
 }
 
-/// Where a process that runs can be reached.
+/// The addresses of a running process.
 #[derive(Clone, Copy, Debug)]
 pub struct Addresses {
     /// The hooks.
@@ -90,7 +91,7 @@ pub struct Addresses {
     pub metrics: SocketAddr,
 }
 
-/// Takes both ports before anything is begun.
+/// Binds both ports before anything else starts.
 async fn take_ports(
     setup: &Setup,
 ) -> Result<(Listening, tokio::net::TcpListener, Addresses), RunError> {
@@ -105,10 +106,10 @@ async fn take_ports(
     Ok((hooks_at, admin_at, addresses))
 }
 
-/// Runs until `stop`. `up` hears where it listens as soon as it does.
+/// Runs until `stop`. Sends the addresses to `up` as soon as it listens.
 ///
 /// # Errors
-/// When it cannot begin, or when a part of it ends that has no end.
+/// If it cannot start, or if a part that should run for ever ends.
 pub async fn run(
     client: Client,
     setup: Setup,
@@ -153,13 +154,14 @@ pub async fn run(
     }
     let fault = tokio::select! {
         () = stop => None,
-        // They have no end of their own: one that is missing would be missed only when a node waits for it.
+        // These tasks never end. Nobody would notice the loss of one until a node waits for it.
         Some(ended) = background.join_next() => Some(ended),
         Some(ended) = ending.join_next() => Some(ended),
     };
     info!("stopping");
     stopping.send_replace(true);
-    // Calls under way are answered and the Lease is given back; what is being written is safe to break off anywhere.
+    // Calls in progress are answered and the Lease is released. Any write in progress can be
+    // interrupted safely.
     while ending.join_next().await.is_some() {}
     fault.map_or(Ok(()), |ended| {
         let why = ended.map_or_else(|error| error.to_string(), |()| "it returned".to_owned());
@@ -167,7 +169,7 @@ pub async fn run(
     })
 }
 
-/// Looks, and does what is due by what is seen.
+/// Processes queued Machines and acts on what it sees.
 fn work(
     client: &Client,
     setup: &Setup,
@@ -192,7 +194,7 @@ fn port(address: SocketAddr) -> impl Fn(std::io::Error) -> RunError {
 }
 
 async fn until(mut stopped: watch::Receiver<bool>) {
-    // An error means that the sender is gone, which is as good a reason to stop.
+    // An error means that the sender is gone, which is also a reason to stop.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 

@@ -1,4 +1,5 @@
-//! What an operator sets: flags for the whole process, settings of the ExtensionConfig and annotations for parts of it.
+//! Operator settings: flags for the whole process, ExtensionConfig settings and annotations for
+//! parts of it.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +7,17 @@ use crate::engine::Policy;
 use crate::hooks::{PatchType, Rules};
 use crate::names;
 
-/// What holds where nothing nearer says otherwise.
+/// The defaults that apply unless a nearer setting overrides them.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Hold a rollout that cannot be done in place instead of letting Cluster API replace Machines.
+    /// Hold a rollout that cannot be done in place, so that Cluster API does not replace Machines.
     pub never_replace: bool,
-    /// Fields of an InfraMachine's spec that name an image, as `osImage` or `os.image`.
+    /// Fields of an InfraMachine's spec that name an image, such as `osImage` or `os.image`.
     pub image_fields: Vec<String>,
-    /// Upgrade control planes in place too. No flag: the agent refuses their nodes yet (reason `ControlPlane`), and a rollout that
-    /// began with one would stand still there.
+    /// Upgrade control planes in place too. There is no flag: the agent still refuses control plane
+    /// nodes (reason `ControlPlane`), and a rollout that started with one would stop there.
     pub control_planes: bool,
-    /// Limits.
+    /// The limits of an upgrade.
     pub policy: Policy,
 }
 
@@ -32,10 +33,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The rules for one hook call, with the ExtensionConfig's settings over our own.
+    /// The rules for one hook call. The ExtensionConfig's settings override the flags.
     ///
     /// # Errors
-    /// In words, when a setting is not of its form: a rollout must not go on by a rule that somebody mistyped.
+    /// A message, if a setting is malformed: a rollout must not continue under a mistyped rule.
     pub fn rules(&self, settings: &BTreeMap<String, String>) -> Result<Rules, String> {
         let patch_type = match settings.get(names::SETTING_PATCH_TYPE).map(String::as_str) {
             None | Some("" | "JSONPatch") => PatchType::Json,
@@ -65,8 +66,9 @@ impl Settings {
         })
     }
 
-    /// Whether a change that is not covered holds the rollout. The nearest word counts: MachineDeployment, Cluster,
-    /// ExtensionConfig, flag. A word that cannot be read counts as "hold": nothing is deleted by a typing error.
+    /// Whether an uncovered change holds the rollout. The nearest setting wins: MachineDeployment,
+    /// Cluster, ExtensionConfig, flag. An unreadable value counts as "hold", so that a typing error
+    /// deletes nothing.
     #[must_use]
     pub fn never_replace(&self, nearest_first: [Option<&str>; 3]) -> bool {
         nearest_first
@@ -77,7 +79,7 @@ impl Settings {
     }
 }
 
-/// `os.image` as `/os/image`.
+/// `os.image` becomes `/os/image`.
 fn pointer(field: &str) -> String {
     format!("/{}", field.trim_start_matches('/').replace('.', "/"))
 }

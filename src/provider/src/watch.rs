@@ -1,4 +1,5 @@
-//! One watch of one kind, for ever: what comes is handed over, what breaks is told, and it starts again with a growing pause.
+//! Watches one kind for ever. It passes on changes, reports errors, and restarts after a growing
+//! pause.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -15,47 +16,47 @@ use thiserror::Error;
 use crate::clusters::TooLong;
 use crate::engine::clean;
 
-/// Seconds after which the server ends a watch. A server that has said nothing for longer hangs, so this bounds how long that goes
-/// unnoticed; what it costs is one request in that time.
+/// Seconds after which the server ends a watch. A server that is silent for longer hangs, so this
+/// bounds how long a hang goes unnoticed. The cost is one request in that time.
 pub const LIFE: u32 = 60;
 
-/// Pauses between tries: from here, doubled, to there.
+/// The pauses between tries: the first, doubled each time up to the second.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
 
-/// A watch that has held for so long behind its list holds, and what breaks it is something new.
+/// A watch that lasted this long after its list counts as working. A later error is a new failure.
 const HOLDS: Duration = PAUSE.1;
 
-/// How long the answer to one request may take.
+/// The timeout of one request.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
 /// Why a watch ended or a request failed.
 #[derive(Debug, Error)]
 pub enum WatchError {
-    /// The server says no to this credential: 401 or 403.
+    /// The server rejects this credential: 401 or 403.
     #[error("{0}")]
     Refused(String),
-    /// The server has no such object, or no such kind: 404.
+    /// The server has no such object or kind: 404.
     #[error("{0}")]
     Missing(String),
-    /// It does not answer, or not now.
+    /// The server does not answer, or is temporarily unavailable.
     #[error("{0}")]
     Away(String),
-    /// Its answer is longer than is read.
+    /// The answer exceeds the size limit.
     #[error("{0}")]
     TooLong(String),
 }
 
 impl WatchError {
-    /// A server's own words, or what a library makes of its answer: harmless, and of bounded
+    /// The server's own words, or a library's rendering of its answer: sanitized and of bounded
     /// length.
     fn away(why: &str) -> Self {
         Self::Away(clean(why))
     }
 }
 
-/// News from a watch.
+/// A change that a watch reports.
 pub enum News<K> {
-    /// All there is, at the beginning and after a gap.
+    /// All objects, at the start and after a gap.
     All(Vec<K>),
     /// One object is new or has changed.
     Changed(K),
@@ -63,14 +64,14 @@ pub enum News<K> {
     Gone(K),
 }
 
-/// What is watched.
+/// What to watch.
 #[derive(Clone, Debug)]
 pub struct Filter<K> {
     /// A label selector.
     pub labels: Option<String>,
     /// A field selector.
     pub fields: Option<String>,
-    /// How much a list may take; without a budget it is what it is.
+    /// The limits of a list. Without a budget the list is unlimited.
     pub budget: Option<Budget<K>>,
 }
 
@@ -84,23 +85,23 @@ impl<K> Default for Filter<K> {
     }
 }
 
-/// How much a list may take of a server that is not trusted: it may have no end of objects, or of
+/// The limits of a list from an untrusted server, which may send endless objects or take endless
 /// time.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget<K> {
-    /// How many objects are asked for at once.
+    /// The number of objects per page.
     pub page: u32,
-    /// How many objects at most.
+    /// The maximum number of objects.
     pub most: usize,
-    /// How many bytes they may take in memory, all together.
+    /// The maximum memory for all objects together, in bytes.
     pub bytes: usize,
-    /// How many bytes one of them takes.
+    /// The memory that one object takes, in bytes.
     pub size: fn(&K) -> usize,
-    /// How long the list may take, however many signs of life there are.
+    /// The maximum duration of the list, no matter how much data arrives.
     pub within: Duration,
 }
 
-/// A list under way, and what it took so far.
+/// A list in progress, and what it has used so far.
 struct Listing<K> {
     objects: Vec<K>,
     bytes: usize,
@@ -118,7 +119,7 @@ impl<K> Listing<K> {
         }
     }
 
-    /// Takes one more object, if the budget has room for it.
+    /// Takes one more object if the budget allows it.
     fn take(&mut self, object: K, budget: Option<&Budget<K>>) -> Result<(), WatchError> {
         if let Some(Budget {
             most, bytes, size, ..
@@ -139,7 +140,7 @@ impl<K> Listing<K> {
         Ok(())
     }
 
-    /// When it must be complete.
+    /// The deadline of the list.
     fn deadline(&self, budget: Option<&Budget<K>>) -> Option<Instant> {
         let budget = budget.filter(|_| !self.over)?;
         Some(self.begun + budget.within)
@@ -207,7 +208,7 @@ fn hand_over<K>(
     Ok(())
 }
 
-/// Watches for ever; `broken` hears of every error and may repair something before the next try.
+/// Watches for ever. `broken` receives every error and may repair something before the next try.
 pub async fn forever<K, Mend>(
     api: Api<K>,
     filter: Filter<K>,
@@ -231,8 +232,8 @@ pub async fn forever<K, Mend>(
     }
 }
 
-/// Pauses between tries. They grow until a watch has held for a while: a server that lies, or has more to do than it can, answers a list
-/// and breaks the watch behind it, and lists are what costs it most.
+/// The pauses between tries. They grow until a watch has lasted for a while. A server that lies or
+/// is overloaded answers a list and then breaks the watch, and lists cost it most.
 #[derive(Debug)]
 pub struct Pauses {
     next: Duration,
@@ -245,7 +246,7 @@ impl Default for Pauses {
 }
 
 impl Pauses {
-    /// The pause behind a try whose watch has held for so long; zero where it came to none.
+    /// The pause after a try whose watch lasted this long; zero if the watch never started.
     pub fn behind(&mut self, held: Duration) -> Duration {
         if held >= HOLDS {
             *self = Self::default();
@@ -255,7 +256,7 @@ impl Pauses {
         pause
     }
 
-    /// As [`Self::behind`], where an end is what one expects of a watch that has held.
+    /// Like [`Self::behind`], for a watch that lasted and whose end is expected.
     pub fn behind_an_end(&mut self, held: Duration) -> Duration {
         let pause = self.behind(held);
         if held >= HOLDS { Duration::ZERO } else { pause }
@@ -293,10 +294,10 @@ impl From<kube::Error> for WatchError {
     }
 }
 
-/// Gives up on a request after [`ANSWER`].
+/// Cancels a request after [`ANSWER`].
 ///
 /// # Errors
-/// As the request, or [`WatchError::Away`].
+/// The request's error, or [`WatchError::Away`].
 pub async fn limited<T>(
     request: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, WatchError> {
@@ -306,7 +307,8 @@ pub async fn limited<T>(
     }
 }
 
-/// Whether an object is older than what is known of it. Resource versions of one kind in one server are numbers that grow.
+/// Whether an object is older than the known one. Resource versions of one kind in one server are
+/// increasing numbers.
 #[must_use]
 pub fn is_older(version: &str, known: &str) -> bool {
     let number = |text: &str| text.parse::<u64>().ok();
@@ -328,7 +330,7 @@ mod tests {
         }
     }
 
-    /// Why a list of these is not taken.
+    /// Why a list of these objects is rejected.
     fn refused(objects: &[&str]) -> Option<String> {
         let (mut listing, budget) = (Listing::begin(), budget());
         let mut taken = objects.iter().map(|object| {

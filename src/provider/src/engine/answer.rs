@@ -1,4 +1,4 @@
-//! What a decision says: to the Node, to the Machine, to Cluster API and to people.
+//! The result of a decision, for the Node, the Machine, Cluster API and people.
 
 use serde::{Deserialize, Serialize};
 use upgrade::{Target, UpgradeId};
@@ -10,16 +10,17 @@ use super::Why;
 pub struct Decision {
     /// The write to the Node, if one is due.
     pub node: Option<NodeWrite>,
-    /// The write to the Machine, if one is due. It goes before a request and after everything else.
+    /// The write to the Machine, if one is due. It precedes a request and follows every other
+    /// write.
     pub mark: Option<MarkWrite>,
-    /// What is said.
+    /// The answer to report.
     pub answer: Answer,
-    /// Look again after so many seconds, even if nothing changes: a deadline.
+    /// Decide again after this many seconds, even if nothing changes, because a deadline expires.
     pub again: Option<u64>,
 }
 
 impl Decision {
-    /// Says this, writes nothing.
+    /// A decision that reports this answer and writes nothing.
     #[must_use]
     pub const fn say(answer: Answer) -> Self {
         Self {
@@ -31,10 +32,10 @@ impl Decision {
     }
 }
 
-/// What is written to a Node.
+/// A write to a Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeWrite {
-    /// Ask for this.
+    /// Request this upgrade.
     Request {
         /// The id that the agent must echo.
         id: UpgradeId,
@@ -43,75 +44,81 @@ pub enum NodeWrite {
         /// The version that the image must carry.
         version: String,
     },
-    /// Take back what was asked.
+    /// Withdraw the request.
     Withdraw,
 }
 
-/// Our mark on a Machine while its node works. It outlives us, so that whoever comes next takes it off.
+/// The provider's mark on a Machine while its node works. The mark survives a restart, so that the
+/// next leader can remove it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mark {
-    /// The id of the request; empty in a mark that somebody damaged.
+    /// The id of the request. It is empty if the mark is damaged.
     pub id: String,
-    /// When it was made, or made anew for a node that waited by somebody's will, in seconds since 1970.
+    /// When the mark was made, in seconds since 1970. The provider renews it while the node waits
+    /// for a pause, a window or a soak.
     #[serde(default)]
     pub since: i64,
-    /// The annotation against remediation is ours; one that stood there before stays. Where it stops being ours it goes.
+    /// The provider added the skip-remediation annotation. An annotation that existed before stays.
+    /// The provider removes its own annotation when this becomes false.
     #[serde(default)]
     pub skip_is_ours: bool,
 }
 
-/// What is written to a Machine.
+/// A write to a Machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkWrite {
-    /// Mark it, keep health checks off.
+    /// Mark the Machine and keep health checks off.
     On(Mark),
-    /// Take both off again.
+    /// Remove the mark and the provider's skip-remediation annotation.
     Off,
 }
 
-/// How an upgrade stands.
+/// The state of an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Nothing is wanted of this Machine.
+    /// The Machine needs no upgrade.
     Idle,
-    /// Core has not said yet what it wants.
+    /// Core has not yet said what it wants.
     Untold,
-    /// It goes on.
+    /// The upgrade is in progress.
     Working(Progress),
-    /// Something is in the way; it goes on by itself once that is gone.
+    /// The upgrade is blocked. It continues without intervention once the cause is gone.
     Held(Why),
-    /// The node tried and is back on its old system, or never began. A new image or a new try is asked for.
+    /// The upgrade failed: the node runs its old system again, or never started. A new image or a
+    /// retry is needed.
     Failed(Why),
-    /// Verified.
+    /// The upgrade is verified.
     Done,
-    /// Nobody wants it any more; the node is about to be left alone, or cannot be stopped any more.
+    /// The request was withdrawn. The provider is about to release the node, or the agent can no
+    /// longer stop.
     Cancelled(Why),
 }
 
-/// How far it is, in steps coarse enough that a status that shows it changes rarely.
+/// Progress of an upgrade, in steps so coarse that a status that shows it rarely changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The phase, as the agent names it.
     pub phase: String,
-    /// Percent, rounded down to tens.
+    /// Percent, rounded down to a multiple of ten.
     pub percent: u8,
-    /// What is in the way on the node at the moment.
+    /// What currently blocks the node.
     pub reason: Option<String>,
 }
 
-/// The longest text that goes into a condition's message, in characters. Kubernetes allows 32 KiB; people read less.
+/// The maximum length of a condition's message, in characters. Kubernetes allows 32 KiB; people
+/// read less.
 const LONGEST: usize = 400;
 
-/// Text from elsewhere made fit for a condition, an Event and a log: one harmless line of bounded
-/// length.
+/// Sanitizes foreign text for a condition, an Event and a log: one harmless line of bounded length.
 #[must_use]
 pub fn clean(text: &str) -> String {
     upgrade::plain::cut(text, LONGEST)
 }
 
 impl Answer {
-    /// The sentence for a person. Without clock or counters: each change of it costs Cluster API about four writes.
+    /// The message for people. It contains no time and no counter, because each change costs
+    /// Cluster API about four writes.
     #[must_use]
     pub fn message(&self) -> String {
         match self {
@@ -125,7 +132,7 @@ impl Answer {
         }
     }
 
-    /// The stable word for a condition's reason.
+    /// The stable reason for a condition.
     #[must_use]
     pub fn code(&self) -> String {
         match self {
@@ -134,7 +141,8 @@ impl Answer {
         }
     }
 
-    /// As [`Self::code`], but one of a closed list, whatever a node says: for counting.
+    /// Like [`Self::code`], but from a closed list, whatever a node reports. Used as a metric
+    /// label.
     #[must_use]
     pub const fn class(&self) -> &'static str {
         match self {
@@ -147,15 +155,17 @@ impl Answer {
         }
     }
 
-    /// Seconds until Cluster API should ask again; at least 1, for anything less means "done" to it.
+    /// Seconds until Cluster API should ask again. The value is at least 1, because Cluster API
+    /// reads a smaller value as "done".
     ///
-    /// Core keeps the interval whatever happens meanwhile, so it is short where the end is near and long where a person must act.
+    /// Core keeps the interval until its next call. The interval is therefore short near the end
+    /// and long where a person must act.
     #[must_use]
     pub fn retry_after(&self) -> u32 {
         match self {
             Self::Working(progress) => match progress.phase.as_str() {
                 "Healthy" | "Blessed" | "Upgraded" => 1,
-                // An agent takes it up, or refuses, within moments.
+                // An agent accepts or refuses a request within moments.
                 "Scheduled" => 2,
                 "Trial" | "Armed" => 5,
                 _ => 10,
@@ -163,7 +173,7 @@ impl Answer {
             Self::Held(why) => why.retry_after(),
             Self::Idle | Self::Untold => 2,
             Self::Failed(_) | Self::Cancelled(_) => 15,
-            // A done that may not be said yet.
+            // A "done" that the provider must not report yet.
             Self::Done => 1,
         }
     }

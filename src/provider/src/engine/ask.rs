@@ -1,4 +1,5 @@
-//! No word of this request yet: it is asked for, or was and is waited for, or cannot be asked for now.
+//! The agent has not answered this request yet. The provider sends the request, waits for the
+//! answer, or is blocked from sending.
 
 use requests::NodeFacts;
 
@@ -10,7 +11,7 @@ use super::pursue::{waits_by_will, within};
 use super::time::remaining;
 use super::{Answer, Decision, Facts, NodeWrite, Progress, Why};
 
-/// Nothing is said about this request yet.
+/// The agent has not answered this request yet.
 pub(super) fn unanswered(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
     let node = ready.node;
     if node.asks_for(&ready.id, &ready.image.to_string(), ready.text) {
@@ -29,8 +30,8 @@ pub(super) fn unanswered(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
     }
 }
 
-/// The mark goes first, and is made anew if it is not of this moment: from it count the time that the node has, and the time for which
-/// the request may be on its way.
+/// Writes the mark before the request, and renews the mark if it is not fresh. The mark starts two
+/// clocks: the time that the node has, and the time for which the request may be in transit.
 fn ask(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
     let mut decision = working(facts, ready, scheduled(None));
     if !is_fresh(facts, &ready.id) {
@@ -41,7 +42,7 @@ fn ask(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
         image: ready.image.clone(),
         version: ready.text.to_owned(),
     });
-    // A node that says nothing makes nobody look.
+    // A silent node triggers no decision, so the provider schedules one.
     decision.again = remaining(facts, facts.now, facts.policy.answer_seconds);
     decision
 }
@@ -54,7 +55,7 @@ fn scheduled(reason: Option<String>) -> Answer {
     })
 }
 
-/// Asked, and no word of it yet.
+/// The request was sent, and the agent has not answered yet.
 fn waiting(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
     let node = ready.node;
     let limit = facts.policy.answer_seconds;
@@ -66,7 +67,7 @@ fn waiting(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
         return within(facts, ready, limit, Answer::Held(why.clone()), || why);
     }
     if let Some(why) = &node.paused {
-        // An agent begins nothing new then, and so has nothing to answer with.
+        // A paused agent starts nothing, so it has nothing to report.
         let paused = format!("paused: {}", clean(why));
         return waits_by_will(facts, ready, scheduled(Some(paused)));
     }
@@ -78,12 +79,12 @@ fn waiting(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
     })
 }
 
-/// A last word without a name may be one to an earlier request, which stands until the agent looks.
+/// A final answer without an id may answer an earlier request. It stays until the agent looks.
 fn has_ended(node: &NodeFacts) -> bool {
     !node.reply.unreadable && node.reply.is_last_word()
 }
 
-/// An agent that answers, but does not say what.
+/// An agent that answers without naming the request.
 fn unfit(node: &NodeFacts) -> Option<String> {
     if node.reply.unreadable {
         return Some(format!("{} cannot be read", upgrade::names::STATUS));

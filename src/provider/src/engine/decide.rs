@@ -1,4 +1,5 @@
-//! The table itself: who asks for what, and of which Node. What becomes of a wish that is complete is in [`super::pursue`].
+//! The decision table: who requests what, and of which Node. [`super::pursue`] handles a wish that
+//! is complete.
 
 use requests::NodeFacts;
 use upgrade::{Target, UpgradeId, Version};
@@ -10,7 +11,7 @@ use super::plan::upgrade_id;
 use super::pursue::pursue;
 use super::{Decision, Facts, Machine, NodeView, Road, Wanted, Why};
 
-/// What to write and what to say about one Machine now.
+/// What to write and what to report about one Machine now.
 #[must_use]
 pub fn decide(facts: &Facts<'_>) -> Decision {
     if facts.machine.deleting {
@@ -34,7 +35,7 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
     }
 }
 
-/// A wish that is complete, and the Node that it is for.
+/// A complete wish, and the Node that it is for.
 pub(super) struct Ready<'a> {
     pub(super) node: &'a NodeFacts,
     pub(super) version: Version,
@@ -60,7 +61,7 @@ fn wanted_of<'a>(facts: &Facts<'a>, wanted: &'a Wanted) -> Result<Ready<'a>, Why
     })
 }
 
-/// The Machine's Node, if it is to be seen and is the Machine's.
+/// The Machine's Node, if it is visible and belongs to the Machine.
 fn node_of<'a>(facts: &Facts<'a>) -> Result<&'a NodeFacts, Why> {
     let machine = facts.machine;
     let node = match facts.node {
@@ -91,7 +92,8 @@ fn node_of<'a>(facts: &Facts<'a>) -> Result<&'a NodeFacts, Why> {
     }
 }
 
-/// The Machine's provider id and the Node's, where they say that the Node is another machine's.
+/// The provider ids of the Machine and of the Node, if they show that the Node belongs to another
+/// machine.
 pub(super) fn others_id<'a>(
     machine: &'a Machine,
     node: &'a NodeFacts,

@@ -1,90 +1,94 @@
-//! What is known when a decision is taken: plain data, put together by the callers.
+//! The input of a decision: plain data that the callers collect.
 
 use requests::{NodeFacts, StaticPod};
 use upgrade::{Target, Version};
 
 use super::{Machine, Why};
 
-/// Everything that one decision is taken on.
+/// All input of one decision.
 pub struct Facts<'a> {
     /// Seconds since 1970.
     pub now: i64,
-    /// Since when both API servers have been seen without a break. Time before that is held against no node: it may have answered, or
-    /// not have been able to.
+    /// Since when both API servers have been visible without a break. Earlier time does not count
+    /// against a node: it may have answered unseen, or may have been unable to answer.
     pub seen: i64,
-    /// When the workload cluster's API server was heard last, be it with nothing new. No node's time is over before it is heard again:
-    /// the answer may be there, or not have come through.
+    /// When the workload cluster's API server last sent anything, even without changes. No node's
+    /// time expires before the server is heard again: the answer may exist, or may not have
+    /// arrived.
     pub heard: i64,
     /// The Machine.
     pub machine: &'a Machine,
-    /// Why an upgrade is wanted, and which.
+    /// Whether an upgrade is wanted, and which one.
     pub road: Road<'a>,
-    /// The owner is paused, in words; cancels as a withdrawal does.
+    /// Why the owner is paused. A pause cancels the upgrade like a withdrawal.
     pub paused: Option<&'a str>,
     /// The Machine's Node.
     pub node: NodeView<'a>,
-    /// What is known of the cluster's control plane.
+    /// The state of the cluster's control plane.
     pub control_plane: ControlPlane,
-    /// The oldest kubelet of the cluster's Machines. Looked for only when its control plane is to
-    /// go further: a cluster may have thousands.
+    /// The oldest kubelet of the cluster's Machines. It is computed only when the control plane is
+    /// to be upgraded, because a cluster may have thousands of Machines.
     pub oldest_kubelet: &'a dyn Fn() -> Option<Kubelet>,
-    /// How many of the Machine's group work, and how many may.
+    /// How many Machines of the group work, and how many may work at once.
     pub turns: Turns<'a>,
     /// Limits.
     pub policy: &'a Policy,
 }
 
-/// Who asks for the upgrade of a Machine.
+/// Who requests the upgrade of a Machine.
 #[derive(Clone, Copy, Debug)]
 pub enum Road<'a> {
     /// Nobody, or nobody any more.
     None,
-    /// Core does, but it has not said yet what the Machine should be (we are younger than its last call).
+    /// Core does, but it has not yet said what the Machine should be. The provider started after
+    /// core's last call.
     Untold,
-    /// Core's UpdateMachine hook or the annotation on the Machine.
+    /// Core's UpdateMachine hook, or the annotation on the Machine.
     Wanted(&'a Wanted),
 }
 
 /// The Machine's Node.
 #[derive(Clone, Copy, Debug)]
 pub enum NodeView<'a> {
-    /// The workload cluster cannot be seen, and why.
+    /// The workload cluster is not visible, with the reason.
     Away(&'a str),
-    /// It can be seen and has no such Node.
+    /// The workload cluster is visible and has no such Node.
     Missing,
-    /// As it was seen last.
+    /// The Node as last seen.
     Seen(&'a NodeFacts),
 }
 
-/// What a Machine should be.
+/// The desired state of a Machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The Machine's version, as it stands there.
+    /// The Machine's version, unparsed.
     pub version: String,
-    /// The image for it, or why there is none.
+    /// The image for that version, or why there is none.
     pub image: Result<Target, Why>,
 }
 
-/// What core said when it called UpdateMachine last, or a Machine that is annotated and its InfraMachine say.
+/// What core said in its last UpdateMachine call, or what an annotated Machine and its InfraMachine
+/// say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     /// The Machine's version.
     pub version: String,
-    /// The image that the InfraMachine names itself, if it names one; or why that cannot be read.
+    /// The image that the InfraMachine names, if any, or why that field cannot be read.
     pub image: Result<Option<Target>, Why>,
 }
 
-/// What is known of a cluster's control plane.
+/// The state of a cluster's control plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlPlane {
-    /// The oldest version that serves the API: of the server that answered and of the control plane's nodes.
+    /// The oldest version that serves the API, of the server that answered and of the control
+    /// plane's nodes.
     pub oldest: Option<Version>,
-    /// The static pods on this Machine's node, when it is one of the control plane.
+    /// The static pods on this Machine's node, if it is a control plane node.
     pub pods: Vec<StaticPod>,
 }
 
-/// A kubelet's version, and whose it is: a node writes it itself, so a person must be able to find
-/// it, and to leave it out.
+/// A kubelet's version and its owner. A node reports this version itself, so a person must be able
+/// to find the node and leave it out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kubelet {
     /// The version.
@@ -98,18 +102,18 @@ pub struct Kubelet {
 /// Other Machines of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Others {
-    /// How many.
+    /// Their number.
     pub count: usize,
-    /// One of them that a person is told of.
+    /// One of them, to name to a person.
     pub one: Option<Other>,
 }
 
 /// Another Machine of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Other {
-    /// Its name.
+    /// The Machine's name.
     pub machine: String,
-    /// Its Node's.
+    /// The Node's name.
     pub node: String,
 }
 
@@ -124,45 +128,49 @@ impl Other {
     }
 }
 
-/// Turns within a group of Machines. Counted only when somebody wants one: a group may have thousands.
+/// Turns within a group of Machines. They are counted only when needed, because a group may have
+/// thousands of Machines.
 #[derive(Clone, Copy)]
 pub struct Turns<'a> {
-    /// The others that work; among them the one that keeps its turn for longer than an upgrade
-    /// takes, if one does.
+    /// The others that work. If one of them keeps its turn for longer than an upgrade takes, it is
+    /// named.
     pub working: &'a dyn Fn() -> Others,
-    /// The others that have failed and stand still with that, where nobody but us counts them as
-    /// away.
+    /// The others that failed and stay failed, where only the provider counts them as unavailable.
     pub failed: &'a dyn Fn() -> Others,
-    /// How many may, this one included.
+    /// How many may work at once, including this one.
     pub allowed: usize,
-    /// The group, for a person.
+    /// The group's name, for a person.
     pub group: &'a str,
 }
 
 /// Limits, from flags.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// How many minor versions a worker may be upgraded by at once.
+    /// How many minor versions one upgrade of a worker may span.
     pub worker_step: u32,
     /// Seconds within which an agent must accept a request.
     pub answer_seconds: i64,
-    /// Seconds within which an upgrade must reach its next phase, without pauses, windows and soaks.
+    /// Seconds within which an upgrade must reach its next phase, without pauses, windows and
+    /// soaks.
     pub upgrade_seconds: i64,
-    /// Seconds after its mark within which a request has reached its Node or never will.
+    /// Seconds after the mark within which a request reaches its Node or never does.
     pub landing_seconds: i64,
 }
 
 impl Default for Policy {
     fn default() -> Self {
         Self {
-            // Kubernetes supports kubelets up to three minors behind; kubeadm joins and upgrades workers across those.
+            // Kubernetes supports kubelets up to three minor versions older than the API server.
+            // kubeadm joins and upgrades workers across that range.
             worker_step: 3,
-            // An agent takes a request up within a second; a node that reboots needs minutes.
+            // An agent accepts a request within a second. A node that reboots needs minutes.
             answer_seconds: 300,
-            // Downloads over thin lines and long drains; the agent's own deadlines are shorter.
+            // Allows for downloads over slow links and long drains. The agent's own deadlines are
+            // shorter.
             upgrade_seconds: 7200,
-            // The mark may be 10 s old when the request is sent, we give up after 10 s more, and an API server carries on with what it
-            // has begun for 60 s at most (its --request-timeout).
+            // The mark may be 10 s old when the provider sends the request, and the provider gives
+            // up after 10 s more. An API server continues a request that it has started for at most
+            // 60 s (its --request-timeout).
             landing_seconds: 90,
         }
     }

@@ -1,17 +1,19 @@
-//! What must hold before a node is asked: versions in order, and its turn.
+//! Preconditions of a request: the version order and the node's turn.
 
 use requests::NodeFacts;
 use upgrade::Version;
 
 use super::{ControlPlane, Facts, Kubelet, Other, Others, Why};
 
-/// How many minor versions a kubelet may be behind the API server (Kubernetes' version skew policy).
+/// How many minor versions a kubelet may be older than the API server (Kubernetes' version skew
+/// policy).
 const KUBELETS_BEHIND: u32 = 3;
 
-/// A kubelet is never newer than the oldest API server it may talk to (Kubernetes' version skew policy).
+/// A kubelet must not be newer than the oldest API server that it may talk to (Kubernetes' version
+/// skew policy).
 ///
 /// # Errors
-/// [`Why::AheadOfControlPlane`], or [`Why::ControlPlaneUnknown`]: what is not known is not judged.
+/// [`Why::AheadOfControlPlane`], or [`Why::ControlPlaneUnknown`] if the version is not known.
 pub fn skew(cluster: &str, wanted: &Version, control_plane: &ControlPlane) -> Result<(), Why> {
     let Some(oldest) = &control_plane.oldest else {
         return Err(Why::ControlPlaneUnknown {
@@ -28,7 +30,7 @@ pub fn skew(cluster: &str, wanted: &Version, control_plane: &ControlPlane) -> Re
     Ok(())
 }
 
-/// No control plane leaves its kubelets so far behind that they are not supported any more.
+/// A control plane upgrade must not make the cluster's kubelets too old to be supported.
 ///
 /// # Errors
 /// [`Why::WorkersBehind`].
@@ -48,7 +50,7 @@ pub fn reach(wanted: &Version, oldest_kubelet: Option<&Kubelet>) -> Result<(), W
     }
 }
 
-/// kubeadm goes one minor at a time on a control plane; a worker may skip some.
+/// kubeadm upgrades a control plane by one minor version at a time. A worker may skip some.
 ///
 /// # Errors
 /// [`Why::StepTooLarge`].
@@ -65,7 +67,7 @@ pub fn step(from: &Version, wanted: &Version, allowed: u32) -> Result<(), Why> {
     Ok(())
 }
 
-/// Everything that must hold before a new request is written.
+/// Checks all preconditions of a new request.
 pub(super) fn may_ask(facts: &Facts<'_>, node: &NodeFacts, wanted: &Version) -> Result<(), Why> {
     if facts.machine.left_out {
         return Err(Why::LeftOut);
@@ -80,8 +82,8 @@ pub(super) fn may_ask(facts: &Facts<'_>, node: &NodeFacts, wanted: &Version) -> 
     turn(facts, node)
 }
 
-/// One that has failed is as good as away: the next would only try the same. Those that have failed themselves are not held by each
-/// other, or none could ever be tried again.
+/// A failed Machine counts as unavailable, because the next one would only try the same. Failed
+/// Machines do not block each other; otherwise none could ever be retried.
 fn turn(facts: &Facts<'_>, node: &NodeFacts) -> Result<(), Why> {
     let turns = facts.turns;
     let (group, allowed) = (turns.group.to_owned(), turns.allowed);
@@ -124,7 +126,8 @@ fn versions(facts: &Facts<'_>, node: &NodeFacts, wanted: &Version) -> Result<(),
     };
     match node.kubelet.parse() {
         Ok(from) => step(&from, wanted, allowed),
-        // A kubelet that was never there has no version to step from; the agent judges with what it runs.
+        // A kubelet that never registered has no version to step from. The agent judges by what it
+        // runs.
         Err(_) => Ok(()),
     }
 }

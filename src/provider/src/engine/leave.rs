@@ -1,4 +1,4 @@
-//! The way out: nobody asks any more, or somebody said stop.
+//! Withdrawal: nobody requests the upgrade any more, or somebody stopped it.
 
 use requests::{NodeFacts, is_ours};
 use upgrade::report::Answer as NodeAnswer;
@@ -7,8 +7,9 @@ use super::decide::others_id;
 use super::mark::{at_rest, finished, in_hand};
 use super::{Answer, Decision, Facts, Mark, NodeView, NodeWrite, Why};
 
-/// Nobody asks. What came to its end before core took its annotations off was not cancelled by that: core did so because of our
-/// "done", and whoever said it may have died before the InfraMachine heard of it.
+/// Nobody requests the upgrade. An upgrade that ended before core removed its annotations was not
+/// cancelled by that: core removed them because of the provider's "done". The replica that reported
+/// it may have died before it updated the InfraMachine.
 pub(super) fn idle(facts: &Facts<'_>) -> Decision {
     let Some(mark) = &facts.machine.mark else {
         return Decision::say(Answer::Idle);
@@ -26,16 +27,16 @@ fn has_arrived(facts: &Facts<'_>, mark: &Mark) -> bool {
     node.has_arrived(&mark.id, version)
 }
 
-/// Takes back what we asked, as long as the agent has not answered it; then the mark goes.
+/// Withdraws the request as long as the agent has not answered it. After that the mark is removed.
 pub(super) fn cancelled(facts: &Facts<'_>, why: Why) -> Decision {
     let answer = Answer::Cancelled(why);
     let Some(mark) = &facts.machine.mark else {
         return Decision::say(answer);
     };
     match facts.node {
-        // The request may stand there still: the mark is what brings us back to take it away.
+        // The request may still be on the Node. The mark makes the provider return and remove it.
         NodeView::Away(_) => Decision::say(answer),
-        // What is on its way names the Node by its UID, and finds it no more.
+        // A request in transit names the Node by its UID, and no longer finds it.
         NodeView::Missing => finished(facts, answer),
         NodeView::Seen(node) if others_id(facts.machine, node).is_some() => at_rest(facts, answer),
         NodeView::Seen(node) => match open(node, &mark.id) {
@@ -50,19 +51,20 @@ pub(super) fn cancelled(facts: &Facts<'_>, why: Why) -> Decision {
     }
 }
 
-/// How our request stands on a Node that should not go on with it.
+/// The state of the provider's request on a Node that should not continue with it.
 enum Open {
-    /// It still asks.
+    /// The Node still has the request.
     Withdraw,
-    /// It is taken back; the agent is on its way out, or past the point where it stops.
+    /// The request is withdrawn. The agent is stopping, or is past the point where it can stop.
     Ending,
-    /// What was marked has its last word.
+    /// The agent gave a final answer to the marked request.
     Answered,
-    /// Nothing of ours is to be seen.
+    /// The Node shows nothing of the provider.
     Nothing,
 }
 
-/// Whoever marked for another wish may have died before it wrote that, so whatever bears our prefix is ours.
+/// A replica that marked the Machine for another wish may have died before it wrote the request. So
+/// every id with the provider's prefix belongs to the provider.
 fn open(node: &NodeFacts, marked: &str) -> Open {
     let asks = node.requested && node.id.as_deref().is_some_and(is_ours);
     let works = node.reply.answer == Some(NodeAnswer::InProgress);

@@ -1,5 +1,5 @@
-//! What an InfraMachine still says of an upgrade that nobody asks for any more and that no mark reminds of: whoever told it so may have been
-//! another of us, which is no more.
+//! What an InfraMachine still reports about an upgrade that nobody requests any more and that has
+//! no mark. Another replica, which no longer exists, may have written that report.
 
 use requests::{NodeFacts, is_ours};
 use upgrade::report::Answer as NodeAnswer;
@@ -9,7 +9,8 @@ use super::plan::upgrade_id;
 use super::pursue::failure;
 use super::{Answer, Machine, NodeView, Why};
 
-/// How it came to its end; nothing as long as the Node cannot be seen, or has our request in hand.
+/// How the upgrade ended. Returns nothing while the Node is not visible or works on the provider's
+/// request.
 #[must_use]
 pub fn leftover(machine: &Machine, node: NodeView<'_>) -> Option<Answer> {
     if machine.deleting {
@@ -32,7 +33,8 @@ fn works_for_us(node: &NodeFacts) -> bool {
     node.in_flight() && ids.any(is_ours)
 }
 
-/// Its answer to what was asked for this Machine as it is. The image stands beside the request, so that this is told without a catalogue.
+/// The Node's answer to the request for this Machine in its current state. The image is next to the
+/// request, so this needs no catalogue.
 fn last_word(machine: &Machine, node: &NodeFacts) -> Option<Answer> {
     let version = machine.version.as_deref()?;
     let image = node.image.as_deref()?.parse().ok()?;

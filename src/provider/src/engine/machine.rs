@@ -1,4 +1,4 @@
-//! A Machine, as far as it matters.
+//! A Machine, reduced to what a decision needs.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::Mark;
 use super::decide::others_id;
 use super::time::IN_ALL;
 
-/// A Machine, as far as it matters.
+/// A Machine, reduced to what a decision needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
     /// Its namespace.
@@ -17,62 +17,63 @@ pub struct Machine {
     pub name: String,
     /// Its UID.
     pub uid: String,
-    /// Its resource version: who writes says what it saw.
+    /// Its resource version. A writer states the version that it saw.
     pub resource_version: String,
     /// The Cluster's name.
     pub cluster: String,
-    /// Its version, as it stands there.
+    /// Its version, unparsed.
     pub version: Option<String>,
     /// Its provider id.
     pub provider_id: Option<String>,
     /// The name of its Node.
     pub node: Option<String>,
-    /// It is being deleted.
+    /// It has a deletion timestamp.
     pub deleting: bool,
-    /// It is paused by annotation.
+    /// It has the pause annotation.
     pub paused: bool,
-    /// It belongs to the control plane.
+    /// It is part of the control plane.
     pub control_plane: bool,
     /// Its MachineDeployment.
     pub deployment: Option<String>,
-    /// Core has marked it for an update in place.
+    /// Core marked it for an in-place update.
     pub in_progress: bool,
-    /// Core has [`crate::names::UPDATE_MACHINE`] to call for it.
+    /// Core has yet to call [`crate::names::UPDATE_MACHINE`] for it.
     pub hook_pending: bool,
-    /// It is annotated with [`crate::names::ASK`].
+    /// It has the annotation [`crate::names::ASK`].
     pub asked: bool,
-    /// Value of [`crate::names::RETRY`].
+    /// The value of [`crate::names::RETRY`].
     pub retry: Option<String>,
-    /// It is annotated with [`crate::names::LEAVE_OUT`]: nobody waits for it.
+    /// It has the annotation [`crate::names::LEAVE_OUT`]: no other Machine waits for it.
     pub left_out: bool,
-    /// Our mark.
+    /// The provider's mark.
     pub mark: Option<Mark>,
-    /// It has the annotation [`crate::names::SKIP_REMEDIATION`], whoever wrote it.
+    /// It has the annotation [`crate::names::SKIP_REMEDIATION`], from any writer.
     pub skips_remediation: bool,
     /// Its labels, for the catalogue's selectors.
     pub labels: BTreeMap<String, String>,
-    /// Its InfraMachine: API group, kind, name.
+    /// Its InfraMachine: API group, kind and name.
     pub infra: Option<(String, String, String)>,
 }
 
 impl Machine {
-    /// It is annotated, there to stay, and not left out. The annotations of its group go together:
-    /// when the last such has arrived.
+    /// It requests an upgrade by annotation, is not being deleted and is not left out. The
+    /// annotations of a group are removed together, when the last such Machine is done.
     #[must_use]
     pub const fn asks(&self) -> bool {
         self.asked && !self.deleting && !self.left_out
     }
 
-    /// Whether a Node is its own, as far as both say.
+    /// Whether a Node is its own, as far as both objects tell.
     #[must_use]
     pub fn owns(&self, node: &NodeFacts) -> bool {
         self.node.as_deref() == Some(node.name.as_str()) && others_id(self, node).is_none()
     }
 
-    /// It keeps its turn for longer than an upgrade takes, or for as long as its node likes: the
-    /// node's time is over, or the node is paused or waits for its hours or its soak. A person may
-    /// want to know whom the others wait for. Of a Machine that a person keeps from remediation the
-    /// mark does not show that its time is over, so then the longest time counts.
+    /// It keeps its turn for longer than an upgrade takes, or for as long as its node chooses.
+    /// Either the node's time is over, or the node is paused or waits for its window or its soak. A
+    /// person may want to know which Machine the others wait for. If a person keeps the Machine
+    /// from remediation, the mark does not show that its time is over. The longest time counts
+    /// then.
     #[must_use]
     pub fn keeps_its_turn(&self, node: Option<&NodeFacts>, now: i64, limit: i64) -> bool {
         let mark = self.mark.as_ref();
@@ -83,8 +84,9 @@ impl Machine {
         is_over || node.is_some_and(NodeFacts::waits_by_will)
     }
 
-    /// Core updates it in place, and says by its calls to what. Before the hook is pending the Machine's owner still writes what it
-    /// should be, and nothing of that stands until it is done; behind it nothing changes any more (Cluster API,
+    /// Core updates it in place, and its calls say to what. Before the hook is pending, the
+    /// Machine's owner still writes the desired state, and that state is final only when the owner
+    /// is done. After that it no longer changes (Cluster API,
     /// machine_controller_inplace_update.go).
     #[must_use]
     pub const fn is_called_for(&self) -> bool {

@@ -1,5 +1,6 @@
-//! The mark on a Machine: it goes on before its node is asked, keeps health checks off for as long as the node has its time, and comes
-//! off when nothing of ours is left on the Node or on its way there.
+//! The mark on a Machine. The provider writes it before the request. The mark keeps health checks
+//! off while the node has its time. The provider removes it when nothing of its own is left on the
+//! Node or in transit.
 
 use requests::NodeFacts;
 use upgrade::UpgradeId;
@@ -8,10 +9,11 @@ use super::decide::{Ready, others_id};
 use super::time::{begun, is_over, remaining};
 use super::{Answer, Decision, Facts, Mark, MarkWrite, NodeView, Why};
 
-/// How old, in seconds, a mark may be when a request is sent. [`super::Policy::landing_seconds`] is made of it.
+/// The maximum age, in seconds, of a mark when the provider sends a request.
+/// [`super::Policy::landing_seconds`] includes it.
 const FRESH: i64 = 10;
 
-/// When this request was marked. A mark of the far future is as good as none.
+/// When this request was marked. A mark in the far future counts as none.
 pub(super) fn since(facts: &Facts<'_>, id: &UpgradeId) -> Option<i64> {
     let mark = facts.machine.mark.as_ref()?;
     let of_this = mark.id == id.as_str() && !is_ahead(facts, mark.since);
@@ -23,7 +25,8 @@ pub(super) fn is_fresh(facts: &Facts<'_>, id: &UpgradeId) -> bool {
     since(facts, id).is_some_and(|since| (0..FRESH).contains(&facts.now.saturating_sub(since)))
 }
 
-/// The node works: the mark is on, and somebody's annotation keeps health checks off.
+/// The node works: the mark is on, and the skip-remediation annotation, from any writer, keeps
+/// health checks off.
 pub(super) fn working(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
     let is_marked = since(facts, &ready.id).is_some();
     Decision {
@@ -32,14 +35,15 @@ pub(super) fn working(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> D
     }
 }
 
-/// Marked, and health checks have their say: our annotation was taken off when the node's time was over, or somebody else's has gone.
+/// The Machine is marked, and health checks apply to it. The provider removed its annotation when
+/// the node's time was over, or another writer removed theirs.
 pub(super) fn is_let_go(facts: &Facts<'_>) -> bool {
     let machine = facts.machine;
     let ours = machine.mark.as_ref().map(|mark| mark.skip_is_ours);
     ours == Some(false) && !machine.skips_remediation
 }
 
-/// The mark as it is made now.
+/// A mark with the current time.
 pub(super) fn remake(facts: &Facts<'_>, ready: &Ready<'_>) -> MarkWrite {
     let machine = facts.machine;
     let ours = machine.mark.as_ref().is_some_and(|mark| mark.skip_is_ours);
@@ -50,13 +54,15 @@ pub(super) fn remake(facts: &Facts<'_>, ready: &Ready<'_>) -> MarkWrite {
     })
 }
 
-/// Whether a mark is of a clock that was far ahead: what counts from it would come to no end. By as much as a request may be on its way one
-/// clock may be ahead of another, or have gone back.
+/// Whether a mark comes from a clock that was far ahead, so that a deadline computed from it would
+/// never expire. The tolerance for a clock that is ahead or was set back is the time that a request
+/// may be in transit.
 fn is_ahead(facts: &Facts<'_>, since: i64) -> bool {
     since.saturating_sub(facts.now) > facts.policy.landing_seconds
 }
 
-/// Made anew as of now, and otherwise as it was; looked at again when this limit is over.
+/// Renews the mark with the current time and keeps its other fields. Decides again when this limit
+/// expires.
 fn as_of_now(facts: &Facts<'_>, mark: &Mark, limit: i64, answer: Answer) -> Decision {
     Decision {
         mark: Some(MarkWrite::On(Mark {
@@ -68,7 +74,8 @@ fn as_of_now(facts: &Facts<'_>, mark: &Mark, limit: i64, answer: Answer) -> Deci
     }
 }
 
-/// The node's time is over: health checks have their say again. The mark itself stays, for the Node still has the request.
+/// The node's time is over, so health checks apply again. The mark stays, because the Node still
+/// has the request.
 pub(super) fn overdue(facts: &Facts<'_>, answer: Answer) -> Decision {
     let ours = facts.machine.mark.as_ref().filter(|mark| mark.skip_is_ours);
     let let_go = |mark: &Mark| {
@@ -83,7 +90,7 @@ pub(super) fn overdue(facts: &Facts<'_>, answer: Answer) -> Decision {
     }
 }
 
-/// The request has its last word: the mark goes.
+/// The request has its final answer, so the mark is removed.
 pub(super) fn finished(facts: &Facts<'_>, answer: Answer) -> Decision {
     Decision {
         mark: facts.machine.mark.as_ref().map(|_| MarkWrite::Off),
@@ -91,8 +98,9 @@ pub(super) fn finished(facts: &Facts<'_>, answer: Answer) -> Decision {
     }
 }
 
-/// Nothing of ours is to be seen on the Node. But a request that one of us wrote may be on its way, and would then stand there with
-/// nobody to take it back: so the mark goes only when it is too late for that. By a clock that has gone back it is not yet.
+/// The Node shows nothing of the provider. A request from another replica may still be in transit,
+/// and nobody would withdraw it after it arrives. So the mark is removed only when it is too late
+/// for that. By a clock that was set back, it is not yet too late.
 pub(super) fn at_rest(facts: &Facts<'_>, answer: Answer) -> Decision {
     let landing = facts.policy.landing_seconds;
     match &facts.machine.mark {
@@ -105,12 +113,13 @@ pub(super) fn at_rest(facts: &Facts<'_>, answer: Answer) -> Decision {
     }
 }
 
-/// The node has something in hand that it is not to be asked for now: the mark stays, with its protection as long as it has its time.
+/// The node works on something, and the provider must not send it a request now. The mark stays,
+/// with its protection as long as the node has its time.
 pub(super) fn in_hand(facts: &Facts<'_>, node: &NodeFacts, answer: Answer) -> Decision {
     protected(facts, &node.reached, facts.policy.upgrade_seconds, answer)
 }
 
-/// The mark stays, and what keeps health checks off as long as this limit is not over.
+/// The mark stays. Health checks stay off until this limit expires.
 fn protected(facts: &Facts<'_>, reached: &[u64], limit: i64, answer: Answer) -> Decision {
     let Some(mark) = &facts.machine.mark else {
         return Decision::say(answer);
@@ -128,8 +137,9 @@ fn protected(facts: &Facts<'_>, reached: &[u64], limit: i64, answer: Answer) -> 
     }
 }
 
-/// Core does not say what it wants: we have just started, or it is gone. Nothing is asked and nothing taken back. But health checks have
-/// their say again when the node's time is over, or at rest when core should have called long ago; the mark stays for what it will say.
+/// Core does not say what it wants: the provider has just started, or core is gone. The provider
+/// requests and withdraws nothing. Health checks apply again when the node's time is over, or, for
+/// a node at rest, when core should have called long ago. The mark stays until core calls.
 pub(super) fn unheard(facts: &Facts<'_>) -> Decision {
     let answer = Answer::Untold;
     let limit = facts.policy.answer_seconds;
@@ -143,7 +153,8 @@ pub(super) fn unheard(facts: &Facts<'_>) -> Decision {
     }
 }
 
-/// Held before anything is asked. Who works on, or cannot be seen, keeps the mark; any other needs its health check back.
+/// The upgrade is blocked before any request. A node that works or is not visible keeps the mark.
+/// Any other Machine needs its health check back.
 pub(super) fn hold(facts: &Facts<'_>, why: Why) -> Decision {
     let answer = Answer::Held(why);
     match facts.node {

@@ -1,4 +1,5 @@
-//! The decision: facts in, what to write and what to say out. No clock, network or log; both roads share it.
+//! The decision: facts in; writes and an answer out. It uses no clock, network or log. The hooks
+//! and the annotation flow share it.
 
 mod answer;
 mod ask;

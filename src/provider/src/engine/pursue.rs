@@ -1,4 +1,4 @@
-//! A wish that is complete: what the agent has answered to it, and what follows.
+//! A complete wish: the agent's answer to it, and what follows.
 
 use requests::{NodeFacts, StaticPod, verify};
 use upgrade::reason::Wait;
@@ -22,12 +22,12 @@ pub(super) fn pursue(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
             finished(facts, Answer::Failed(failure(node, status)))
         }
         Some((NodeAnswer::InProgress, status)) => in_progress(facts, ready, status),
-        // A request that was withdrawn and is asked again has its old answer beside it until the agent looks.
+        // A request that was withdrawn and made again keeps its old answer until the agent looks.
         Some((NodeAnswer::Failed, _)) | None => unanswered(facts, ready),
     }
 }
 
-/// The static pods that must be at the version, on a node of the control plane.
+/// The static pods that must have the version, on a control plane node.
 fn pods<'a>(facts: &'a Facts<'_>, node: &NodeFacts) -> Option<&'a [StaticPod]> {
     let is_one = facts.machine.control_plane || node.control_plane;
     is_one.then_some(facts.control_plane.pods.as_slice())
@@ -37,7 +37,7 @@ pub(super) fn failure(node: &NodeFacts, status: &Status) -> Why {
     let text = node.failure.as_deref().or(status.reason.as_deref());
     let reason = clean(text.unwrap_or("the agent gave no reason"));
     let code = status.code.as_deref().unwrap_or_default();
-    // A condition's reason must be of this form, and a node may write anything.
+    // A condition's reason must have this form, and a node may write anything.
     let fit =
         !code.is_empty() && code.len() < 64 && code.bytes().all(|c| c.is_ascii_alphanumeric());
     Why::Node {
@@ -46,7 +46,8 @@ pub(super) fn failure(node: &NodeFacts, status: &Status) -> Why {
     }
 }
 
-/// The agent's last word is not borne out. It keeps its turn, and its protection for as long as any other phase would.
+/// The cluster does not confirm the agent's final answer. The Machine keeps its turn, and its
+/// protection for as long as in any other phase.
 fn unverified(facts: &Facts<'_>, ready: &Ready<'_>, why: Why) -> Decision {
     let limit = facts.policy.upgrade_seconds;
     within(facts, ready, limit, Answer::Held(why.clone()), || why)
@@ -71,7 +72,8 @@ fn in_progress(facts: &Facts<'_>, ready: &Ready<'_>, status: &Status) -> Decisio
     })
 }
 
-/// This answer as long as the node has moved within the limit, and behind that why it is stuck.
+/// Returns this answer while the node moves within the limit. After the limit, returns why it is
+/// stuck.
 pub(super) fn within(
     facts: &Facts<'_>,
     ready: &Ready<'_>,
@@ -89,8 +91,9 @@ pub(super) fn within(
     decision
 }
 
-/// The node waits for its hours, its soak or the end of a pause, however long that takes. What it said it reached is old when that ends, so
-/// the mark is made anew before half its time is over: then the other half is left to go on in.
+/// The node waits for its window, its soak or the end of a pause, for any length of time. The phase
+/// that it last reached is old when the wait ends. So the provider renews the mark before half of
+/// the time is over, which leaves the node the other half to continue.
 pub(super) fn waits_by_will(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
     let half = facts.policy.upgrade_seconds / 2;
     let since = since(facts, &ready.id);

@@ -1,16 +1,17 @@
-//! What time is held against a node.
+//! The time that counts against a node.
 
 use super::Facts;
 use super::mark::is_let_go;
 
-/// Seconds after which it is looked whether the API server was heard.
+/// Seconds after which the provider checks whether it heard the API server.
 const UNHEARD: i64 = 9;
 
-/// How many times the limit a node may take in all since it was asked. It writes itself which phases it reached, and when.
+/// The total time that a node may take after the request, as a multiple of the limit. The node
+/// itself reports which phases it reached, and when.
 pub(super) const IN_ALL: i64 = 4;
 
-/// When a node moved last: it was asked, or has reached a phase since. What its clock puts behind now says nothing, and after so many
-/// limits no phase does.
+/// When a node last moved: it got the request, or has reached a phase since. A time in the future
+/// by its clock does not count. After this many limits, no phase counts.
 fn moved(facts: &Facts<'_>, since: i64, reached: &[u64], limit: i64) -> i64 {
     let last = since.saturating_add(limit.saturating_mul(IN_ALL - 1));
     let reached = reached.iter().filter_map(|at| i64::try_from(*at).ok());
@@ -18,12 +19,13 @@ fn moved(facts: &Facts<'_>, since: i64, reached: &[u64], limit: i64) -> i64 {
     moved.min(last)
 }
 
-/// From when its time counts. For as long as it could not be seen it does not.
+/// When a node's time starts. Time during which it was not visible does not count.
 pub(super) fn begun(facts: &Facts<'_>, since: i64, reached: &[u64], limit: i64) -> i64 {
     moved(facts, since, reached, limit).max(facts.seen)
 }
 
-/// Whether its time is over. One that was let go is not taken back into its time by an absence, or a restart of ours: only by moving.
+/// Whether a node's time is over. A node whose time was over does not get new time from an absence
+/// or from a restart of the provider. It must move.
 pub(super) fn is_over(facts: &Facts<'_>, since: i64, reached: &[u64], limit: i64) -> bool {
     let from = if is_let_go(facts) {
         moved(facts, since, reached, limit)
@@ -33,7 +35,7 @@ pub(super) fn is_over(facts: &Facts<'_>, since: i64, reached: &[u64], limit: i64
     facts.heard.min(facts.now).saturating_sub(from) >= limit
 }
 
-/// Seconds until just behind the limit; or until the next look, where nothing has been heard since.
+/// Seconds until just after the limit, or until the next look if nothing has been heard since.
 pub(super) fn remaining(facts: &Facts<'_>, begin: i64, limit: i64) -> Option<u64> {
     let left = begin.saturating_add(limit).saturating_sub(facts.now);
     let left = if left > 0 { left } else { UNHEARD };

@@ -1,4 +1,5 @@
-//! Why an upgrade does not continue: one typed reason, one text for the hook's message, the condition, the log.
+//! Why an upgrade does not continue. Each reason has a type, and one text for the hook's message,
+//! the condition and the log.
 
 use thiserror::Error;
 use upgrade::Version;
@@ -6,17 +7,17 @@ use upgrade::reason::bare;
 
 use super::Kubelet;
 
-/// What is in the way. Decisions are taken on the variant, never on the text.
+/// What blocks the upgrade. Decisions use the variant, never the text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-// A field is named by its message.
+// The message names each field.
 #[allow(missing_docs)]
 pub enum Why {
-    /// The catalogue has nothing for it.
+    /// The catalogue has no entry for the Machine.
     #[error(
         "no ImageCatalogue has an entry for {version} that fits {machine}. Add one (kubectl edit imagecatalogues)."
     )]
     NoImage { version: String, machine: String },
-    /// Two entries fit equally well.
+    /// Two entries match equally well.
     #[error(
         "two ImageCatalogue entries for {version} fit {machine} equally well: {first} and {second}. Keep one of them."
     )]
@@ -38,7 +39,7 @@ pub enum Why {
         value: String,
         accepted: String,
     },
-    /// The workload cluster cannot be seen.
+    /// The workload cluster is not visible.
     #[error(
         "the API server of cluster {cluster} is away: {}. Check that server; nothing is judged or written until it is back.",
         bare(detail)
@@ -52,12 +53,12 @@ pub enum Why {
     /// The Machine has no Node yet.
     #[error("the Machine has no Node yet. No action is needed, unless the Node never joins.")]
     NoNode,
-    /// Its Node is gone.
+    /// The Machine's Node is gone.
     #[error(
         "Node {node} does not exist in cluster {cluster}. Check why it was deleted, or delete its Machine."
     )]
     NodeMissing { node: String, cluster: String },
-    /// The Node is somebody else's.
+    /// The Node belongs to another machine.
     #[error(
         "Node {node} has provider id {found:?}, but the Machine has {wanted:?}. Correct the wrong one; until then the node is not upgraded."
     )]
@@ -66,7 +67,7 @@ pub enum Why {
         found: String,
         wanted: String,
     },
-    /// Workers come after the control plane.
+    /// The control plane must be upgraded before its workers.
     #[error(
         "{wanted} is ahead of the control plane's {control_plane}. Upgrade the control plane first; this Machine then continues."
     )]
@@ -74,7 +75,7 @@ pub enum Why {
         wanted: Version,
         control_plane: Version,
     },
-    /// Too many minor versions at once.
+    /// The upgrade spans too many minor versions.
     #[error(
         "from {from} to {wanted} is more than {allowed} minor version(s) at once. Upgrade in steps."
     )]
@@ -93,12 +94,12 @@ pub enum Why {
         oldest: Box<Kubelet>,
         allowed: u32,
     },
-    /// Others go first.
+    /// Other Machines of the group go first.
     #[error(
         "waiting for its turn: {allowed} of {group} may be upgraded at once. No action is needed."
     )]
     NotItsTurn { group: String, allowed: usize },
-    /// One of those that go first does not come to an end.
+    /// One of the Machines that go first does not finish.
     #[error(
         "waiting for its turn in {group}: Node {node} does not finish its upgrade. Check that node, or continue without it: annotate Machine {machine} with careen.dev/leave-out: <why>."
     )]
@@ -107,12 +108,12 @@ pub enum Why {
         machine: String,
         node: String,
     },
-    /// A person left it out.
+    /// A person left the Machine out.
     #[error(
         "the Machine is annotated careen.dev/leave-out, so its node gets no new request. Remove the annotation to upgrade it."
     )]
     LeftOut,
-    /// Others have failed at it.
+    /// Other Machines of the group failed.
     #[error(
         "{failed} of {group} failed, Machine {machine} among them, and {allowed} may be away at once. Change their image, retry them (careen.dev/retry), withdraw their upgrade, or continue without them (careen.dev/leave-out)."
     )]
@@ -122,7 +123,7 @@ pub enum Why {
         machine: String,
         allowed: usize,
     },
-    /// The node works for somebody else.
+    /// The node works on another request.
     #[error("Node {node} works on another request ({id}) first. No action is needed.")]
     OtherRequest { node: String, id: String },
     /// The node is paused.
@@ -131,12 +132,12 @@ pub enum Why {
         bare(reason)
     )]
     NodePaused { node: String, reason: String },
-    /// No agent takes the request up.
+    /// No agent accepts the request.
     #[error(
         "Node {node} has not accepted the request for {seconds} s. Check that careen-agent runs there."
     )]
     NoAnswer { node: String, seconds: i64 },
-    /// The upgrade does not come to an end.
+    /// The upgrade does not finish.
     #[error(
         "Node {node} is still at {phase} after {seconds} s. Check its condition CareenUpgrading and the agent's journal."
     )]
@@ -145,39 +146,39 @@ pub enum Why {
         phase: String,
         seconds: i64,
     },
-    /// The node works on what careen-provider did not ask for, and does not come to an end.
+    /// The node works on a request that careen-provider did not make, and does not finish.
     #[error(
         "Node {node} has worked for more than {seconds} s on a request that careen-provider did not make. Check that node; other Machines no longer wait for it."
     )]
     StalledElsewhere { node: String, seconds: i64 },
-    /// The agent does not speak the protocol of this request.
+    /// The agent does not support the protocol of this request.
     #[error(
         "the agent on Node {node} is too old or too new, for it answers without naming the request: {}. Update careen-agent there.",
         bare(detail)
     )]
     AgentUnfit { node: String, detail: String },
-    /// Answered, but not seen to be so.
+    /// The agent reports success, and the cluster does not confirm it.
     #[error("the agent says Upgraded; waiting until {detail}. No action is needed.")]
     Unverified { detail: String },
-    /// What is due is not taken.
+    /// The API server rejects the write.
     #[error(
         "could not update the object: {}. Fix the cause; the write is retried.",
         bare(detail)
     )]
     Unwritten { detail: String },
-    /// The node's answer is no.
+    /// The node refused the request or failed.
     #[error("{reason}")]
     Node { code: String, reason: String },
-    /// The Machine goes.
+    /// The Machine is being deleted.
     #[error("the Machine is being deleted. No action is needed.")]
     Deleted,
-    /// Somebody paused it.
+    /// An owner is paused.
     #[error("{what} is paused. End its pause to continue.")]
     Paused { what: String },
-    /// The annotation was taken away, or core stopped.
+    /// The annotation was removed, or core stopped.
     #[error("the upgrade is no longer requested. No action is needed.")]
     Withdrawn,
-    /// The InfraMachine's kind cannot say its version.
+    /// The InfraMachine's kind has no version field in its status.
     #[error(
         "{kind} has no field status.version, which the annotation flow needs. Use a kind that has it."
     )]
@@ -185,7 +186,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// Stable, CamelCase; what stands as a condition's reason.
+    /// The stable CamelCase reason of a condition.
     #[must_use]
     pub fn code(&self) -> String {
         if let Self::Node { code, .. } = self {
@@ -194,7 +195,8 @@ impl Why {
         self.class().to_owned()
     }
 
-    /// As [`Self::code`], but one of a closed list, whatever a node says: for counting.
+    /// Like [`Self::code`], but from a closed list, whatever a node reports. Used as a metric
+    /// label.
     #[must_use]
     pub const fn class(&self) -> &'static str {
         match self {
@@ -233,7 +235,7 @@ impl Why {
     #[must_use]
     pub const fn retry_after(&self) -> u32 {
         match self {
-            // These pass by themselves, and soon.
+            // These pass soon without intervention.
             Self::Unverified { .. } | Self::NoNode | Self::ControlPlaneUnknown { .. } => 2,
             Self::NotItsTurn { .. }
             | Self::TurnKept { .. }

@@ -1,4 +1,4 @@
-//! How requests of ours ended and what upgrades cost, by what their Nodes say of themselves.
+//! How the provider's requests ended and what the upgrades cost, as their Nodes report.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -9,14 +9,16 @@ use upgrade::Phase;
 
 use super::Labels;
 
-/// A quarter of a minute to a day: a reboot takes a minute or two, a fetch over a thin line or a wait for the hours takes many hours.
+/// From a quarter of a minute to a day. A reboot takes a minute or two. A download over a slow link
+/// or a wait for the window takes many hours.
 const BUCKETS: [f64; 13] = [
     15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0, 14400.0, 28800.0,
     86400.0,
 ];
 
-/// The counters. An end is counted by the replica that takes the mark off its Machine, for the API server lets one do so: what ends while
-/// nobody leads is counted by the next leader, and what one has not counted that died behind that write nobody counts.
+/// The counters. The replica that removes the mark from the Machine counts the end, because the API
+/// server accepts that write from only one replica. The next leader counts what ends while nobody
+/// leads. If the replica dies right after that write, nobody counts the end.
 pub(super) struct Costs {
     requests: Family<Labels, Counter>,
     trial_boots: Counter,
@@ -101,7 +103,7 @@ impl Costs {
         );
     }
 
-    /// A request has ended.
+    /// Counts the end of a request.
     pub(super) fn count(&self, ended: &Ended) {
         let labels = vec![
             ("outcome", ended.outcome.as_str().to_owned()),

@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz` and `/metrics`, in the clear: nothing secret is in them.
+//! `/healthz`, `/readyz` and `/metrics`, over plain HTTP: they contain nothing secret.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -19,7 +19,7 @@ use upgrade::Phase;
 use crate::tls::Current;
 use crate::world::World;
 
-/// What the metrics' text is: Prometheus 3 takes none that does not say so.
+/// The content type of the metrics. Prometheus 3 rejects metrics without one.
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Serves for ever.
@@ -70,8 +70,8 @@ fn answer(path: &str, world: &World, current: &Current, leads: bool) -> Response
     response
 }
 
-/// Ready to be called: with a certificate to answer with, and knowing what there is. A workload cluster that is away is no reason
-/// not to be: the answer says so.
+/// Ready to be called: the certificate is present and the state is synced. A workload cluster that
+/// is not visible does not make the provider unready; the hook's answer reports it.
 fn readiness(world: &World, current: &Current) -> (StatusCode, String) {
     match (current.is_there(), world.synced()) {
         (false, _) => (
@@ -123,7 +123,8 @@ fn measure(world: &World, leads: bool) {
     }
 }
 
-/// A node may write anything as its phase: into our labels goes what is known. The last two are of a Node whose request has no upgrade yet.
+/// A node may write anything as its phase, so labels use only known values. The last two are for a
+/// Node whose request has no upgrade yet.
 fn label(phase: &str) -> &'static str {
     let mut known = Phase::NAMES.into_iter().chain(["Idle", "Refused"]);
     known.find(|name| *name == phase).unwrap_or("Other")

@@ -1,4 +1,5 @@
-//! What the leader does on its own: looking at everything when it becomes leader, and the catalogues' status.
+//! Work that the leader does on its own: a pass over all Machines when it becomes leader, and the
+//! status of the catalogues.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +18,11 @@ use crate::hands::{HandError, limited};
 use crate::names;
 use crate::world::World;
 
-/// How often catalogues are compared with what they say of themselves. In memory, unless something has changed.
+/// How often each catalogue is compared with its status. This happens in memory unless something
+/// has changed.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Starts it.
+/// Starts the leader's tasks.
 pub fn start(
     tasks: &mut JoinSet<()>,
     client: &Client,
@@ -36,7 +38,7 @@ pub fn start(
     ));
 }
 
-/// Sampled: a cordon shorter than that is not worth a metric.
+/// Samples the cordoned nodes. A cordon shorter than the interval is not worth a metric.
 async fn count_cordoned(world: Arc<World>, leads: watch::Receiver<bool>) {
     loop {
         tokio::time::sleep(LOOK).await;
@@ -46,7 +48,7 @@ async fn count_cordoned(world: Arc<World>, leads: watch::Receiver<bool>) {
     }
 }
 
-/// The former leader may have died between two writes.
+/// Queues all Machines, because the previous leader may have died between two writes.
 async fn look_at_all(world: Arc<World>, mut leads: watch::Receiver<bool>) {
     loop {
         if *leads.borrow_and_update() {
@@ -57,7 +59,7 @@ async fn look_at_all(world: Arc<World>, mut leads: watch::Receiver<bool>) {
                 .for_each(|machine| world.queue.add(machine.key()));
         }
         if leads.changed().await.is_err() {
-            // Without a Lease nobody ever takes it away.
+            // Without a Lease the leadership never changes.
             std::future::pending::<()>().await;
         }
     }
@@ -75,7 +77,7 @@ async fn say_what_resolves(client: Client, world: Arc<World>, leads: watch::Rece
     }
 }
 
-/// Whether all of them say what they should. One that is written is seen again.
+/// Whether the status of every catalogue is correct. A catalogue that was written is checked again.
 async fn say_of_all(api: &Api<ImageCatalogue>, all: &[ImageCatalogue]) -> bool {
     let mut said = true;
     for catalogue in all {

@@ -1,4 +1,5 @@
-//! What there is around a Machine: who is paused, how many of its group work, how old its cluster is.
+//! The context of a Machine: who is paused, how many of its group work, and the versions of its
+//! cluster.
 
 use std::sync::Arc;
 
@@ -9,11 +10,11 @@ use crate::engine::{ControlPlane, Kubelet, Machine, Other, Others, Why, skew};
 use crate::events::Happened;
 use crate::machines::{Group, GroupKind, Key};
 
-/// How many Machines at work are looked at for one that keeps its turn: a group may have thousands.
+/// How many working Machines are searched for one that keeps its turn. A group may have thousands.
 const LOOKED_AT: usize = 50;
 
 impl World {
-    /// Somebody said stop: it is deleted, or it or an owner is paused.
+    /// The Machine is being deleted, or it or an owner is paused.
     #[must_use]
     pub fn is_stopped(&self, machine: &Machine) -> bool {
         machine.deleting || self.paused(machine).is_some()
@@ -65,8 +66,9 @@ impl World {
         cluster.oldest(nodes_of(&machines))
     }
 
-    /// Where nothing but the API server's own word on its version holds somebody, it is asked for it anew: that may have been before its control
-    /// plane was upgraded, and one whose Nodes are not to be seen shows nothing of that.
+    /// If only the version reported by the API server holds the Machine, asks the server again. Its
+    /// report may predate the control plane's upgrade, and a control plane without visible Nodes
+    /// does not show the upgrade.
     pub fn doubt(&self, key: &Key, cluster: &ClusterState, why: &Why) {
         if let Why::AheadOfControlPlane { wanted, .. } = why {
             let machines = self.machines.control_plane_of(key);
@@ -84,7 +86,7 @@ impl World {
         }
     }
 
-    /// How many nodes are cordoned while they work for us.
+    /// How many nodes are cordoned while they work for the provider.
     #[must_use]
     pub fn cordoned(&self) -> u32 {
         let marked = self.machines.all();
@@ -98,9 +100,9 @@ impl World {
         u32::try_from(nodes.filter(|node| node.cordoned).count()).unwrap_or(u32::MAX)
     }
 
-    /// The oldest kubelet of a Cluster. Only Nodes of its Machines count, and not those that a
-    /// person left out: a node says its version itself, and a Node that no Machine has is nobody's
-    /// to find here.
+    /// The oldest kubelet of a Cluster. Only Nodes of its Machines count, without those that a
+    /// person left out. A node reports its version itself, and a Node without a Machine cannot be
+    /// found from here.
     #[must_use]
     pub fn oldest_kubelet(&self, key: &Key, cluster: &ClusterState) -> Option<Kubelet> {
         let machines = self.machines.all_of(key);
@@ -116,15 +118,15 @@ impl World {
         });
         kubelets.min_by(|one, other| {
             let order = one.version.cmp(&other.version);
-            // Of several the same one is named each time.
+            // Of several equal ones, always the same one is named.
             order.then_with(|| one.machine.cmp(&other.machine))
         })
     }
 
-    /// The others of the group that work. Who is marked works, also where its node says that it has
-    /// come to its end: it is not back before that is seen. A node that works on what nobody here
-    /// has asked for counts for a limited time, for it may lie. A group may have thousands at work,
-    /// so they are looked at one by one only where that makes a difference.
+    /// The other Machines of the group that work. A marked Machine works, even if its node reports
+    /// the end: it is not available before the provider sees that. A node that works on an unknown
+    /// request counts for a limited time, because it may lie. A group may have thousands of working
+    /// Machines, so they are checked one by one only where it matters.
     pub(super) fn working(
         &self,
         machine: &Machine,
@@ -156,7 +158,7 @@ impl World {
         others
     }
 
-    /// One of those that are marked that keeps its turn for longer than an upgrade takes.
+    /// A marked Machine that keeps its turn for longer than an upgrade takes.
     fn keeper(&self, group: &Group, but: &Key, cluster: &ClusterState, now: i64) -> Option<Other> {
         let limit = self.settings.policy.upgrade_seconds;
         let marked = self.machines.some_marked(group, but, LOOKED_AT);
@@ -167,7 +169,7 @@ impl World {
         keepers.next().map(|other| Other::of(other))
     }
 
-    /// Whether the others wait for a Machine whose node works on what nobody here has asked for.
+    /// Whether the others wait for a Machine whose node works on an unknown request.
     fn counts_unasked(&self, machine: &Machine, now: i64) -> bool {
         let limit = self.settings.policy.upgrade_seconds;
         match self.unasked.look(machine.key(), now, limit) {
@@ -198,8 +200,8 @@ impl World {
         });
     }
 
-    /// The others that were asked for by annotation, have failed and stand still with that. Where
-    /// core asks it counts them itself.
+    /// The other Machines that were requested by annotation, failed, and stay failed. Core counts
+    /// its own failures.
     pub(super) fn failed(
         &self,
         machine: &Machine,
@@ -225,7 +227,8 @@ impl World {
         }
     }
 
-    /// One at a time where nobody says more. Core has a budget of its own; this one holds for both roads.
+    /// One at a time unless configured otherwise. Core has its own budget; this limit applies to
+    /// both flows.
     pub(super) fn allowed(&self, group: &Group) -> usize {
         match &group.kind {
             GroupKind::ControlPlane | GroupKind::Alone(_) => 1,
@@ -238,7 +241,7 @@ impl World {
     }
 }
 
-/// It was asked for by annotation: nobody but us counts it as away.
+/// The upgrade was requested by annotation: only the provider counts the Machine as unavailable.
 const fn by_annotation(machine: &Machine) -> bool {
     machine.asked && !machine.in_progress && !machine.deleting
 }

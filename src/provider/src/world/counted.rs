@@ -1,5 +1,6 @@
-//! Which ends of requests are counted already. A Machine whose request has ended is marked once more where its node is not well for a
-//! moment, and where it is asked the same again; that mark comes off too.
+//! Remembers which ends of requests are already counted. After the end of a request the Machine is
+//! marked again if its node is briefly unhealthy or gets the same request again. That mark is
+//! removed too.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +11,8 @@ use super::World;
 use crate::engine::Machine;
 use crate::machines::Key;
 
-/// The end that was counted last of each Machine: the id, and when it ended by its node's clock. Lost when we restart.
+/// The last counted end of each Machine: the id, and the end time by its node's clock. A restart
+/// loses it.
 #[derive(Default)]
 pub(super) struct Counted(Mutex<HashMap<Key, (String, u64)>>);
 
@@ -19,7 +21,7 @@ impl Counted {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this end was not counted before; it is from now on.
+    /// Records this end. Returns whether it is new.
     fn is_new(&self, key: Key, id: &str, at: u64) -> bool {
         let end = (id.to_owned(), at);
         self.all().insert(key, end.clone()) != Some(end)
@@ -31,7 +33,8 @@ impl Counted {
 }
 
 impl World {
-    /// Counts how the request ended that a Machine was marked for, and what that took, where the Node says so of this very request.
+    /// Counts how the marked request of a Machine ended and what it cost, if the Node reports on
+    /// this request.
     pub fn ended(&self, machine: &Machine, node: Option<&NodeFacts>) {
         let marked = machine.mark.as_ref().map(|mark| mark.id.as_str());
         let node = node.filter(|node| marked.is_some() && node.reply.id() == marked);

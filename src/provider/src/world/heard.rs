@@ -1,4 +1,4 @@
-//! What core said of Machines when it called last, and for how long that counts.
+//! What core said of each Machine in its last call, and for how long that is valid.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use crate::engine::{Machine, Told};
 use crate::machines::Key;
 
-/// How long a hook's word waits for the watch to show its Machine in progress: the call may be faster than the watch.
+/// How long a hook's call waits for the watch to show its Machine in progress. The call may be
+/// faster than the watch.
 const FRESH: Duration = Duration::from_secs(20);
 
-/// What core said of a Machine, when, and whether the watch has shown it in progress since.
+/// What core said of a Machine, when, and whether the watch has since shown it in progress.
 #[derive(Clone)]
 struct One {
     told: Told,
@@ -18,7 +19,7 @@ struct One {
     seen: bool,
 }
 
-/// What core said. Lost when we restart; then core says it again.
+/// What core said. A restart loses it, and core then repeats it.
 #[derive(Default)]
 pub(super) struct Heard(Mutex<HashMap<Key, One>>);
 
@@ -34,8 +35,8 @@ impl Heard {
         all.insert(key.clone(), One { told, at, seen });
     }
 
-    /// One that was called for and is so no more is not wanted any more. What was said of another version, or long before it came to be
-    /// called for, was said of something else.
+    /// A Machine whose hook is no longer pending is no longer wanted. A call for another version,
+    /// or from long before the hook became pending, referred to something else.
     pub(super) fn saw(&self, machine: &Machine) {
         let (mut all, key) = (self.all(), machine.key());
         let Some(heard) = all.get_mut(&key) else {
@@ -53,8 +54,9 @@ impl Heard {
         self.all().remove(key);
     }
 
-    /// As long as it counts: core marks a Machine before it calls, and others may call too. A watch that was behind may show the next
-    /// update of a Machine without the end of the one before; what was said of that one is no word on this one.
+    /// What core said, while it is valid. Core marks a Machine before it calls, and others may call
+    /// too. A watch that lags may show the next update of a Machine without the end of the previous
+    /// one. A call for the previous update does not count for this one.
     pub(super) fn of(&self, machine: &Machine) -> Option<Told> {
         let heard = self.all().get(&machine.key()).cloned();
         heard
@@ -68,7 +70,7 @@ impl Heard {
     }
 }
 
-/// Whether it was said of the version that the Machine has.
+/// Whether the call names the Machine's version.
 fn is_of(told: &Told, machine: &Machine) -> bool {
     machine.version.as_deref() == Some(told.version.as_str())
 }
