@@ -1,4 +1,4 @@
-//! From a version to an image, for one Machine.
+//! Finds the image for a version, for one Machine.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::crd::{Entry, ImageCatalogue};
 use crate::engine::{Why, clean};
 use crate::names;
 
-/// What an image is looked for.
+/// The requirements for an image.
 #[derive(Clone, Copy, Debug)]
 pub struct For<'a> {
     /// The Machine or MachineSet, for messages.
@@ -17,14 +17,14 @@ pub struct For<'a> {
     pub version: &'a str,
     /// The Machine's labels.
     pub labels: &'a BTreeMap<String, String>,
-    /// The node's architecture; nothing where it is not known, which fits any.
+    /// The node's architecture. If it is not known, any entry matches.
     pub architecture: Option<&'a str>,
 }
 
-/// The one entry that fits best. More selectors are better.
+/// The one entry that matches best. More selectors win.
 ///
 /// # Errors
-/// [`Why::NoImage`] and [`Why::TwoImages`]: nothing is guessed.
+/// [`Why::NoImage`] and [`Why::TwoImages`], because the provider does not guess.
 pub fn choose(catalogues: &[ImageCatalogue], wanted: For<'_>) -> Result<Target, Why> {
     let entries = catalogues.iter().flat_map(|one| &one.spec.images);
     let fitting: Vec<&Entry> = entries.filter(|entry| fits(entry, wanted)).collect();
@@ -51,7 +51,7 @@ pub fn choose(catalogues: &[ImageCatalogue], wanted: For<'_>) -> Result<Target, 
     }
 }
 
-/// The API server lets nothing else in, but an object may be older than its CRD.
+/// The API server accepts nothing else, but an object may be older than its CRD.
 fn parse(image: &str) -> Result<Target, Why> {
     image
         .parse()

@@ -1,4 +1,4 @@
-//! Which image carries which Kubernetes version: what operators write into ImageCatalogue objects.
+//! Which image carries which Kubernetes version, as operators write it into ImageCatalogue objects.
 
 mod choose;
 mod crd;
@@ -18,7 +18,7 @@ pub use crd::{
 };
 pub use status::status;
 
-/// All catalogues as they were seen last; clones are the same ones.
+/// All catalogues as last seen. Clones share them.
 #[derive(Clone, Default)]
 pub struct Catalogues(Arc<RwLock<State>>);
 
@@ -33,7 +33,7 @@ impl Catalogues {
         act(&mut self.0.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// All of them, by name.
+    /// All catalogues, by name.
     #[must_use]
     pub fn all(&self) -> Vec<ImageCatalogue> {
         self.0
@@ -43,18 +43,18 @@ impl Catalogues {
             .clone()
     }
 
-    /// Looks at all of them without a copy.
+    /// Reads all catalogues without a copy.
     pub fn look<T>(&self, look: impl FnOnce(&[ImageCatalogue]) -> T) -> T {
         look(&self.0.read().unwrap_or_else(PoisonError::into_inner).all)
     }
 
-    /// Whether they were listed once.
+    /// Whether the catalogues were listed once.
     #[must_use]
     pub fn synced(&self) -> bool {
         self.0.read().unwrap_or_else(PoisonError::into_inner).synced
     }
 
-    /// Takes these for all there are.
+    /// Replaces all catalogues.
     pub fn replace(&self, mut all: Vec<ImageCatalogue>) {
         all.sort_by_key(ResourceExt::name_any);
         self.write(|state| *state = State { synced: true, all });
@@ -72,7 +72,7 @@ impl Catalogues {
     }
 }
 
-/// Watches for ever; `changed` hears of everything that came.
+/// Watches for ever. Calls `changed` after each change.
 pub async fn run(client: Client, catalogues: Catalogues, changed: impl Fn()) {
     let api: Api<ImageCatalogue> = Api::all(client);
     let tell = |news| {

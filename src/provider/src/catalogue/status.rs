@@ -1,10 +1,11 @@
-//! What a catalogue says of its own entries.
+//! A catalogue's report on its own entries.
 
 use kube::ResourceExt;
 
 use super::crd::{Condition, Entry, EntryStatus, ImageCatalogue, ImageCatalogueStatus};
 
-/// The status that a catalogue should have beside all that there are, with the time that it would have changed at.
+/// The status that a catalogue should have, given all catalogues. If the status changes, its time
+/// is `now`.
 #[must_use]
 pub fn status(
     catalogue: &ImageCatalogue,
@@ -49,7 +50,7 @@ pub fn status(
     }
 }
 
-/// In the order of the entries, as their author would look for one.
+/// In the order of the entries, because their author looks for them in that order.
 fn versions(entries: &[Entry]) -> String {
     let mut versions: Vec<&str> = Vec::new();
     for entry in entries {
@@ -75,7 +76,8 @@ fn of_entry(entry: &Entry, of: &ImageCatalogue, all: &[ImageCatalogue]) -> Entry
     }
 }
 
-/// Another entry for exactly the same Machines with another image, in whichever catalogue: then neither is ever taken.
+/// Another entry, in any catalogue, with another image for exactly the same Machines. In that case
+/// neither is ever used.
 fn twin(entry: &Entry, of: &ImageCatalogue, all: &[ImageCatalogue]) -> Option<String> {
     let own = of.name_any();
     let others = all.iter().filter(|other| other.name_any() != own);
@@ -96,7 +98,7 @@ fn twin(entry: &Entry, of: &ImageCatalogue, all: &[ImageCatalogue]) -> Option<St
     ))
 }
 
-/// Whether two entries are for the same Machines. A selector without labels is as good as none.
+/// Whether two entries are for the same Machines. A selector without labels counts as none.
 fn are_for_the_same(one: &Entry, other: &Entry) -> bool {
     let labels = |entry: &Entry| {
         let selector = entry.machine_selector.as_ref();

@@ -1,7 +1,7 @@
-//! How much a workload cluster's API server may say: an answer has an end, and so has a list and
-//! each line of a watch. A server that never ends it would fill our memory. How often it may have a
-//! watch begun: see [`Pace`]. And that it says something at all. A watch's lines are its documents,
-//! however they are laid out; see [`Documents`].
+//! Limits what a workload cluster's API server may send: an answer, a list and each line of a
+//! watch. Otherwise a server that never ends one would exhaust the memory. It also records signs of
+//! life. [`Pace`] limits how often a watch may restart. The lines of a watch are its documents, in
+//! any format; see [`Documents`].
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -23,37 +23,38 @@ use super::pace::Pace;
 use super::pulse::Pulse;
 use crate::world::now;
 
-/// The longest answer, in bytes. Lists come in pages of 100 objects, and a Node is 30 KiB with all
-/// its images.
+/// The longest answer, in bytes. Lists come in pages of 100 objects, and a Node with all its images
+/// has 30 KiB.
 const ANSWER: usize = 16 << 20;
 
-/// The longest line of a watch, which is one object: etcd takes none over 1.5 MiB, and JSON is longer.
+/// The longest line of a watch, which is one object. etcd accepts none over 1.5 MiB, and JSON is
+/// longer.
 const LINE: usize = 8 << 20;
 
-/// The longest list, in bytes, all its pages together: 17,000 Nodes of 30 KiB.
+/// The longest list, in bytes, over all its pages: 17,000 Nodes of 30 KiB.
 const LIST: usize = 512 << 20;
 
-/// The most values in one answer or line, about: a page of Nodes with all that they hold has
+/// The approximate maximum of values in one answer or line. A page of Nodes with all fields has
 /// 300,000. A parser takes up to 64 bytes for each.
 const VALUES: usize = 1_000_000;
 
-/// The most objects in one answer, also where a server gives more than it is asked for at once.
+/// The maximum of objects in one answer, because a server may send more than it is asked for.
 const OBJECTS: usize = 10_000;
 
-/// So much of an answer each cluster may have under way without asking for room, in bytes: a page
-/// of Nodes takes 3 MiB.
+/// The bytes of an answer that each cluster may have in progress without a reservation. A page of
+/// Nodes takes 3 MiB.
 const FREE: usize = 4 << 20;
 
-/// A piece of room, in bytes.
+/// The unit of reservation, in bytes.
 const PIECE: usize = 1 << 20;
 
-/// Room for the answers of all clusters that are longer than [`FREE`]: however many servers lie at
-/// once, they share it.
+/// The memory for answers longer than [`FREE`]. All clusters share it, no matter how many servers
+/// lie at once.
 #[derive(Clone, Debug)]
 pub(super) struct Room(Arc<Semaphore>);
 
 impl Room {
-    /// So many pieces.
+    /// A pool of this many units.
     fn of(pieces: usize) -> Self {
         Self(Arc::new(Semaphore::new(pieces)))
     }
@@ -68,25 +69,25 @@ impl Default for Room {
 /// Why an answer was not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TooLong {
-    /// One answer.
+    /// One answer has too many bytes.
     #[error("its answer is longer than {0} bytes")]
     Bytes(usize),
-    /// One answer, of small values.
+    /// One answer has too many small values.
     #[error("its answer is longer than {0} values")]
     Values(usize),
-    /// One page of a list.
+    /// One page of a list has too many objects.
     #[error("its answer is longer than {0} objects")]
     Objects(usize),
-    /// All pages of a list.
+    /// All pages of a list have too many bytes.
     #[error("its list is longer than {0} bytes")]
     List(usize),
-    /// Others have long ones too.
+    /// Other clusters have used up the pool.
     #[error("its answer is longer than the memory that is free for answers now")]
     Room,
 }
 
 impl TooLong {
-    /// Finds it among the causes of an error.
+    /// Finds this error among the causes of another.
     #[must_use]
     pub fn among<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {
         let mut cause = Some(error);
@@ -100,7 +101,7 @@ impl TooLong {
     }
 }
 
-/// Caps every answer, and takes each piece of one for a sign of life.
+/// Limits every answer, and counts each piece of one as a sign of life.
 #[derive(Clone, Debug)]
 pub(super) struct Cap {
     pulse: Arc<Pulse>,
@@ -110,7 +111,7 @@ pub(super) struct Cap {
 }
 
 impl Cap {
-    /// The room is that of all clusters.
+    /// All clusters share the pool.
     pub(super) fn new(pulse: Arc<Pulse>, room: Room) -> Self {
         Self {
             pulse,
@@ -121,12 +122,12 @@ impl Cap {
     }
 }
 
-/// How many bytes each list has taken, by its path, from its first page on.
+/// How many bytes each list has taken since its first page, by its path.
 #[derive(Debug, Default)]
 struct Lists(Mutex<HashMap<String, Arc<AtomicUsize>>>);
 
 impl Lists {
-    /// The list that a request asks a page of. Another request is none.
+    /// The list whose page a request asks for. Other requests have none.
     fn of(&self, uri: &Uri) -> Option<Arc<AtomicUsize>> {
         let query = uri.query().unwrap_or_default();
         let has = |key: &str| query.split('&').any(|pair| pair.starts_with(key));
@@ -154,7 +155,7 @@ impl<S> Layer<S> for Cap {
     }
 }
 
-/// A service whose answers are capped.
+/// A service whose answers are limited.
 #[derive(Clone, Debug)]
 pub(super) struct Capped<S> {
     inner: S,
@@ -187,7 +188,7 @@ where
             Rule::Whole => cap.lists.of(request.uri()),
             Rule::Lines => None,
         };
-        // Nothing is sent before this is awaited.
+        // The request is sent only when this is awaited.
         let answer = self.inner.call(request);
         Box::pin(async move {
             tokio::time::sleep(wait).await;
@@ -201,7 +202,7 @@ where
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
-    /// All of it.
+    /// The whole answer.
     Whole,
     /// Each line.
     Lines,
@@ -225,7 +226,7 @@ impl Rule {
     }
 }
 
-/// A body with an end.
+/// A body of limited length.
 #[derive(Debug)]
 pub(super) struct CappedBody<B> {
     inner: B,
@@ -298,8 +299,7 @@ impl<B> CappedBody<B> {
         Ok(())
     }
 
-    /// Takes pieces of the room for what is longer than [`FREE`], and gives them back with the
-    /// answer's or the line's end.
+    /// Reserves memory for what exceeds [`FREE`], and releases it at the end of the answer or line.
     fn take_room(&mut self) -> Result<(), TooLong> {
         let wanted = self.read.saturating_sub(FREE).div_ceil(PIECE);
         let taken = self
@@ -373,7 +373,7 @@ mod tests {
         CappedBody::new(body, rule, None, &cap())
     }
 
-    /// So many bytes, in pieces that each end so.
+    /// Reads this many bytes, in pieces with this ending.
     async fn read(rule: Rule, bytes: usize, end: &'static str) -> Result<usize, String> {
         let piece = format!("{}{end}", "x".repeat((1 << 20) - end.len()));
         let pieces = std::iter::repeat_n(Bytes::from(piece), bytes >> 20);
@@ -430,7 +430,7 @@ mod tests {
         assert!(pulse.last() >= Some(begun));
     }
 
-    /// Why a text is not read to its end, in pieces of 1 KiB.
+    /// Why a text is rejected, when it comes in pieces of 1 KiB.
     async fn refused(
         text: String,
         rule: Rule,

@@ -1,4 +1,5 @@
-//! From a Cluster's kubeconfig Secret to a client. The Secret is read again before each try, so a rotated one is used.
+//! Builds a client from a Cluster's kubeconfig Secret. The provider reads the Secret again before
+//! each try, so it uses a rotated credential.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,23 +28,23 @@ pub enum ConnectError {
     Secret {
         /// Its name.
         name: String,
-        /// Why.
+        /// The error.
         error: WatchError,
     },
-    /// The Secret holds no usable kubeconfig.
+    /// The Secret contains no usable kubeconfig.
     #[error("Secret {name} holds no usable kubeconfig: {detail}")]
     Kubeconfig {
         /// Its name.
         name: String,
-        /// Why.
+        /// The reason.
         detail: String,
     },
 }
 
-/// What the Secret holds.
+/// The content of the Secret.
 ///
 /// # Errors
-/// When there is none, or nothing in it.
+/// If the Secret is missing or empty.
 pub async fn kubeconfig(management: &Client, cluster: &Key) -> Result<Vec<u8>, ConnectError> {
     let name = format!("{}{}", cluster.name, names::KUBECONFIG_SUFFIX);
     let secrets: Api<Secret> = Api::namespaced(management.clone(), &cluster.namespace);
@@ -62,11 +63,12 @@ pub async fn kubeconfig(management: &Client, cluster: &Key) -> Result<Vec<u8>, C
     Ok(value.ok_or_else(missing)?.0)
 }
 
-/// A client for what the Secret holds; each piece of an answer that it gets is a sign of life, and
-/// long answers take room that all clusters share.
+/// A client for the Secret's kubeconfig. Each piece of an answer counts as a sign of life. Long
+/// answers take memory from a pool that all clusters share.
 ///
 /// # Errors
-/// When it is no kubeconfig, or one that would have us run or read something here: it comes from anybody who may write Secrets.
+/// If the content is not a kubeconfig, or if it would make this process run a program or read a
+/// file. Anybody who may write Secrets controls it.
 pub async fn client(
     cluster: &Key,
     kubeconfig: &[u8],
@@ -87,7 +89,7 @@ pub async fn client(
     let config = kubeconfig::config(parsed, None, &Variables::of_process());
     let mut config = config.map_err(|error| bad(chain(&error)))?;
     config.connect_timeout = Some(Duration::from_secs(5));
-    // The server ends each watch well before.
+    // The server ends each watch well before this.
     config.read_timeout = Some(Duration::from_secs(180));
     let built = ClientBuilder::try_from(config);
     let built = built.map_err(|error| bad(chain(&error)))?;
@@ -95,7 +97,7 @@ pub async fn client(
     Ok(built.with_layer(&cap).build())
 }
 
-/// What in a kubeconfig would run a program or read a file of ours.
+/// The part of a kubeconfig that would run a program or read a local file.
 fn reaches_out(config: &Kubeconfig) -> Option<&'static str> {
     let users = config
         .auth_infos
@@ -122,10 +124,10 @@ fn reaches_out(config: &Kubeconfig) -> Option<&'static str> {
         .next()
 }
 
-/// The server's version, if it says one that we understand.
+/// The server's version, if it reports one in a known form.
 ///
 /// # Errors
-/// When it does not answer at all: then nothing else would be answered either.
+/// If it does not answer at all; other requests would not be answered either.
 pub async fn version(client: &Client) -> Result<Option<Version>, WatchError> {
     let asked = tokio::time::timeout(watch::ANSWER, client.apiserver_version()).await;
     match asked {
@@ -134,7 +136,7 @@ pub async fn version(client: &Client) -> Result<Option<Version>, WatchError> {
             watch::ANSWER
         ))),
         Ok(Ok(info)) => Ok(info.git_version.parse().ok()),
-        // It answers, though not this.
+        // The server answers, but not this request.
         Ok(Err(kube::Error::Api(status))) if status.code != 401 => Ok(None),
         Ok(Err(error)) => Err(error.into()),
     }

@@ -1,29 +1,30 @@
-//! One JSON document a line. A watch is a row of documents, and a server may lay each out as it likes: Go's clients read them
-//! by their braces. kube reads lines, and would take a watch that is indented for broken at its first one.
+//! Puts each JSON document on one line. A watch is a sequence of documents, and a server may format
+//! each as it likes: Go's clients read them by their braces. kube reads lines, and would reject an
+//! indented watch at its first document.
 
-/// Where in the row we are; a piece of a body may end anywhere.
+/// The position in the sequence. A piece of a body may end anywhere.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
     depth: usize,
     in_string: bool,
     escaped: bool,
-    /// The line has begun.
+    /// The line has started.
     open: bool,
     held: Held,
 }
 
-/// What a document holds. A parser takes more memory for small values than their text does: some of
-/// them thirty times as much.
+/// The content of a document. A parser takes more memory for small values than their text has; for
+/// some of them thirty times as much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// Values, about: commas, colons and brackets.
+    /// The approximate number of values: commas, colons and brackets.
     pub(crate) values: usize,
-    /// Objects two levels down: those of a list.
+    /// Objects at depth two: the items of a list.
     pub(crate) objects: usize,
 }
 
 impl Documents {
-    /// The next piece, with a line's end behind each document and none in it.
+    /// The next piece, with a line end after each document and none within it.
     pub(super) fn lines(&mut self, piece: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(piece.len() + 1);
         for byte in piece {
@@ -32,12 +33,12 @@ impl Documents {
         out
     }
 
-    /// Looks at the next piece, and leaves it as it is.
+    /// Counts the next piece without changing it.
     pub(crate) fn look(&mut self, piece: &[u8]) {
         piece.iter().for_each(|byte| self.step(*byte));
     }
 
-    /// What the document that is open holds so far.
+    /// The counts of the open document so far.
     pub(crate) const fn held(&self) -> Held {
         self.held
     }
@@ -50,7 +51,7 @@ impl Documents {
             return;
         }
         if matches!(byte, b'\n' | b'\r') {
-            // What is no document at all, as a proxy's complaint, keeps its lines.
+            // Text that is not a document, such as a proxy's error, keeps its lines.
             if self.depth == 0 {
                 self.end(out);
             }
@@ -105,7 +106,7 @@ mod tests {
         ]
     }
 
-    /// In pieces of so many bytes.
+    /// The result for pieces of this many bytes.
     fn read(body: &str, piece: usize) -> String {
         let mut documents = Documents::default();
         let pieces = body.as_bytes().chunks(piece);

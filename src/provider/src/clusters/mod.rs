@@ -1,5 +1,6 @@
-//! The workload clusters: one task and one watch of Nodes each (and one of the static pods of its control plane), only the fields
-//! that matter kept. A cluster that lies or hangs costs its own task, nobody else's.
+//! The workload clusters. Each has one task, one watch of Nodes and one of its control plane's
+//! static pods. Only the fields that matter are kept. A cluster that lies or hangs harms only its
+//! own task.
 
 mod cap;
 mod connect;
@@ -34,7 +35,7 @@ pub fn facts(node: Node) -> requests::NodeFacts {
     node.facts
 }
 
-/// All workload clusters; clones are the same ones.
+/// All workload clusters. Clones share them.
 #[derive(Clone)]
 pub struct Clusters(Arc<Inner>);
 
@@ -59,7 +60,7 @@ impl Drop for Task {
 }
 
 impl Clusters {
-    /// None yet.
+    /// Starts with no clusters.
     #[must_use]
     pub fn new(management: Client, machines: Machines, queue: Queue<Key>) -> Self {
         Self(Arc::new(Inner {
@@ -71,8 +72,8 @@ impl Clusters {
         }))
     }
 
-    /// A cluster's state; it is connected to from the first time that somebody asks. One that no Cluster object stands for is never
-    /// connected to: anybody who can call a hook could name any.
+    /// A cluster's state. The first call connects to the cluster. The provider never connects to a
+    /// cluster without a Cluster object, because any caller of a hook could name any cluster.
     #[must_use]
     pub fn get(&self, cluster: &Key) -> Arc<ClusterState> {
         let mut tasks = self.tasks();
@@ -100,16 +101,17 @@ impl Clusters {
         Arc::clone(&task.state)
     }
 
-    /// Takes a state that somebody else keeps for a cluster: then nothing connects to it from here.
+    /// Uses a state that the caller maintains for a cluster. This type then does not connect to
+    /// that cluster.
     pub fn adopt(&self, cluster: Key, state: Arc<ClusterState>) {
         let handle = tokio::spawn(std::future::pending());
-        // The former keeper lets go first.
+        // The previous owner releases it first.
         drop(self.tasks().remove(&cluster));
         state.tell(cluster.clone(), self.0.machines.clone());
         self.tasks().insert(cluster, Task { state, handle });
     }
 
-    /// Connects to the Clusters that are there and lets go of those that are gone.
+    /// Connects to the Clusters that exist, and disconnects from those that are gone.
     pub fn follow(&self) {
         let there = self.0.machines.clusters();
         self.tasks().retain(|key, _| there.contains(key));
@@ -118,13 +120,13 @@ impl Clusters {
         }
     }
 
-    /// Nodes that are kept, over all clusters.
+    /// The number of Nodes in memory, over all clusters.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.tasks().values().map(|task| task.state.len()).sum()
     }
 
-    /// How many clusters are followed, and how many of them are away.
+    /// The number of clusters, and how many of them are not visible.
     #[must_use]
     pub fn away(&self) -> (usize, usize) {
         let tasks = self.tasks();

@@ -1,5 +1,6 @@
-//! Watches that end as soon as they have begun. The library begins each again at once where it left off, which is right for one that has come
-//! to its time, and without end for a server that says good-bye before it says anything.
+//! Slows watches that end as soon as they start. The library restarts each watch at once where it
+//! stopped. That is right for one that timed out, but loops for ever with a server that closes each
+//! watch before it sends anything.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::watch::Pauses;
 
-/// When each watch of a workload cluster was begun last, by its path.
+/// When each watch of a workload cluster last started, by its path.
 #[derive(Debug, Default)]
 pub(super) struct Pace(Mutex<HashMap<String, Begun>>);
 
@@ -18,7 +19,7 @@ struct Begun {
 }
 
 impl Pace {
-    /// How long the next watch of this path must wait. It counts as begun behind that.
+    /// How long the next watch of this path must wait. It counts as started after that time.
     pub(super) fn wait(&self, path: &str, now: Instant) -> Duration {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(begun) = all.get_mut(path) else {

@@ -1,6 +1,6 @@
-//! Nodes and static pods as facts. A Node is written by its own kubelet and agent, and all of it by
-//! an API server that may lie. So each string has a limit, and their text was cleaned while it was
-//! read ([`super::seen`]).
+//! Turns Nodes and static pods into facts. A Node's own kubelet and agent write it, and an API
+//! server that may lie serves all of it. So each string has a length limit, and its text is
+//! sanitized while it is read ([`super::seen`]).
 
 use requests::{Ended, Limits, NodeFacts, Reply, StaticPod};
 use upgrade::keys::Keys;
@@ -10,20 +10,20 @@ use upgrade::target::request;
 
 use super::wire::{self, COMPONENT, CONTROL_PLANE, Known};
 
-/// The longest status that is read. The agent's own is under 2 KiB; an annotation can be 256 KiB.
+/// The longest status that is read. The agent's own is under 2 KiB; an annotation can have 256 KiB.
 const STATUS: usize = 16 * 1024;
 
-/// The longest string that is read, in bytes: what is longer than a status may be is no status.
+/// The longest string that is read, in bytes. A string longer than a status may be is not a status.
 pub(super) const STRING: usize = STATUS + 4;
 
-/// How many of the phases that it reached are kept, the last ones. An upgrade has about ten.
+/// How many of the last reached phases are kept. An upgrade has about ten.
 const REACHED: usize = 16;
 
-/// The longest part of a text for people that is kept, in bytes; and of a provider id, which some
-/// clouds make 300 bytes long.
+/// The longest part of a text for people that is kept, in bytes. It also limits a provider id,
+/// which some clouds make 300 bytes long.
 const TEXT: usize = 512;
 
-/// The longest name, in bytes. Kubernetes takes none that is longer.
+/// The longest name, in bytes. Kubernetes accepts none that is longer.
 const NAME: usize = 253;
 
 /// The longest version, uid, id or architecture, in bytes. A UID has 36, a version 20.
@@ -38,7 +38,7 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
         string: TEXT,
     };
     let mut reply = Reply::read(|key| meta.annotations.get(key), limits);
-    // The list of them is the largest part of the details, and is not kept.
+    // The list of phases is the largest part of the details, and is not kept.
     let reached = reply
         .status
         .as_mut()
@@ -47,7 +47,7 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
     let provider_id = spec.provider_id.filter(|id| !id.is_empty());
     let longest = |key| if key == names::IMAGE { TEXT } else { WORD };
     let asked = request::values(|key| get(key, longest(key)));
-    // The agent holds a Node for what looks like a pause, too.
+    // The agent also holds a Node for a key that looks like a pause.
     let keys = Keys::read(meta.annotations.pairs(), meta.labels.pairs());
     NodeFacts {
         name: name(&meta.name),
@@ -71,7 +71,7 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
     }
 }
 
-/// A name, at most as long as Kubernetes takes them.
+/// A name, limited to the length that Kubernetes accepts.
 pub(super) fn name(text: &str) -> String {
     short(text, NAME)
 }
@@ -81,12 +81,12 @@ pub(super) fn version(text: &str) -> String {
     short(text, WORD)
 }
 
-/// At most so many bytes of it.
+/// The text, cut to this many bytes.
 fn short(text: &str, longest: usize) -> String {
     text[..text.floor_char_boundary(longest)].to_owned()
 }
 
-/// What the request that is answered took, once that is the agent's last word.
+/// The costs of the answered request, once the agent gave its final answer.
 fn ended(annotations: &Known, reply: &Reply, reached: &[Reached]) -> Option<Box<Ended>> {
     let status = reply.status.as_ref().filter(|_| reply.is_last_word())?;
     let history = annotations.get(names::HISTORY)?;
@@ -100,7 +100,7 @@ fn last(reached: &[Reached]) -> Vec<u64> {
     last.map(|reached| reached.at).collect()
 }
 
-/// Name, Node and what matters of a static pod's mirror. kubeadm labels them with their component and calls them
+/// Name, Node and facts of a static pod's mirror. kubeadm labels it with its component and names it
 /// `<component>-<node>`.
 pub(super) fn pod(object: wire::Pod) -> Option<(String, String, StaticPod)> {
     let (meta, spec) = (object.metadata, object.spec);
@@ -206,7 +206,7 @@ mod tests {
         assert!(facts.reply.status.is_none() && facts.reply.unreadable);
     }
 
-    /// Every string that a Node can hold, as long as a server likes.
+    /// Every string that a Node can contain, with a length that the server chooses.
     fn huge(text: &str) -> Value {
         let status = json!({
             "id": "capi-1", "phase": text, "step": text, "doing": text, "percent": 1, "code": text, "reason": text,
@@ -251,7 +251,7 @@ mod tests {
         let text = "a\u{1b}]0;x\u{7}\u{9b}\u{202e}\u{2066}\u{200b}\u{2028}\u{61c}\u{e0041}b";
         let facts = read(huge(text));
         assert!(facts.reply.status.is_some(), "its JSON was read");
-        // Debug escapes what steers, so an escape shows that something is left.
+        // Debug escapes control characters, so an escape shows that one is left.
         let shown = format!("{facts:?}");
         assert!(
             !shown.contains("\\u{") && !shown.contains('\u{202e}'),

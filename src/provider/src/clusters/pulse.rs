@@ -1,5 +1,6 @@
-//! Signs of life of a workload cluster's API server. Connections to a server that hangs stay open, so that nothing breaks; but a server
-//! that lives says something on each watch within a minute, be it that there is nothing new.
+//! Signs of life of a workload cluster's API server. Connections to a server that hangs stay open,
+//! so no error shows it. But a live server sends something on each watch within a minute, even if
+//! nothing changed.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -7,13 +8,14 @@ use std::time::Duration;
 use crate::watch::LIFE;
 use crate::world::now;
 
-/// After so many seconds without a sign of life a server hangs: each watch ends earlier, and begins again.
+/// A server that is silent for this many seconds hangs: each watch ends and restarts earlier than
+/// that.
 const SILENCE: i64 = LIFE as i64 + 5;
 
-/// How often it is looked whether there was one. In memory only.
+/// How often the provider checks for a sign of life, in memory only.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// When a server was heard, in seconds since 1970; 0 where nobody has listened yet.
+/// When a server was last heard, in seconds since 1970; 0 if nobody has listened yet.
 #[derive(Debug, Default)]
 pub(super) struct Pulse {
     last: AtomicI64,
@@ -21,7 +23,7 @@ pub(super) struct Pulse {
 }
 
 impl Pulse {
-    /// A sign of life. One behind a silence is a return from an absence.
+    /// Records a sign of life. One after a silence ends an absence.
     pub(super) fn beat(&self, now: i64) {
         let before = self.last.fetch_max(now, Ordering::Relaxed);
         if now - before >= SILENCE {
@@ -29,12 +31,12 @@ impl Pulse {
         }
     }
 
-    /// The last one, if there was any.
+    /// The last sign of life, if any.
     pub(super) fn last(&self) -> Option<i64> {
         Some(self.last.load(Ordering::Relaxed)).filter(|last| *last > 0)
     }
 
-    /// Since when no two were a silence apart.
+    /// The time since which no two signs of life were a silence apart.
     pub(super) fn since(&self) -> i64 {
         self.since.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! Objects of a workload cluster, turned into facts while they are read. What a Node holds besides
-//! the facts is never kept, not even until its list is complete.
+//! Objects of a workload cluster, reduced to facts while they are read. The rest of a Node is never
+//! stored, not even until its list is complete.
 
 use std::borrow::Cow;
 
@@ -17,11 +17,11 @@ use super::wire;
 /// A Node of a workload cluster.
 pub type Node = Seen<NodeFacts>;
 
-/// A static pod's mirror: its name, its Node's, and what matters of it. Nothing where it is no such
-/// pod.
+/// The mirror of a static pod: its name, its Node's name, and its facts. Nothing if the pod is not
+/// one.
 pub type Pod = Seen<Option<(String, String, StaticPod)>>;
 
-/// Facts, and of the object's metadata what a watch needs.
+/// Facts, and the part of the object's metadata that a watch needs.
 #[derive(Clone, Debug)]
 pub struct Seen<F> {
     meta: ObjectMeta,
@@ -46,7 +46,7 @@ impl Size for Option<(String, String, StaticPod)> {
     fn size(&self) -> usize {
         let strings = self.as_ref().map_or(0, |(name, node, pod)| {
             let version = pod.version.as_ref().map_or(0, String::len);
-            // The name is the key that it is kept by, too.
+            // The name is also the map key.
             2 * name.len() + node.len() + pod.component.len() + version
         });
         size_of::<Self>() + strings

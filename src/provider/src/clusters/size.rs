@@ -1,12 +1,12 @@
-//! How much memory facts take. The budget of a cluster is counted in these, so each field is named:
-//! a new one has to be counted too.
+//! The memory that facts take. The budget of a cluster counts in these sizes, so each field is
+//! named: a new field must be counted too.
 
 use requests::{Ended, NodeFacts};
 use upgrade::report::{Cause, Status};
 
-/// How much memory facts take.
+/// The memory that facts take.
 pub trait Size {
-    /// In bytes, about.
+    /// The approximate size in bytes.
     fn size(&self) -> usize;
 }
 
@@ -32,7 +32,7 @@ impl Size for NodeFacts {
             failure,
             ended,
         } = self;
-        // The name is the key that it is kept by, too.
+        // The name is also the map key.
         let strings = [name, name, uid, resource_version, architecture, kubelet];
         let strings: usize = strings.map(String::len).iter().sum();
         let texts: usize = [provider_id, image, version, id, paused, failure]
@@ -65,7 +65,7 @@ fn status_strings(status: &Status) -> usize {
         unguarded: _,
         paused,
         unknown_keys,
-        // Kept as numbers, beside it.
+        // Stored as numbers, next to it.
         reached: _,
         waiting_since: _,
         default_moved: _,
@@ -75,7 +75,7 @@ fn status_strings(status: &Status) -> usize {
     let cause = cause.map_or(0, |Cause { code, reason }| code.len() + reason.len());
     let keys: usize = unknown_keys.iter().map(String::len).sum();
     let digests = [from, to].map(|digest| digest.as_ref().map_or(0, |one| one.as_str().len()));
-    // What is not counted by its letters has narrow limits of its own.
+    // Fields that are not counted by length have narrow limits of their own.
     phase.len() + texts + cause + keys + digests.iter().sum::<usize>() + 256
 }
 

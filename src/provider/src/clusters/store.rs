@@ -1,4 +1,4 @@
-//! What is known of one workload cluster.
+//! The known state of one workload cluster.
 
 mod versions;
 
@@ -15,15 +15,15 @@ use crate::engine::clean;
 use crate::machines::{Key, Machines};
 use crate::watch::is_older;
 
-/// How many Nodes of a cluster are kept, and how many static pods. Kubernetes is made for 5,000 Nodes; a server that lies may show any
-/// number of them.
+/// How many Nodes and how many static pods of a cluster are kept. Kubernetes supports 5,000 Nodes;
+/// a server that lies may show any number.
 pub(super) const MOST: usize = 20_000;
 
-/// How many bytes the Nodes of a cluster may take, and its static pods: a Node at rest takes some
-/// 900, one that works 1,500, one that lies up to 8,000.
+/// How many bytes a cluster's Nodes may take, and its static pods. A Node at rest takes some 900,
+/// one that works 1,500, one that lies up to 8,000.
 pub(super) const BYTES: usize = 32 << 20;
 
-/// One workload cluster as it was seen last.
+/// One workload cluster as last seen.
 #[derive(Default)]
 pub struct ClusterState {
     state: RwLock<State>,
@@ -37,7 +37,7 @@ struct State {
     away: Option<Arc<str>>,
     seen: i64,
     nodes: HashMap<String, Arc<NodeFacts>>,
-    /// How many bytes they take.
+    /// The bytes that the Nodes take.
     bytes: usize,
     audience: Option<Audience>,
     control_plane: HashSet<String>,
@@ -45,10 +45,10 @@ struct State {
     doubted: Arc<tokio::sync::Notify>,
 }
 
-/// Static pods by name, each with its Node's.
+/// Static pods by name, each with its Node's name.
 type Pods = HashMap<String, (String, StaticPod)>;
 
-/// Who is told which Nodes of this cluster work.
+/// Where to report which Nodes of this cluster work.
 struct Audience {
     cluster: Key,
     machines: Machines,
@@ -57,9 +57,9 @@ struct Audience {
 /// A connection to a workload cluster.
 #[derive(Clone)]
 pub struct Link {
-    /// With the rights of the cluster's kubeconfig.
+    /// A client with the rights of the cluster's kubeconfig.
     pub client: Client,
-    /// The version of the server that answered when it was asked last; nothing when it does not say.
+    /// The version that the server last reported, if it reported one.
     pub server: Option<Version>,
 }
 
@@ -72,14 +72,14 @@ impl State {
         self.bytes -= before.map_or(0, |before| before.size());
     }
 
-    /// Whether there is room for a Node, in place of the one that has its name by now.
+    /// Whether there is room for a Node, which replaces a Node of the same name.
     fn has_room(&self, node: &NodeFacts) -> bool {
         let known = self.nodes.get(&node.name);
         let others = self.bytes - known.map_or(0, |known| known.size());
         (known.is_some() || self.nodes.len() < MOST) && others + node.size() <= BYTES
     }
 
-    /// Takes in what is said of a Node that is known, unless it is older. Says whether anything that matters is other than before.
+    /// Updates a known Node, unless the update is older. Returns whether anything relevant changed.
     fn follow(&mut self, known: &NodeFacts, node: NodeFacts) -> bool {
         if node.uid == known.uid && is_older(&node.resource_version, &known.resource_version) {
             return false;
@@ -89,7 +89,7 @@ impl State {
             ..known.clone()
         } == node;
         if !self.has_room(&node) {
-            // It has grown, and all that grew before it: no honest cluster does that.
+            // It has grown, like all that grew before it. No honest cluster does that.
             self.remove(&node.name);
             return true;
         }
@@ -106,7 +106,7 @@ impl State {
         self.doubt_if(served);
     }
 
-    /// Says so where that is news. What is not known yet does not work.
+    /// Reports a change. A Node that is not known does not work.
     fn works(&self, node: &str, works: bool) {
         let worked = self.nodes.get(node).is_some_and(|node| node.in_flight());
         if let Some(audience) = self.audience.as_ref().filter(|_| worked != works) {
@@ -139,7 +139,7 @@ impl ClusterState {
         act(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Has the Machines of this Cluster told which of its Nodes work, from now on.
+    /// From now on, reports to the Machines of this Cluster which Nodes work.
     pub(super) fn tell(&self, cluster: Key, machines: Machines) {
         self.write(|state| {
             state.audience = Some(Audience { cluster, machines });
@@ -147,7 +147,7 @@ impl ClusterState {
         });
     }
 
-    /// Nobody keeps it any more: of its Nodes nothing is known then.
+    /// Stops the maintenance of this state. Nothing is known of its Nodes after that.
     pub(super) fn leave(&self) {
         self.write(|state| {
             if let Some(Audience { cluster, machines }) = state.audience.take() {
@@ -159,7 +159,7 @@ impl ClusterState {
     /// The connection, or why there is none.
     ///
     /// # Errors
-    /// In words, when the cluster cannot be seen.
+    /// A message, if the cluster is not visible.
     pub fn link(&self) -> Result<Link, Arc<str>> {
         self.read(|state| match (&state.away, &state.link) {
             (Some(away), _) => Err(Arc::clone(away)),
@@ -168,7 +168,7 @@ impl ClusterState {
         })
     }
 
-    /// It is seen: these are its Nodes. Returns the names of all that are or were there.
+    /// The cluster is visible, with these Nodes. Returns the names of all Nodes, old and new.
     pub fn live(&self, link: Link, nodes: Vec<NodeFacts>, now: i64) -> Vec<String> {
         self.write(|state| {
             if state.link.is_none() || state.away.is_some() {
@@ -188,13 +188,13 @@ impl ClusterState {
         })
     }
 
-    /// Since when it is seen without an absence.
+    /// Since when the cluster is visible without a break.
     #[must_use]
     pub fn seen_since(&self) -> i64 {
         self.read(|state| state.seen).max(self.pulse.since())
     }
 
-    /// When its API server was heard last; nothing where nobody listens.
+    /// When its API server was last heard; nothing if nobody listens.
     #[must_use]
     pub fn heard(&self) -> Option<i64> {
         self.pulse.last()
@@ -204,10 +204,10 @@ impl ClusterState {
         &self.pulse
     }
 
-    /// It cannot be seen. What was known is kept to be shown, but nothing is judged by it. Says whether that is
-    /// news.
+    /// The cluster is not visible. The known state is kept for display, but no decision uses it.
+    /// Returns whether this is new.
     pub fn away(&self, why: &str) -> bool {
-        // It may be the server's own words.
+        // The text may be the server's own.
         let why = clean(why);
         self.write(|state| {
             let news = state.away.as_deref() != Some(why.as_str());
@@ -216,7 +216,8 @@ impl ClusterState {
         })
     }
 
-    /// A request got no answer: the connection is tried again at once, which shows whether the cluster is away.
+    /// A request got no answer. The connection is retried at once, which shows whether the cluster
+    /// is visible.
     pub fn suspect(&self) {
         self.suspected.notify_one();
     }
@@ -225,8 +226,8 @@ impl ClusterState {
         self.suspected.notified().await;
     }
 
-    /// One Node is new or has changed. What is older than what is known is passed over: our own writes answer before the watch.
-    /// Says whether anything that matters is other than before.
+    /// One Node is new or changed. An older state is ignored, because the answers to the provider's
+    /// writes arrive before the watch. Returns whether anything relevant changed.
     pub fn put(&self, node: NodeFacts) -> bool {
         self.write(|state| match state.nodes.get(&node.name).cloned() {
             Some(known) => state.follow(&known, node),
@@ -239,8 +240,8 @@ impl ClusterState {
         })
     }
 
-    /// What a write of ours has answered. That may come behind the news that the Node is gone, or that another has its name: no news would
-    /// ever come of one that were kept then.
+    /// Takes the answer to a write. It may arrive after the Node is gone, or after another Node has
+    /// its name. Such a Node must not be stored, because no watch event would ever update it.
     pub fn renew(&self, node: NodeFacts) {
         self.write(|state| {
             let known = state.nodes.get(&node.name).cloned();
@@ -273,22 +274,22 @@ impl ClusterState {
         self.len() == 0
     }
 
-    /// The static pods, all of them: pod name, Node name, pod.
+    /// Replaces all static pods: pod name, Node name, pod.
     pub fn replace_pods(&self, all: Vec<(String, String, StaticPod)>) {
         let map = all.into_iter().map(|(name, node, pod)| (name, (node, pod)));
         let all: Pods = map.collect();
         self.write(|state| {
-            // With the first list the server was asked just now.
+            // At the first list, the server was asked only a moment ago.
             let news = versions::servers(&state.pods) != versions::servers(&all);
             state.doubt_if(news && !state.pods.is_empty());
             state.pods = all;
         });
     }
 
-    /// One static pod.
+    /// One static pod is new or changed.
     pub fn put_pod(&self, (name, node, pod): (String, String, StaticPod)) {
         self.write(|state| {
-            // Each has a limit of its own, so that their number is enough.
+            // Each has a size limit, so a limit on their number is enough.
             if state.pods.len() < MOST || state.pods.contains_key(&name) {
                 let known = state.pods.get(&name).map(|(_, known)| known);
                 state.doubt_if(pod.serves() && known != Some(&pod));
@@ -358,7 +359,7 @@ mod tests {
         );
     }
 
-    /// The largest that the parser lets through is 8 KB.
+    /// The largest Node that the parser accepts takes 8 KB.
     #[test]
     fn of_nodes_that_grow_no_more_are_kept_than_there_is_room_for() {
         let state = ClusterState::default();

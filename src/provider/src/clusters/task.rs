@@ -1,4 +1,4 @@
-//! The life of one workload cluster's connection.
+//! The task that maintains one workload cluster's connection.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,30 +17,32 @@ use crate::queue::Queue;
 use crate::watch::{self, Budget, Filter, News, Pauses, WatchError};
 use crate::world::now;
 
-/// How often the Secret is looked at while the connection holds: a credential may be rotated long before the old one ends. Asked
-/// of the management cluster, once a Cluster.
+/// How often the Secret is read while the connection holds, because a credential may be rotated
+/// long before the old one expires. This is one request per Cluster to the management cluster.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// How often the server is asked for its version at most: what makes us doubt it comes in bursts, and again as long as somebody is held by it.
+/// The minimum interval between requests for the server's version. Doubts come in bursts, and
+/// repeat as long as they hold a Machine.
 const VERSIONS: Duration = Duration::from_secs(30);
 
-/// So many Nodes are asked for at once. A page of 100 takes some 3 MiB. Captured nodes can make
-/// their own 9 MiB long each, so where a page is too long the next list has smaller ones, down to
-/// one Node: then no node hides the others.
+/// How many Nodes are requested at once. A page of 100 takes some 3 MiB. Captured nodes can make
+/// their own objects 9 MiB long each. So if a page is too long, the next list has smaller ones,
+/// down to one Node. Then no node hides the others.
 const PAGES: [u32; 3] = [100, 10, 1];
 
-/// How long a list may take. 5,000 Nodes are 150 MiB, over a line of 10 Mbit/s two minutes.
+/// The timeout of a list. 5,000 Nodes are 150 MiB, which take two minutes over a link of 10 Mbit/s.
 const LISTING: Duration = Duration::from_secs(180);
 
-/// Smaller pages take more answers: captured nodes with long objects hide no others.
+/// The extra time for small pages, which need more answers. So captured nodes with long objects do
+/// not hide others.
 const SMALL_PAGES: u32 = 5;
 
-/// How long a list may take in pages of this size.
+/// The timeout of a list in pages of this size.
 fn listing(page: u32) -> Duration {
     LISTING * (PAGES[0] / page.max(1)).min(SMALL_PAGES)
 }
 
-/// What all connections share.
+/// State that all connections share.
 pub(super) struct Around {
     pub(super) management: Client,
     pub(super) machines: Machines,
@@ -48,12 +50,12 @@ pub(super) struct Around {
     pub(super) room: Room,
 }
 
-/// What one connection needs.
+/// State of one connection.
 struct Scene<'a> {
     around: &'a Around,
     cluster: &'a Key,
     state: &'a ClusterState,
-    /// How many objects are asked for at once.
+    /// How many objects are requested at once.
     page: u32,
 }
 
@@ -71,7 +73,8 @@ pub(super) async fn run(around: Around, cluster: Key, state: Arc<ClusterState>) 
         if why.is_too_long && listed.is_none() {
             scene.page = smaller(scene.page);
         }
-        // A watch that ends is not yet an absence: the next try shows. A try that fails is one.
+        // A watch that ends is not yet an absence, because the next try may succeed. A try that
+        // fails is one.
         if listed.is_none() || why.is_refusal {
             scene.away(&why.text);
         }
@@ -80,12 +83,12 @@ pub(super) async fn run(around: Around, cluster: Key, state: Arc<ClusterState>) 
     }
 }
 
-/// The next smaller page.
+/// The next smaller page size.
 fn smaller(page: u32) -> u32 {
     PAGES.into_iter().find(|next| *next < page).unwrap_or(page)
 }
 
-/// No more than is kept.
+/// Limits a list to what the store keeps.
 fn few<K: Size>(page: u32) -> Filter<K> {
     Filter {
         budget: Some(Budget {
@@ -181,7 +184,8 @@ impl Scene<'_> {
         error.into()
     }
 
-    /// Static pods matter for control planes alone. A cluster that shows none (or refuses) is still served for its workers.
+    /// Static pods matter only for control planes. A cluster that shows none, or refuses the
+    /// request, is still served for its workers.
     async fn watch_pods(&self, client: Client) -> End {
         let filter = Filter {
             labels: Some("tier=control-plane".to_owned()),
@@ -208,8 +212,8 @@ impl Scene<'_> {
         std::future::pending().await
     }
 
-    /// A connection outlives the server that it began with, where there are several behind one address. One that does not answer is left to
-    /// the watches.
+    /// A connection may outlive the server that it started with, if several share one address. The
+    /// watches handle a server that does not answer.
     async fn follow_version(&self, client: &Client) -> End {
         loop {
             self.state.until_doubted().await;

@@ -1,5 +1,5 @@
-//! What is read of a workload cluster's objects, as they come over the wire. A field that is not
-//! named here takes no memory.
+//! The fields that are read of a workload cluster's objects, in wire format. A field that is not
+//! listed here takes no memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,13 +10,14 @@ use upgrade::keys::Keys;
 use upgrade::names;
 use upgrade::target::request;
 
-/// On a Node of the control plane. The admission plug-in NodeRestriction lets no kubelet set it.
+/// Present on a Node of the control plane. The admission plug-in NodeRestriction lets no kubelet
+/// set it.
 pub(super) const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 
-/// On a static pod of kubeadm's: which one it is.
+/// Present on kubeadm's static pods; names the component.
 pub(super) const COMPONENT: &str = "component";
 
-/// The annotations and labels that are read, beside those of a request.
+/// The annotations and labels that are read, in addition to those of a request.
 const KNOWN: [&str; 7] = [
     names::PAUSED,
     names::ANSWER,
@@ -125,7 +126,7 @@ impl Conditions {
     }
 }
 
-/// A value that is empty may be written as null: Go does, where nobody has said otherwise.
+/// Treats null as the default. Go writes an empty value as null unless told otherwise.
 fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -134,10 +135,10 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// How many keys that are nearly ours are read of one object's annotations, and of its labels.
+/// How many near-miss keys are read of one object's annotations, and of its labels.
 const STRAYS: usize = 32;
 
-/// Annotations or labels: those that are read, and those that are nearly ours.
+/// Annotations or labels: the known keys, and keys that nearly match one of Careen's.
 #[derive(Debug, Default)]
 pub(super) struct Known(BTreeMap<String, String>);
 
@@ -152,7 +153,7 @@ impl Known {
     }
 }
 
-/// A value; only a string has a meaning.
+/// A value. Only a string has a meaning.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Value {
@@ -164,7 +165,7 @@ fn is_known(key: &str) -> bool {
     request::KEYS.contains(&key) || KNOWN.contains(&key)
 }
 
-/// Whether the agent tells this key on its Node, as an annotation or as a label.
+/// Whether the agent would report this key on its Node as a misspelled annotation or label.
 fn is_stray(key: &str, value: &str) -> bool {
     let one = BTreeMap::from([(key.to_owned(), value.to_owned())]);
     let none = BTreeMap::new();
@@ -210,7 +211,7 @@ impl<'de> Visitor<'de> for Pick {
 mod tests {
     use super::*;
 
-    /// A key that is read and not picked would look absent on every Node.
+    /// Otherwise a key that the parser reads but the filter drops would look absent on every Node.
     #[test]
     fn every_key_that_the_parser_asks_for_is_picked() {
         let reply = [names::ANSWER, names::STATUS];

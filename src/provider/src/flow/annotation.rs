@@ -1,5 +1,6 @@
-//! The annotation flow: a Machine annotated so, whose version is not its InfraMachine's, has its node upgraded; the InfraMachine
-//! says how it stands. Works with any kind of InfraMachine that has `status.conditions` and `status.version`.
+//! The annotation flow: it upgrades the node of an annotated Machine whose version differs from its
+//! InfraMachine's, and reports on the InfraMachine. It works with any kind of InfraMachine that has
+//! `status.conditions` and `status.version`.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ impl Worker {
         }
         let told = self.told_by(&infra, version.clone(), &BTreeMap::new());
         let answer = refused_is_held(self.pursue(machine, &told, &mut infra).await)?;
-        // The mark is what reminds us, or whoever comes after us, to give Ready back.
+        // The mark reminds this leader, or the next one, to restore Ready.
         let marked = self.world.machines.get(&machine.key());
         let marked = marked.is_some_and(|now| now.mark.is_some());
         self.tell(machine, &mut infra, &answer, marked).await?;
@@ -43,8 +44,9 @@ impl Worker {
         Ok(answer)
     }
 
-    /// Core deletes it before the Machine goes; what is to stop is stopped without it. Nothing else begins: but the mark of what has come
-    /// to its end goes, and a node whose time is over gets its health check back.
+    /// Core deletes the InfraMachine before the Machine, so a withdrawal works without it. Nothing
+    /// else starts. But the mark of a finished upgrade is removed, and a node whose time is over
+    /// gets its health check back.
     async fn without_infra(&self, machine: &Machine, detail: &str) -> Result<Answer, HandError> {
         if self.world.is_stopped(machine) {
             return self.by_hook(machine).await;
@@ -61,11 +63,12 @@ impl Worker {
             }),
         };
         self.act(machine, Some(&told), None).await?;
-        // No place to say it but an Event.
+        // An Event is the only place to report this.
         Err(HandError::Refused(detail))
     }
 
-    /// Carries out what is due. Where the mark is to go, the InfraMachine hears of the end before: nobody would come back for that.
+    /// Carries out what is due. Before the mark is removed, the InfraMachine gets the final report,
+    /// because nothing would trigger that report later.
     async fn pursue(
         &self,
         machine: &Machine,
@@ -80,7 +83,7 @@ impl Worker {
         self.act(machine, Some(told), Some(infra)).await
     }
 
-    /// An image that cannot be read holds what is to be begun, and nothing that is to stop.
+    /// An unreadable image holds a new upgrade, but not a withdrawal.
     pub(super) fn told_by(
         &self,
         infra: &InfraMachine,
@@ -98,7 +101,7 @@ impl Worker {
         Told { version, image }
     }
 
-    /// Tells the InfraMachine; Ready is held back as long as the Machine is marked.
+    /// Reports on the InfraMachine. Ready is False as long as the Machine is marked.
     pub(super) async fn tell(
         &self,
         machine: &Machine,
@@ -106,7 +109,7 @@ impl Worker {
         answer: &Answer,
         marked: bool,
     ) -> Result<(), HandError> {
-        // It says something else from now on than it was told on the other road.
+        // From now on its state differs from what the hook flow last reported.
         lock(&self.told).remove(&machine.key());
         let Some(wanted) = condition(answer) else {
             return Ok(());
@@ -131,8 +134,9 @@ impl Worker {
         infra.write(&held, &time()).await.map(drop)
     }
 
-    /// Notes that it has arrived; when all of its group that were asked have, the annotation goes from all of them. From itself at last: it is
-    /// looked at again where that of another could not be taken off.
+    /// Records that the Machine is done. When all requested Machines of its group are done, removes
+    /// the annotation from all of them, and from this one last. If another removal fails, this
+    /// Machine is then processed again.
     async fn arrive(&self, machine: &Machine, version: &str) -> Result<(), HandError> {
         lock(&self.arrived).insert(machine.key(), version.to_owned());
         let group = self.world.machines.in_group(&machine.group());
@@ -155,7 +159,7 @@ impl Worker {
     }
 }
 
-/// What is refused is refused again, so it is said; the rest passes.
+/// A rejected write would be rejected again, so it is reported as held. Other errors pass.
 fn refused_is_held(acted: Result<Answer, HandError>) -> Result<Answer, HandError> {
     match acted {
         Err(HandError::Refused(detail)) => Ok(Answer::Held(Why::Unwritten {
@@ -165,7 +169,7 @@ fn refused_is_held(acted: Result<Answer, HandError>) -> Result<Answer, HandError
     }
 }
 
-/// Nothing is left to do: it has the version, and we have not said that it is still on its way there.
+/// Nothing is left to do: the InfraMachine has the version, and does not report progress.
 fn has_arrived(infra: &InfraMachine, version: &str) -> bool {
     infra.version() == Some(version) && !infra.is_on_its_way()
 }

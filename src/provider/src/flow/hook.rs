@@ -1,4 +1,5 @@
-//! The road of the hooks: what core wants of a Machine it says when it calls, and has written before.
+//! The hook flow: core states in its calls what it wants of a Machine, and writes it to the objects
+//! before.
 
 use std::time::Duration;
 
@@ -12,23 +13,24 @@ impl Worker {
         let told = self.told(machine).await?;
         let foreseen = self.world.decide_for(machine, told.as_ref(), now());
         if foreseen.mark == Some(MarkWrite::Off) {
-            // The mark is what brings us back here, should we die in between.
+            // The mark makes the provider return here if it dies in between.
             let heard = self.report(machine, &foreseen.answer).await;
             self.heard_of_the_end(machine, heard).await?;
         }
         let answer = self.act(machine, told.as_ref(), None).await?;
-        // Where it could not be told it is with the next look.
+        // If this report fails, the next look repeats it.
         let _ = self.report(machine, &answer).await;
         if let (Answer::Held(why), None) = (&answer, self.world.told(machine)) {
-            // Core comes back for it, but not to us.
+            // Core calls again, but perhaps another replica.
             let pause = Duration::from_secs(why.retry_after().into());
             self.world.queue.add_after(machine.key(), pause);
         }
         Ok(answer)
     }
 
-    /// What core wants of it. Core says so to whichever of us it calls, and only the leader asks nodes: where another was called, the leader
-    /// looks at what core has written before it calls, and calls about.
+    /// What core wants of the Machine. Core tells only the replica that it calls, and only the
+    /// leader sends requests to nodes. If core called another replica, the leader reads what core
+    /// has written before its call.
     async fn told(&self, machine: &Machine) -> Result<Option<Told>, HandError> {
         match self.world.told(machine) {
             None if self.leads() && machine.is_called_for() => self.written(machine).await,
@@ -36,7 +38,8 @@ impl Worker {
         }
     }
 
-    /// Core calls us by our ExtensionConfig, whose settings say how an image is named; without one it calls somebody else, or nobody.
+    /// Core calls the provider through its ExtensionConfig, whose settings say which fields name an
+    /// image. Without an ExtensionConfig, core does not call this provider.
     async fn written(&self, machine: &Machine) -> Result<Option<Told>, HandError> {
         let infra = match self.infra.of(machine).await {
             Err(HandError::Missing | HandError::Refused(_)) => return Ok(None),
@@ -47,8 +50,9 @@ impl Worker {
         Ok(settings.map(|settings| self.told_by(&infra, version, &settings)))
     }
 
-    /// An InfraMachine that refuses, or is not there, does so again, and keeps no mark on. One that cannot be told now is told later:
-    /// the mark stays to bring us back for that, but no health check is kept off meanwhile.
+    /// An InfraMachine that rejects the write, or is missing, will do so again, so the mark does
+    /// not wait for it. If it only cannot be written now, the mark stays to repeat the report
+    /// later, but health checks apply meanwhile.
     pub(super) async fn heard_of_the_end(
         &self,
         machine: &Machine,

@@ -1,5 +1,5 @@
-//! The reconcilers: one Machine at a time is looked at, decided on and written. The hooks' Machines come here for their writes, those
-//! of the annotation flow for everything.
+//! The reconcilers: each processes one Machine at a time: look, decide, write. The hook flow uses
+//! them for its writes, and the annotation flow for everything.
 
 mod annotation;
 mod hook;
@@ -25,15 +25,15 @@ use crate::machines::{Group, Key};
 use crate::queue::Queue;
 use crate::world::World;
 
-/// How many Machines of one Cluster are looked at side by side. Each costs at most a few requests at a time, and where a server
-/// hangs it is the places of its own Cluster that are taken.
+/// How many Machines of one Cluster are processed in parallel. Each makes at most a few requests at
+/// a time. A server that hangs occupies only the slots of its own Cluster.
 const SIDE_BY_SIDE: usize = 32;
 
-/// When a Machine of the annotation flow that is held, or one at rest whose node cannot be seen, is looked at again, in case what held it
-/// made no noise.
+/// When to look again at a held Machine of the annotation flow, or at one at rest whose node is not
+/// visible. The cause may pass without an event.
 const HELD: Duration = Duration::from_secs(15);
 
-/// Who looks at Machines.
+/// The worker that processes Machines.
 pub struct Worker {
     world: Arc<World>,
     client: Client,
@@ -43,13 +43,14 @@ pub struct Worker {
     rooms: Mutex<HashMap<Key, Arc<Semaphore>>>,
     turns: Mutex<HashMap<Group, Arc<tokio::sync::Mutex<()>>>>,
     told: Mutex<HashMap<Key, Wanted>>,
-    /// Machines at rest whose InfraMachine was seen to say nothing else.
+    /// Machines at rest whose InfraMachine reports nothing else.
     settled: Mutex<HashSet<Key>>,
     arrived: Mutex<HashMap<Key, String>>,
 }
 
 impl Worker {
-    /// A worker; it starts with [`Self::run`]. The ExtensionConfig that core calls us by is named.
+    /// A worker; [`Self::run`] starts it. The name is that of the ExtensionConfig through which
+    /// core calls the provider.
     #[must_use]
     pub fn new(
         world: Arc<World>,
@@ -71,7 +72,7 @@ impl Worker {
         }
     }
 
-    /// Looks at Machines for ever.
+    /// Processes Machines for ever.
     pub async fn run(self: Arc<Self>) {
         loop {
             let key = self.world.queue.next().await;
@@ -81,7 +82,7 @@ impl Worker {
                 let Ok(_place) = room.acquire().await else {
                     return;
                 };
-                // Thousands may wait for a place, and a look is large.
+                // Boxed, because a look is large and thousands may wait for a slot.
                 let look = Box::pin(this.turn_to(&key));
                 if !survived(&this.world.queue, &key, look).await {
                     this.world.metrics.failed("panic");
@@ -90,7 +91,7 @@ impl Worker {
         }
     }
 
-    /// The places of a Machine's Cluster.
+    /// The slots of a Machine's Cluster.
     fn room(&self, key: &Key) -> Arc<Semaphore> {
         let places = || Arc::new(Semaphore::new(SIDE_BY_SIDE));
         let machine = self.world.machines.get(key);
@@ -113,7 +114,7 @@ impl Worker {
                 self.world.queue.done(key);
             }
             Err(error) => {
-                // Whose turn it is to write is no fault.
+                // A write that belongs to another replica is not a failure.
                 if !matches!(error, HandError::Follows) {
                     metrics.failed(error.class());
                 }
@@ -128,7 +129,7 @@ impl Worker {
         }
     }
 
-    /// What is not written must not look like a wait for the node.
+    /// A failed write must not look like a wait for the node.
     fn failed(&self, key: &Key, error: &HandError) {
         let text = clean(&error.to_string());
         match error {
@@ -143,7 +144,8 @@ impl Worker {
         }
     }
 
-    /// As an Event of the Machine: where a write is refused there may be no other place to say it.
+    /// Reports an Event of the Machine. If a write is rejected, there may be no other place to
+    /// report it.
     fn say_unwritten(&self, machine: &Machine, detail: &str) {
         let why = Why::Unwritten {
             detail: clean(detail),
@@ -158,7 +160,8 @@ impl Worker {
         });
     }
 
-    /// One look. The leader looks at everything; anybody looks at what core has just called it for, but asks no node.
+    /// Processes a Machine once. The leader processes every Machine. Any replica processes a
+    /// Machine that core has just called it for, but sends no request to its node.
     async fn look(&self, key: &Key) -> Result<Option<Answer>, HandError> {
         let Some(machine) = self.world.machines.get(key) else {
             self.world.forget(key);
@@ -168,7 +171,7 @@ impl Worker {
         self.world.saw(&machine);
         let called = self.world.was_told_lately(key);
         if !self.leads() && !called {
-            // Whoever leads tells the InfraMachine other things by now.
+            // The leader has probably reported something else to the InfraMachine since.
             lock(&self.told).remove(key);
             lock(&self.settled).remove(key);
             return Ok(None);
@@ -196,14 +199,15 @@ impl Worker {
         lock(&self.told).remove(key);
         lock(&self.settled).remove(key);
         lock(&self.arrived).remove(key);
-        // Groups and Clusters go with their last Machine; what is in use is held by its users too.
+        // Groups and Clusters are dropped with their last Machine. Their users still hold what is
+        // in use.
         lock(&self.turns).retain(|_, turn| Arc::strong_count(turn) > 1);
         lock(&self.rooms).retain(|_, room| Arc::strong_count(room) > 1);
     }
 }
 
-/// Whether a look came to its end. One that panics is a fault of ours over one Machine: that is looked at again, later and later, and
-/// the others are served meanwhile.
+/// Whether a look finished. A panic is a bug that concerns one Machine. That Machine is retried
+/// with growing pauses, and the others are processed meanwhile.
 async fn survived(queue: &Queue<Key>, key: &Key, look: impl Future<Output = ()>) -> bool {
     let survived = AssertUnwindSafe(look).catch_unwind().await.is_ok();
     if !survived {

@@ -1,4 +1,5 @@
-//! A decision carried out: the mark before the request, everything else before the mark goes.
+//! Carries out a decision: the mark precedes the request, and every other write precedes the mark's
+//! removal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,8 @@ use crate::machines::Group;
 use crate::world::{Judged, now};
 
 impl Worker {
-    /// Decides on a Machine and carries it out. An InfraMachine that is given hears of a request before the Node does.
+    /// Decides on a Machine and carries the decision out. If an InfraMachine is given, it is
+    /// updated before the request is written to the Node.
     pub(super) async fn act(
         &self,
         machine: &Machine,
@@ -28,8 +30,9 @@ impl Worker {
         if infra.is_none() {
             self.vouch(machine, told).await?;
         }
-        // Who takes a turn must see the turns that others take, so within a group one at a time decides and writes.
-        // Two replicas would each see only their own: what their watches show of the other's is behind. So the one that leads asks.
+        // A Machine that takes a turn must see the turns that others take. So within a group one
+        // task at a time decides and writes. Two replicas would each see only their own turns,
+        // because their watches lag. So only the leader sends requests.
         let group = self.group(&machine.group());
         let _turn = group.lock().await;
         if !self.leads() {
@@ -40,8 +43,8 @@ impl Worker {
         self.perform(&machine, judged, infra).await
     }
 
-    /// The Machine as it is now, if it says what it said before: whoever waited for a turn may have waited long, and the Machine been
-    /// paused, changed or deleted meanwhile.
+    /// The Machine as it is now, if it is unchanged. A task may have waited long for its turn, and
+    /// the Machine may have been paused, changed or deleted meanwhile.
     fn unchanged(&self, before: &Machine) -> Result<Arc<Machine>, HandError> {
         let now = self.world.machines.get(&before.key());
         let now = now.ok_or(HandError::Missing)?;
@@ -85,7 +88,8 @@ impl Worker {
         Ok(decision.answer)
     }
 
-    /// What an InfraMachine refuses now it would refuse at the end, so its node does not begin, and health checks are not kept off.
+    /// If the InfraMachine rejects a write now, it would reject it at the end too. In that case the
+    /// node does not start, and health checks stay on.
     async fn announce(
         &self,
         machine: &Machine,
@@ -106,7 +110,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Onto the Node that was decided on: what is known of it by now may be of another one, or hold somebody else's word.
+    /// Writes to the Node of the decision. The current state may show another Node, or contain
+    /// another writer's change.
     async fn write_node(
         &self,
         machine: &Machine,

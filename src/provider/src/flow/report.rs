@@ -1,4 +1,5 @@
-//! What an InfraMachine is told about its upgrade. Kept coarse: phases are in the hook's message and on the Node.
+//! What the provider reports on an InfraMachine. The report is coarse: phases are in the hook's
+//! message and on the Node.
 
 use k8s_openapi::jiff::Timestamp;
 use tracing::debug;
@@ -8,7 +9,7 @@ use crate::engine::{Answer, Machine};
 use crate::hands::HandError;
 use crate::hands::infra::Wanted;
 
-/// Now, as conditions write it: whole seconds.
+/// The current time in the format of conditions: whole seconds.
 pub(super) fn time() -> String {
     let now = Timestamp::now();
     Timestamp::from_second(now.as_second())
@@ -16,7 +17,7 @@ pub(super) fn time() -> String {
         .to_string()
 }
 
-/// The condition for an answer; none where there is nothing to tell.
+/// The condition for an answer, or nothing if there is nothing to report.
 pub(super) fn condition(answer: &Answer) -> Option<Wanted> {
     let (status, message) = match answer {
         Answer::Idle | Answer::Untold => return None,
@@ -37,8 +38,9 @@ pub(super) fn condition(answer: &Answer) -> Option<Wanted> {
 }
 
 impl Worker {
-    /// Tells the InfraMachine of a Machine that core updates. Core asks us for all it needs, so an InfraMachine that cannot be
-    /// written (a right, a kind without conditions) is no reason to stop; but it is said.
+    /// Reports on the InfraMachine of a Machine that core updates. Core asks the provider for all
+    /// it needs. So an InfraMachine that cannot be written (a missing right, a kind without
+    /// conditions) does not stop the upgrade, but is reported.
     pub(super) async fn report(&self, machine: &Machine, answer: &Answer) -> Result<(), HandError> {
         let Some(wanted) = condition(answer) else {
             return Ok(());
@@ -63,8 +65,9 @@ impl Worker {
         told
     }
 
-    /// Nobody asks for it any more, and no mark is left to remind of it. What its InfraMachine still says of a node on its way may be of a leader
-    /// that is no more, so each looks there once, and whenever an upgrade has come to its end.
+    /// Corrects a stale report. Nobody requests the upgrade any more, and no mark is left. A
+    /// previous leader may have left a report of progress on the InfraMachine. So each leader
+    /// checks it once, and again whenever an upgrade ends.
     pub(super) async fn settle(&self, machine: &Machine) -> Result<Option<Answer>, HandError> {
         let key = machine.key();
         if lock(&self.settled).contains(&key) {
@@ -78,7 +81,7 @@ impl Worker {
             Err(error @ (HandError::Away(_) | HandError::Conflict | HandError::Follows)) => {
                 Err(error)
             }
-            // It would refuse that again.
+            // A retry would be rejected too.
             Err(HandError::Missing | HandError::Refused(_)) => {
                 lock(&self.settled).insert(key);
                 Ok(None)
@@ -98,7 +101,7 @@ impl Worker {
         if !self.infra.of(machine).await?.is_on_its_way() {
             return Ok(None);
         }
-        // What stands there counts, not what we told it last.
+        // The state on the InfraMachine counts, not the last report.
         lock(&self.told).remove(&machine.key());
         self.report(machine, &answer).await?;
         Ok(Some(answer))
@@ -107,7 +110,7 @@ impl Worker {
     async fn write_condition(&self, machine: &Machine, wanted: &Wanted) -> Result<(), HandError> {
         let mut infra = self.infra.of(machine).await?;
         let with_version = Wanted {
-            // Where the field is in use it stays true; where it is not, it is not ours to begin.
+            // A version field that is in use is kept correct. The provider does not introduce one.
             version: infra
                 .version()
                 .and(machine.version.clone())

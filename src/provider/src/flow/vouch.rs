@@ -1,6 +1,7 @@
-//! The image in a call of UpdateMachine is anybody's word, where the hooks are open to all of a cluster's pods: a node is asked for it only
-//! when the InfraMachine names it too, and for the catalogue's only when the InfraMachine names none. Core has written it there before it
-//! calls.
+//! Verifies the image of an UpdateMachine call. If the hooks are open to all pods of a cluster,
+//! anybody can send one. The provider requests an image only if the InfraMachine names it too, and
+//! the catalogue's image only if the InfraMachine names none. Core writes the InfraMachine before
+//! it calls.
 
 use serde_json::Value;
 use upgrade::Target;
@@ -11,17 +12,19 @@ use crate::hands::{self, HandError};
 use crate::hooks::image_of;
 
 impl Worker {
-    /// Ok where the call and the InfraMachine name the same image, or neither names one: then the catalogue does.
+    /// Ok if the call and the InfraMachine name the same image, or if neither names one and the
+    /// catalogue decides.
     ///
     /// # Errors
-    /// [`HandError::Refused`], with the image, when one of them alone names it, or there is no InfraMachine; or when it cannot be read.
+    /// [`HandError::Refused`], with the image, if only one of them names it, if there is no
+    /// InfraMachine, or if the image cannot be read.
     pub(super) async fn vouch(
         &self,
         machine: &Machine,
         told: Option<&Told>,
     ) -> Result<(), HandError> {
         match told.map(|told| &told.image) {
-            // Nothing is asked for without an image.
+            // Without an image there is no request.
             None | Some(Err(_)) => Ok(()),
             Some(Ok(Some(image))) => self.vouch_for(machine, image).await,
             Some(Ok(None)) => self.vouch_for_none(machine).await,
@@ -38,7 +41,7 @@ impl Worker {
         }
     }
 
-    /// By our own settings: those of the call may be left out too.
+    /// Uses the provider's own settings, because a caller may omit those of the call.
     async fn vouch_for_none(&self, machine: &Machine) -> Result<(), HandError> {
         let infra = match self.infra.of(machine).await {
             Err(HandError::Missing) => return Err(refused("no image", "there is no InfraMachine")),
@@ -63,7 +66,7 @@ fn refused(call: &str, infra: &str) -> HandError {
     ))
 }
 
-/// In whichever field: which ones name images is a setting that comes with the call.
+/// Searches all fields: which fields name images is a setting that comes with the call.
 fn names(value: &Value, image: &Target) -> bool {
     match value {
         Value::String(text) => text.parse::<Target>().is_ok_and(|named| named == *image),

@@ -1,4 +1,5 @@
-//! The settings of our ExtensionConfig. Core sends them with each call; where a call may be anybody's, they are read.
+//! The settings of the provider's ExtensionConfig. Core sends them with each call. The provider
+//! reads them itself where it cannot trust the caller.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use super::{HandError, limited};
 use crate::names;
 
-/// The settings; nothing where there is no ExtensionConfig of this name.
+/// The settings, or nothing if there is no ExtensionConfig of this name.
 ///
 /// # Errors
 /// See [`HandError`].

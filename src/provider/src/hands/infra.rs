@@ -1,4 +1,5 @@
-//! Conditions and version on an InfraMachine of any kind: only what Cluster API's contract knows, the rest is left as it is.
+//! Writes conditions and the version to an InfraMachine of any kind. It touches only the fields of
+//! Cluster API's contract.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,18 +15,19 @@ use super::{HandError, limited};
 use crate::engine::Machine;
 use crate::names;
 
-/// What is to stand on an InfraMachine.
+/// The desired report on an InfraMachine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// `True`, `False` or `Unknown`, of [`names::CONDITION`].
+    /// The status of [`names::CONDITION`]: `True`, `False` or `Unknown`.
     pub status: &'static str,
     /// Its reason.
     pub reason: String,
     /// Its message.
     pub message: String,
-    /// Hold [`names::READY`] at False; where it is ours and this is not set, it goes back to True.
+    /// Keep [`names::READY`] at False. If this is not set and the provider had set it to False, it
+    /// returns to True.
     pub unready: bool,
-    /// The version, for `status.version`.
+    /// The version for `status.version`.
     pub version: Option<String>,
 }
 
@@ -43,7 +45,7 @@ pub struct InfraMachine {
 }
 
 impl InfraMachines {
-    /// None is known yet.
+    /// Starts with no known kinds.
     #[must_use]
     pub fn new(client: Client) -> Self {
         Self {
@@ -52,7 +54,7 @@ impl InfraMachines {
         }
     }
 
-    /// Reads a Machine's.
+    /// Reads the InfraMachine of a Machine.
     ///
     /// # Errors
     /// See [`HandError`].
@@ -65,7 +67,7 @@ impl InfraMachines {
             Api::namespaced_with(self.client.clone(), &machine.namespace, &resource);
         let read = limited(api.get(name)).await;
         if matches!(read, Err(HandError::Missing)) {
-            // Perhaps it is served in another version by now.
+            // The API server may now serve it in another version.
             self.kinds
                 .lock()
                 .await
@@ -74,7 +76,8 @@ impl InfraMachines {
         Ok(InfraMachine { api, object: read? })
     }
 
-    /// A reference says group and kind; the version is the one that the API server prefers.
+    /// A reference names the group and the kind. The version is the one that the API server
+    /// prefers.
     async fn resource(&self, group: &str, kind: &str) -> Result<ApiResource, HandError> {
         let key = (group.to_owned(), kind.to_owned());
         if let Some(known) = self.kinds.lock().await.get(&key) {
@@ -114,15 +117,15 @@ impl InfraMachine {
             .find(|condition| condition["type"] == kind)
     }
 
-    /// We have said that its node is not there yet.
+    /// The provider reported that its node is not done yet.
     #[must_use]
     pub fn is_on_its_way(&self) -> bool {
         let ours = self.condition(names::CONDITION);
         ours.is_some_and(|condition| condition["status"] == "False")
     }
 
-    /// Writes what is wanted, if it is not there yet. Returns whether the version stands there afterwards: a kind without the field
-    /// drops it.
+    /// Writes the desired report if it differs. Returns whether the version is present afterwards:
+    /// a kind without that field drops it.
     ///
     /// # Errors
     /// See [`HandError`].
@@ -141,7 +144,7 @@ impl InfraMachine {
         if let Some(version) = &wanted.version {
             status["version"] = json!(version);
         }
-        // A merge patch replaces a list whole, so it must be the list that was read.
+        // A merge patch replaces a list as a whole, so it must be based on the list that was read.
         let metadata = json!({ "resourceVersion": self.object.metadata.resource_version });
         let body = Patch::Merge(json!({ "metadata": metadata, "status": status }));
         let name = self.object.metadata.name.as_deref().unwrap_or_default();
@@ -188,7 +191,7 @@ impl InfraMachine {
     }
 }
 
-/// Sets one condition; its time moves only with its status.
+/// Sets one condition. Its time changes only with its status.
 fn set(all: &mut Vec<Value>, kind: &str, (status, reason, message): (&str, &str, &str), now: &str) {
     let place = all.iter().position(|condition| condition["type"] == kind);
     let old = place.map(|place| &all[place]);

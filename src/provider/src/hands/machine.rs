@@ -1,4 +1,4 @@
-//! The mark on a Machine, and the annotation that keeps health checks off it.
+//! The mark on a Machine, and the skip-remediation annotation that keeps health checks off it.
 
 use client::patch_by;
 use kube::Client;
@@ -11,7 +11,7 @@ use crate::api;
 use crate::engine::{Machine, MarkWrite};
 use crate::names;
 
-/// Writes or removes the mark. Returns the Machine after it.
+/// Writes or removes the mark. Returns the Machine after the write.
 ///
 /// # Errors
 /// See [`HandError`].
@@ -23,7 +23,8 @@ pub async fn mark(
     annotate(client, machine, annotations(machine, what)).await
 }
 
-/// The mark, and beside it the annotation against remediation where that is ours, or was. One that somebody else wrote stays as it is.
+/// The mark, and the skip-remediation annotation if the provider owns or owned it. An annotation
+/// from another writer stays as it is.
 fn annotations(machine: &Machine, what: &MarkWrite) -> Value {
     let was_ours = machine.mark.as_ref().is_some_and(|mark| mark.skip_is_ours);
     let (text, is_ours) = match what {
@@ -40,7 +41,7 @@ fn annotations(machine: &Machine, what: &MarkWrite) -> Value {
     }
 }
 
-/// Takes the annotation off that asked for the upgrade: it is done.
+/// Removes the annotation that requested the upgrade, because the upgrade is done.
 ///
 /// # Errors
 /// See [`HandError`].
@@ -48,8 +49,9 @@ pub async fn unask(client: Client, machine: &Machine) -> Result<api::Machine, Ha
     annotate(client, machine, json!({ names::ASK: null })).await
 }
 
-/// Onto the Machine as it was when this was decided: the API server refuses when it is another one by now, or when somebody has
-/// written it since. An annotation against remediation that came meanwhile would pass for ours.
+/// Writes to the Machine in the state of the decision. The API server rejects the write if it is
+/// now another Machine or if it was changed since. Otherwise a skip-remediation annotation that was
+/// added meanwhile would count as the provider's.
 async fn annotate(
     client: Client,
     machine: &Machine,
@@ -81,7 +83,7 @@ mod tests {
         }
     }
 
-    /// What is written of the annotation against remediation.
+    /// The value that is written for the skip-remediation annotation.
     fn skip(before: Option<bool>, what: &MarkWrite) -> Option<Value> {
         let written = annotations(&marked(before), what);
         written.get(names::SKIP_REMEDIATION).cloned()

@@ -1,4 +1,5 @@
-//! The writes: a Node (here alone), the mark on a Machine, conditions on an InfraMachine. No decisions.
+//! The writes: to a Node (only here), the mark on a Machine, and conditions on an InfraMachine. It
+//! makes no decisions.
 
 mod extension;
 pub mod infra;
@@ -14,28 +15,28 @@ pub use extension::settings as settings_of_extension;
 pub use machine::{mark, unask};
 pub use node::write as write_node;
 
-/// Why a write did not happen, and what to do about it.
+/// Why a write failed, and how to react.
 #[derive(Debug, Error)]
 pub enum HandError {
-    /// Somebody else was faster: look again.
+    /// Another writer was faster: look again.
     #[error("another client changed the object")]
     Conflict,
     /// The object is gone: look again.
     #[error("the object does not exist")]
     Missing,
-    /// No answer, or "later": try again after a pause.
+    /// The server did not answer, or asked to wait: retry after a pause.
     #[error("no answer: {0}")]
     Away(String),
-    /// Asking again does not help; a person must look.
+    /// A retry does not help; a person must look.
     #[error("refused: {0}")]
     Refused(String),
-    /// It is another replica's to write: look again.
+    /// Another replica must write this: look again.
     #[error("only the leading replica writes requests to nodes, and it did not write this one yet")]
     Follows,
 }
 
 impl HandError {
-    /// The class, for counting.
+    /// The class, used as a metric label.
     #[must_use]
     pub const fn class(&self) -> &'static str {
         match self {
@@ -53,7 +54,7 @@ impl From<kube::Error> for HandError {
         let kube::Error::Api(status) = error else {
             return Self::Away(clean(&chain(&error)));
         };
-        // The words are a server's, which may lie: they reach conditions, Events and the log.
+        // The text comes from a server that may lie, and reaches conditions, Events and the log.
         let said = || format!("{} ({})", clean(&status.message), status.code);
         match status.code {
             409 => Self::Conflict,
@@ -74,10 +75,10 @@ impl From<WatchError> for HandError {
     }
 }
 
-/// Gives up on a request after [`crate::watch::ANSWER`].
+/// Cancels a request after [`crate::watch::ANSWER`].
 ///
 /// # Errors
-/// As the request, or [`HandError::Away`].
+/// The request's error, or [`HandError::Away`].
 pub async fn limited<T>(
     request: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, HandError> {

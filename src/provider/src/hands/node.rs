@@ -1,4 +1,4 @@
-//! The one place that writes a Node.
+//! The only module that writes a Node.
 
 use kube::Client;
 use kube::api::{Patch, PatchParams};
@@ -11,7 +11,7 @@ use crate::api;
 use crate::clusters;
 use crate::engine::NodeWrite;
 
-/// Writes a decision onto the Node that it was made about. Returns the Node after the write.
+/// Writes a decision to the Node that it is about. Returns the Node after the write.
 ///
 /// # Errors
 /// See [`HandError`].
@@ -30,7 +30,7 @@ pub async fn write(
     Ok(clusters::facts(after))
 }
 
-/// Without a soak: the node's policy has one, and a request of ours asks for none.
+/// Without a soak: the node's policy defines one, and the provider's request adds none.
 fn annotations(what: &NodeWrite) -> request::Patch {
     match what {
         NodeWrite::Request { id, image, version } => request::to_patch(&RawRequest {

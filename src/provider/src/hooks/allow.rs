@@ -1,4 +1,5 @@
-//! The answers of CanUpdateMachine and CanUpdateMachineSet: whether a change is covered, and whether it could be begun now.
+//! The answers of CanUpdateMachine and CanUpdateMachineSet: whether a change is covered, and
+//! whether it could start now.
 
 use serde_json::Value;
 use thiserror::Error;
@@ -14,11 +15,12 @@ use crate::machines::Key;
 use crate::names;
 use crate::world::World;
 
-/// What a promise would end in: the agent refuses such a node, and the rollout would stand still there.
+/// Why the provider does not promise this: the agent refuses such a node, and the rollout would
+/// stop there.
 const NO_CONTROL_PLANE: &str =
     "the Machine: careen-agent does not upgrade a control plane's node in place yet (ControlPlane)";
 
-/// Answers either of the two.
+/// Answers either hook.
 pub fn can_update(world: &World, request: &Request) -> Response {
     if !world.synced() {
         return Response::Hold(Unready::Starting.to_string());
@@ -58,7 +60,8 @@ fn subject(request: &Request) -> Option<(&'static str, &Object)> {
     set.or(machine.as_ref().map(|machine| ("Machine", machine)))
 }
 
-/// Machines are asked about one by one for control planes alone; those of a MachineDeployment by their MachineSet.
+/// Core asks about single Machines only for control planes. For a MachineDeployment it asks about
+/// the MachineSet.
 fn is_of_control_plane(request: &Request) -> bool {
     subject(request).is_some_and(|(kind, object)| kind == "Machine" || is_labelled(object))
 }
@@ -68,7 +71,8 @@ fn is_labelled(object: &Object) -> bool {
     labels.contains_key(names::CONTROL_PLANE_LABEL)
 }
 
-/// A change that a node cannot make: core replaces the Machine, unless somebody said never.
+/// A change that a node cannot make. Core replaces the Machine unless a never-replace setting
+/// forbids it.
 fn uncovered(world: &World, request: &Request, judged: &Judged) -> Response {
     let list = clean(&judged.uncovered.join("; "));
     let Some((_, object)) = subject(request) else {
@@ -98,7 +102,7 @@ fn uncovered(world: &World, request: &Request, judged: &Judged) -> Response {
     }
 }
 
-/// What becomes of a change that a node cannot make. Each lists what cannot be changed, and why.
+/// The consequence of a change that a node cannot make. Each lists what cannot be changed, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotInPlace {
     /// Core replaces the Machines.
@@ -106,20 +110,21 @@ pub enum NotInPlace {
         "replaced, because the change cannot be made in place: {0}. No action is needed; neverReplace holds such a rollout."
     )]
     Replaced(String),
-    /// Somebody said never.
+    /// A never-replace setting forbids it.
     #[error(
         "held, because neverReplace is set and the change cannot be made in place: {0}. Undo the change, or set neverReplace to false."
     )]
     Held(String),
 }
 
-/// What is said of replacing on the objects themselves.
+/// The never-replace settings on the objects.
 struct Words {
     of_cluster: Option<String>,
     of_owner: Option<String>,
 }
 
-/// Core calls for all namespaces, also for those that are not watched: a word against replacing that is not seen must not be taken for none.
+/// Reads the never-replace settings. Core calls for all namespaces, including those that are not
+/// watched. A setting that is not visible must not count as absent.
 fn words_on_replacing(world: &World, object: &Object) -> Result<Words, Unready> {
     let key = cluster_of(object);
     let unseen = |kind: &'static str, key: &Key| {
@@ -136,8 +141,9 @@ fn words_on_replacing(world: &World, object: &Object) -> Result<Words, Unready> 
     })
 }
 
-/// What the MachineDeployment says of replacing, or of a control plane's Machine its KubeadmControlPlane, in whose place another kind may
-/// stand. The key of a MachineDeployment that is not seen.
+/// The never-replace setting of the MachineDeployment. For a control plane's Machine, that of its
+/// KubeadmControlPlane, which another kind may replace. The error is the key of a MachineDeployment
+/// that is not visible.
 fn never_replace_of_owner(world: &World, object: &Object) -> Result<Option<String>, Key> {
     if is_labelled(object) {
         let owner = world.machines.owner_of_control_plane(&cluster_of(object));
@@ -150,7 +156,8 @@ fn never_replace_of_owner(world: &World, object: &Object) -> Result<Option<Strin
     Ok(deployment.never_replace)
 }
 
-/// To the log, and as an Event of the Machine or the MachineDeployment: core shows the text of a Failure nowhere.
+/// Writes to the log and to an Event of the Machine or the MachineDeployment, because core shows
+/// the text of a Failure nowhere.
 fn tell(world: &World, object: &Object, reason: &str, note: &str) {
     let namespace = object.metadata.namespace.clone();
     let machine = Key::new(namespace.as_str(), object.metadata.name.as_str());
@@ -192,7 +199,8 @@ fn cluster_of(object: &Object) -> Key {
     Key::new(object.metadata.namespace.as_str(), name)
 }
 
-/// Whether it could be begun: an image for it, and versions in order. What is not known is not judged, so it holds.
+/// Whether the upgrade could start: there is an image, and the versions are in order. Unknown facts
+/// hold the call.
 fn possible(world: &World, request: &Request, judged: &Judged) -> Result<(), Why> {
     let Some((kind, object)) = subject(request) else {
         return Err(Why::NoNode);
@@ -215,7 +223,7 @@ fn possible(world: &World, request: &Request, judged: &Judged) -> Result<(), Why
             architecture: None,
         };
         match world.catalogues.look(|all| choose(all, wanted)) {
-            // Which of two fits is seen at each Machine, where the architecture is known.
+            // Each Machine shows which of two images fits, because its architecture is known.
             Ok(_) | Err(Why::TwoImages { .. }) => {}
             Err(why) => return Err(why),
         }
@@ -249,7 +257,7 @@ fn versions(world: &World, object: &Object, judged: &Judged, wanted: &Version) -
     skew(&key.name, wanted, &facts).inspect_err(|why| world.doubt(&key, &cluster, why))
 }
 
-/// A MachineSet's name is random at each try; the MachineDeployment's is not.
+/// The MachineDeployment's name. A MachineSet's name is random at each try.
 fn deployment(object: &Object) -> String {
     let name = object.metadata.labels.get(names::DEPLOYMENT_LABEL);
     name.map_or_else(

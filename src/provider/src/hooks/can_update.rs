@@ -1,4 +1,5 @@
-//! Whether a change can be made in place: every difference is held against a list of what the node's agent really carries out.
+//! Whether a change can be made in place. Every difference is checked against a list of what the
+//! node's agent carries out.
 
 use serde_json::Value;
 use upgrade::Target;
@@ -10,34 +11,34 @@ use super::pairs::{Pair, of_machine, of_set, patch_of, within};
 use super::patch::{Patch, PatchType};
 use super::wire::{Object, Objects};
 
-/// What is let in.
+/// Which changes are allowed.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// Fields of an InfraMachine's spec that name an image, as JSON pointers below the spec.
     pub image_fields: Vec<String>,
-    /// The form of the patches.
+    /// The format of the patches.
     pub patch_type: PatchType,
 }
 
-/// What was found.
+/// The verdict on a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// The patches by their key in the response. Only of use when nothing is uncovered.
+    /// The patches by their key in the response. They are valid only if `uncovered` is empty.
     pub patches: Vec<(&'static str, Patch)>,
-    /// What cannot be changed in place: object, field, why.
+    /// What cannot be changed in place: object, field, reason.
     pub uncovered: Vec<String>,
-    /// The version that is wanted.
+    /// The desired version.
     pub version: String,
-    /// The version that is there.
+    /// The current version.
     pub from: String,
-    /// The image that the InfraMachine names, if it names one.
+    /// The image that the InfraMachine names, if any.
     pub image: Option<Target>,
 }
 
-/// Judges a Machine's or a MachineSet's change.
+/// Judges the change of a Machine or a MachineSet.
 ///
 /// # Errors
-/// In words, when what must be there is not.
+/// A message, if a required object or field is missing.
 pub fn judge(rules: &Rules, current: &Objects, desired: &Objects) -> Result<Judged, String> {
     let set = desired.machine_set.is_some();
     let prefix = if set { "/template/spec" } else { "" };
@@ -90,10 +91,10 @@ fn text(spec: &Value, pointer: &str) -> String {
         .to_owned()
 }
 
-/// The image that an InfraMachine names itself.
+/// The image that an InfraMachine names.
 ///
 /// # Errors
-/// In words, when a field that names an image cannot be read.
+/// A message, if a field that names an image cannot be read.
 pub fn image_of(spec: &Value, prefix: &str, rules: &Rules) -> Result<Option<Target>, String> {
     for field in &rules.image_fields {
         let value = spec.pointer(&format!("{prefix}{field}"));

@@ -1,4 +1,4 @@
-//! One connection: its handshake, its calls, and the end of those that say nothing.
+//! One connection: its handshake, its calls, and its end if it is silent.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,14 +23,14 @@ use super::route::{Hook, Reply, answer, hook_of};
 use super::serve::Limits;
 use crate::world::{self, World};
 
-/// What every connection shares.
+/// State that all connections share.
 pub(super) struct Server {
     world: Arc<World>,
     limits: Limits,
     bodies: Semaphore,
 }
 
-/// Serves one connection until it ends, or says nothing for too long.
+/// Serves one connection until it ends or is silent for too long.
 pub(super) async fn connection(
     server: Arc<Server>,
     acceptor: TlsAcceptor,
@@ -103,7 +103,7 @@ impl Server {
         let Some(hook) = hook else {
             return Reply::refuse(&Refusal::NoHook);
         };
-        // Core sends no Content-Type at all, so none is asked for.
+        // Core sends no Content-Type at all, so none is required.
         if request.method() != Method::POST {
             return Reply::refuse(&Refusal::Method);
         }

@@ -1,19 +1,19 @@
-//! Where two objects differ: paths to the deepest values that are not the same.
+//! The differences between two objects: paths to the deepest values that differ.
 
 use serde_json::Value;
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change<'a> {
-    /// Where, as a JSON pointer.
+    /// Its place, as a JSON pointer.
     pub path: String,
-    /// What is there; nothing when it is added.
+    /// The current value; nothing if it is added.
     pub current: Option<&'a Value>,
-    /// What should be there; nothing when it is taken away.
+    /// The desired value; nothing if it is removed.
     pub desired: Option<&'a Value>,
 }
 
-/// All differences below `path`, in order. Lists are compared whole.
+/// All differences below `path`, in order. Lists are compared as a whole.
 #[must_use]
 pub fn changes<'a>(path: &str, current: &'a Value, desired: &'a Value) -> Vec<Change<'a>> {
     let mut found = Vec::new();
@@ -27,7 +27,7 @@ fn collect<'a>(
     desired: Option<&'a Value>,
     found: &mut Vec<Change<'a>>,
 ) {
-    // The API server drops nulls and Go's empty structs; a key that is there with null means nothing.
+    // The API server drops nulls and Go's empty structs, so a key with null has no meaning.
     let (current, desired) = (
         current.filter(|v| !v.is_null()),
         desired.filter(|v| !v.is_null()),

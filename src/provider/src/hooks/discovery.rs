@@ -1,13 +1,16 @@
-//! What we serve, told once to core and read by everyone from ExtensionConfig.status.
+//! The handlers that the provider serves. Core asks once, and publishes the answer in
+//! ExtensionConfig.status.
 
 use serde_json::{Value, json};
 
 use super::{API_VERSION, Hook};
 
-/// Seconds that core waits for an answer. Ours take milliseconds; the rest is for a machine under load.
+/// Seconds that core waits for an answer. The provider needs milliseconds; the rest allows for a
+/// machine under load.
 const TIMEOUT: u32 = 10;
 
-/// The handlers. `Fail`: with `Ignore` an answer that got lost would be taken for "done", or for "replace".
+/// The handlers. The failure policy is `Fail`: with `Ignore`, core would take a lost answer for
+/// "done" or for "replace".
 pub fn handlers() -> Value {
     let handler = |hook: Hook, name: &str| {
         json!({

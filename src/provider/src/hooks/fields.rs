@@ -1,4 +1,5 @@
-//! Which fields may differ: what the node's agent really carries out, and what core does not compare.
+//! Which fields may differ: those that the node's agent carries out, and those that core does not
+//! compare.
 
 use serde_json::Value;
 
@@ -6,7 +7,8 @@ use super::can_update::Rules;
 use super::diff::Change;
 use super::image;
 
-/// What core does not compare (capi.md 2.4: `internal/util/inplace`), so that a difference there is none.
+/// Fields that core does not compare (capi.md 2.4: `internal/util/inplace`). A difference there
+/// does not count.
 const NOT_COMPARED: &[&str] = &[
     "/clusterName",
     "/bootstrap",
@@ -21,8 +23,8 @@ const NOT_COMPARED: &[&str] = &[
     "/taints",
 ];
 
-/// What of a KubeadmConfig is settled by the version alone: KubeadmControlPlane sets and drops this gate between v1.31 and v1.36, and
-/// `kubeadm upgrade node` reads the rest from the cluster.
+/// Fields of a KubeadmConfig that depend only on the version. KubeadmControlPlane sets and drops
+/// this gate between v1.31 and v1.36, and `kubeadm upgrade node` reads the rest from the cluster.
 const BY_VERSION: &[&str] = &["/clusterConfiguration/featureGates/ControlPlaneKubeletLocalMode"];
 
 /// The path below the compared part.

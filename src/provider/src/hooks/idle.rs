@@ -1,4 +1,5 @@
-//! Whether a connection is of use: who has made its handshake and says nothing holds a place all the same.
+//! Detects idle connections. A client that finishes its handshake and then sends nothing still
+//! occupies a connection.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -24,7 +25,7 @@ impl Default for Calls {
     }
 }
 
-/// A call under way, until it is dropped.
+/// A call in progress, until it is dropped.
 pub(super) struct Call(Arc<Calls>);
 
 impl Drop for Call {
@@ -46,7 +47,7 @@ impl Calls {
         Call(Arc::clone(self))
     }
 
-    /// Waits until nothing was called for so long: before the first call, and after any.
+    /// Waits until no call has come for this long: before the first call, or after a later one.
     pub(super) async fn until_idle(&self, first: Duration, later: Duration) {
         loop {
             let end = {

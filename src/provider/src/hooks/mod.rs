@@ -1,7 +1,8 @@
-//! The update extension: what Cluster API calls, answered at once from watched state.
+//! The update extension that Cluster API calls. It answers at once from watched state.
 //!
-//! The contract has traps; each has a test in `tests/hooks`. Whatever is not a clear yes is said in a way that core cannot take for
-//! "done" or for "replace it": [`wire::Response`] has no other forms.
+//! The contract has traps; each has a test in `tests/hooks`. Any answer that is not a clear yes has
+//! a form that core cannot take for "done" or for "replace it": [`wire::Response`] has no other
+//! forms.
 
 mod allow;
 mod can_update;
@@ -31,5 +32,5 @@ pub use serve::{Limits, Listening, serve};
 pub use unready::Unready;
 pub use wire::{Object, Request, Response};
 
-/// The version of the hooks that is spoken.
+/// The version of the hooks that the provider implements.
 pub const API_VERSION: &str = "hooks.runtime.cluster.x-k8s.io/v1alpha1";

@@ -1,4 +1,4 @@
-//! The objects of a request, current beside desired.
+//! The objects of a request, current and desired side by side.
 
 use serde_json::Value;
 
@@ -6,7 +6,8 @@ use super::diff::{Change, changes};
 use super::patch::{Patch, PatchType, patch};
 use super::wire::{Object, Objects};
 
-/// One pair of objects: its key in the response, where its spec lies (a template's is deeper), and what may differ.
+/// One pair of objects: its key in the response, the place of its spec (a template's is deeper),
+/// and which fields may differ.
 pub(super) struct Pair<'a> {
     pub(super) key: &'static str,
     pub(super) name: &'static str,

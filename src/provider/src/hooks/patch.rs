@@ -1,30 +1,31 @@
-//! The patch that turns `current` into `desired`, in either form that core takes.
+//! The patch that turns `current` into `desired`, in either format that core accepts.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-/// The form of a patch.
+/// The format of a patch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PatchType {
-    /// RFC 6902: replaces the spec whole, so nothing can be left behind.
+    /// RFC 6902: replaces the whole spec, so nothing is left over.
     #[default]
     Json,
-    /// RFC 7386: a diff with `null` for what goes. Without the nulls core finds the rest, says "cannot" and replaces the Machine.
+    /// RFC 7386: a diff with `null` for removed fields. Without the nulls core finds a remaining
+    /// difference, concludes "cannot" and replaces the Machine.
     Merge,
 }
 
 /// A patch of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// Its form.
+    /// Its format.
     pub kind: PatchType,
     /// Its content.
     pub content: Value,
 }
 
 impl Patch {
-    /// As it travels: Go's `[]byte` is base64 in JSON.
+    /// The wire format: Go's `[]byte` is base64 in JSON.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let kind = match self.kind {
@@ -35,7 +36,8 @@ impl Patch {
     }
 }
 
-/// The patch for one object's spec; none when there is nothing to change. (Core copies `spec` back and nothing else.)
+/// The patch for one object's spec, or nothing if there is no change. (Core copies back only
+/// `spec`.)
 #[must_use]
 pub fn patch(kind: PatchType, current: &Value, desired: &Value) -> Option<Patch> {
     if current == desired {

@@ -1,4 +1,4 @@
-//! Why a call gets no answer of a hook: it is not one that Cluster API would make.
+//! Why a call is refused without a hook's answer: Cluster API would not make it.
 
 use thiserror::Error;
 
@@ -6,22 +6,22 @@ use super::API_VERSION;
 
 /// What is wrong with the call.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-// A field is named by its message.
+// The message names each field.
 #[allow(missing_docs)]
 pub enum Refusal {
-    /// The path.
+    /// The path names no hook.
     #[error("no hook has this path. Use a path that Discovery lists.")]
     NoHook,
-    /// The method.
+    /// The method is not POST.
     #[error("this method is not served. Use POST.")]
     Method,
-    /// The process ends.
+    /// The process is stopping.
     #[error("careen-provider is stopping. Ask again.")]
     Stopping,
-    /// The body comes too slowly.
+    /// The body arrives too slowly.
     #[error("the body did not arrive in time. Send it faster.")]
     Slow,
-    /// The body takes too many bytes.
+    /// The body has too many bytes.
     #[error("the body is longer than {bytes} bytes. Send a shorter one.")]
     TooLong { bytes: usize },
     /// The body would take too much memory.
@@ -30,13 +30,13 @@ pub enum Refusal {
     /// The connection ended within the body.
     #[error("the body ended early. Send all of it.")]
     CutShort,
-    /// The body is not JSON of the right form.
+    /// The body is not JSON of the expected form.
     #[error("the body is not a valid {hook} request: {detail}. Correct it.")]
     Malformed { hook: &'static str, detail: String },
-    /// Another version of the hooks.
+    /// The call uses another version of the hooks.
     #[error("apiVersion is {found:?}, which is not served. Use {API_VERSION}.")]
     ApiVersion { found: String },
-    /// The body is for another path.
+    /// The body belongs to another path.
     #[error("kind is {found:?}, which this path does not serve. Use {wanted}.")]
     Kind { found: String, wanted: String },
 }

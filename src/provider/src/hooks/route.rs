@@ -1,4 +1,4 @@
-//! From a path and a body to an answer.
+//! Maps a path and a body to an answer.
 
 use serde_json::{Value, json};
 
@@ -12,21 +12,21 @@ use crate::clusters::Documents;
 use crate::engine::clean;
 use crate::world::World;
 
-/// What is called.
+/// A hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hook {
-    /// Which hooks are served.
+    /// Lists the hooks that the provider serves.
     Discovery,
     /// Whether one Machine of a control plane can be updated in place.
     CanUpdateMachine,
-    /// Whether the Machines of a MachineSet can.
+    /// Whether the Machines of a MachineSet can be updated in place.
     CanUpdateMachineSet,
-    /// Do it, and say how far it is.
+    /// Starts the update, and reports its progress.
     UpdateMachine,
 }
 
 impl Hook {
-    /// As in kinds.
+    /// The name, as in the kinds of requests.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -37,7 +37,8 @@ impl Hook {
         }
     }
 
-    /// The handler's name; core adds the ExtensionConfig's to it, but calls by this one alone.
+    /// The handler's name. Core appends the ExtensionConfig's name to it, but calls with only this
+    /// one.
     #[must_use]
     pub const fn handler(self) -> &'static str {
         match self {
@@ -49,7 +50,8 @@ impl Hook {
     }
 }
 
-/// The hook that a path names. What stands before the API version is the prefix of the ExtensionConfig's URL.
+/// The hook that a path names. The part before the API version is the prefix of the
+/// ExtensionConfig's URL.
 #[must_use]
 pub fn hook_of(path: &str) -> Option<Hook> {
     let (_, rest) = path.split_once(&format!("/{API_VERSION}/"))?;
@@ -67,16 +69,16 @@ pub fn hook_of(path: &str) -> Option<Hook> {
 /// An HTTP status and a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// Core takes anything but 200 for an error and asks again.
+    /// The HTTP status. Core treats anything but 200 as an error and asks again.
     pub status: u16,
-    /// What it means, for counting.
+    /// The meaning, used as a metric label.
     pub outcome: &'static str,
-    /// JSON.
+    /// The JSON body.
     pub body: Value,
 }
 
 impl Reply {
-    /// A refusal of a call that core would not make.
+    /// Refuses a call that core would not make.
     #[must_use]
     pub fn refuse(refusal: &Refusal) -> Self {
         Self {
@@ -87,10 +89,11 @@ impl Reply {
     }
 }
 
-/// The most values in a body, about. Core's hold some thousands; small values take thirty times as much memory as their text.
+/// The approximate maximum of values in a body. Core's bodies have some thousands. Small values
+/// take thirty times as much memory as their text.
 const VALUES: usize = 200_000;
 
-/// How many values a body holds, about.
+/// The approximate number of values in a body.
 fn held(body: &[u8]) -> usize {
     let mut documents = Documents::default();
     documents.look(body);
@@ -105,7 +108,7 @@ pub fn answer(world: &World, hook: Hook, body: &[u8], now: i64) -> Reply {
     }
     let request: Request = match serde_json::from_slice(body) {
         Ok(request) => request,
-        // serde's message holds no part of the body, which may be secret.
+        // serde's message contains no part of the body, which may be secret.
         Err(error) => {
             return Reply::refuse(&Refusal::Malformed {
                 hook: hook.name(),

@@ -1,4 +1,5 @@
-//! The HTTPS server of the hooks: HTTP/1.1 and HTTP/2, any path prefix, raw bodies, and limits for hands that are not core's.
+//! The HTTPS server of the hooks: HTTP/1.1 and HTTP/2, any path prefix, raw bodies, and limits
+//! against clients other than core.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,19 +15,21 @@ use super::connection::{Server, connection};
 use crate::listen::listen;
 use crate::world::World;
 
-/// Limits against hands that are not core's.
+/// Limits against clients other than core.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The longest body in bytes. A request holds six objects at most and etcd takes none over 1.5 MiB.
+    /// The longest body in bytes. A request holds at most six objects, and etcd accepts none over
+    /// 1.5 MiB.
     pub body: usize,
-    /// How long a client may take over its handshake, from there to its first call, over its headers, its body.
+    /// The timeout for each of: the handshake, the time from there to the first call, the headers,
+    /// the body.
     pub patience: Duration,
-    /// How long a connection is kept without a call. Core hangs up itself after 90 s.
+    /// How long a connection stays open without a call. Core closes its own after 90 s.
     pub idle: Duration,
-    /// How many connections at once. Core and the control plane's manager keep a few each.
+    /// The maximum number of connections. Core and the control plane's manager keep a few each.
     pub connections: usize,
-    /// How many bodies are read at once; with `body` the bound on memory, of which the Deployment's
-    /// limit has to have room for the most.
+    /// How many bodies are read at once. Together with `body` this bounds the memory, and the
+    /// Deployment's limit must have room for that maximum.
     pub bodies: usize,
 }
 
@@ -42,17 +45,17 @@ impl Default for Limits {
     }
 }
 
-/// A server that has its port.
+/// A server that has bound its port.
 pub struct Listening {
     listener: TcpListener,
     limits: Limits,
 }
 
 impl Listening {
-    /// Takes the port.
+    /// Binds the port.
     ///
     /// # Errors
-    /// When it is taken.
+    /// If the port is in use.
     pub async fn on(address: SocketAddr, limits: Limits) -> std::io::Result<Self> {
         Ok(Self {
             listener: listen(address).await?,
@@ -60,16 +63,16 @@ impl Listening {
         })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     ///
     /// # Errors
-    /// When the socket is gone.
+    /// If the socket is gone.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 }
 
-/// Serves until `stop`, then lets the calls under way end.
+/// Serves until `stop`, then lets the calls in progress finish.
 pub async fn serve(
     listening: Listening,
     tls: Arc<rustls::ServerConfig>,
@@ -90,7 +93,7 @@ pub async fn serve(
             accepted = listening.listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    // Out of file descriptors, most likely: a pause is all that helps.
+                    // Most likely out of file descriptors: only a pause helps.
                     debug!("cannot accept a connection: {error}");
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
@@ -107,6 +110,6 @@ pub async fn serve(
             drop(place);
         });
     }
-    // Core gives up after 10 s anyway.
+    // Core times out after 10 s anyway.
     let _ = tokio::time::timeout(limits.patience, graceful.shutdown()).await;
 }

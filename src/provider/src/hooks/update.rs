@@ -1,4 +1,5 @@
-//! UpdateMachine: one call that is both "begin" and "how far is it"; asked again and again until we say done.
+//! UpdateMachine: one call that both starts the update and asks for its progress. Core repeats it
+//! until the provider says done.
 
 use super::can_update::image_of;
 use super::unready::Unready;
@@ -7,8 +8,9 @@ use crate::engine::{Answer, Told, Why};
 use crate::machines::Key;
 use crate::world::World;
 
-/// Answers from what is seen now, and has whatever is due written in the background. Nothing is begun on a caller's word alone: the
-/// Machine itself must show that core updates it, and to which version.
+/// Answers from the watched state, and has any due write done in the background. The provider
+/// starts nothing on a caller's word alone: the Machine itself must show that core updates it, and
+/// to which version.
 pub fn update(world: &World, request: &Request, now: i64) -> Response {
     let hold = |message: &str, seconds| Response::InProgress(format!("held: {message}"), seconds);
     let Some(asked) = request.desired.machine.as_ref() else {

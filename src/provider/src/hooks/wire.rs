@@ -1,4 +1,5 @@
-//! Requests and responses as they travel. Parsed leniently (fields come and go between versions), answered strictly.
+//! Requests and responses in wire format. The provider parses leniently, because fields come and go
+//! between versions, and answers strictly.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ use serde_json::{Map, Value, json};
 use super::patch::Patch;
 use super::{API_VERSION, Hook};
 
-/// An object in a request: no status, no owners. What a bootstrap config holds may be secret, so nothing here prints its spec.
+/// An object in a request, without status and owners. A bootstrap config may contain secrets, so
+/// this module never prints a spec.
 #[derive(Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Object {
@@ -16,7 +18,7 @@ pub struct Object {
     pub kind: String,
     /// Name, labels, annotations.
     pub metadata: Metadata,
-    /// The rest.
+    /// The spec.
     pub spec: Value,
 }
 
@@ -24,7 +26,7 @@ pub struct Object {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Metadata {
-    /// The name. Of a MachineSet to be it is new at each try, so nothing is kept by it.
+    /// The name. A future MachineSet has a new name at each try, so nothing is stored under it.
     pub name: String,
     /// The namespace.
     pub namespace: String,
@@ -34,7 +36,7 @@ pub struct Metadata {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// What stands together in `current` and in `desired`.
+/// The content of `current` and of `desired`.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Objects {
@@ -46,7 +48,7 @@ pub struct Objects {
     pub infrastructure_machine: Option<Object>,
     /// Its template.
     pub infrastructure_machine_template: Option<Object>,
-    /// The bootstrap config; a Machine may have none.
+    /// The bootstrap config. A Machine may have none.
     pub bootstrap_config: Option<Object>,
     /// Its template.
     pub bootstrap_config_template: Option<Object>,
@@ -62,31 +64,33 @@ pub struct Request {
     pub kind: String,
     /// The ExtensionConfig's settings.
     pub settings: BTreeMap<String, String>,
-    /// How it is.
+    /// The current state.
     pub current: Objects,
-    /// How it should be.
+    /// The desired state.
     pub desired: Objects,
 }
 
-/// A hook's answer. Every form says all that its meaning rests on.
+/// A hook's answer. Each variant carries everything that its meaning depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Response {
-    /// What we serve.
+    /// The hooks that the provider serves.
     Discovery(Value),
-    /// Every change is covered, by these patches (key, patch).
+    /// Every change is covered by these patches (key, patch).
     Can(Vec<(&'static str, Patch)>, String),
-    /// Not in place: core replaces the Machine. Said only when an operator lets it.
+    /// Not possible in place: core replaces the Machine. The provider returns this only if an
+    /// operator allows it.
     Replace(String),
-    /// Core asks again and touches nothing meanwhile.
+    /// Core asks again and changes nothing meanwhile.
     Hold(String),
-    /// In progress; core asks again after so many seconds, at least 1.
+    /// In progress. Core asks again after this many seconds, at least 1.
     InProgress(String, u32),
     /// Verified.
     Done(String),
 }
 
 impl Response {
-    /// What it means, one of a closed list: for counting. The HTTP status is 200 for all of them.
+    /// The meaning, from a closed list, used as a metric label. The HTTP status is 200 for all of
+    /// them.
     #[must_use]
     pub const fn outcome(&self) -> &'static str {
         match self {
@@ -99,7 +103,8 @@ impl Response {
         }
     }
 
-    /// As JSON. `status` is exactly `Success` or `Failure`: any other spelling is an error to core, and an error without a text.
+    /// The JSON form. `status` is exactly `Success` or `Failure`: core treats any other spelling as
+    /// an error without a text.
     #[must_use]
     pub fn body(&self, hook: Hook) -> Value {
         let mut body = Map::new();
@@ -123,7 +128,7 @@ impl Response {
             Self::Can(patches, _) => patches
                 .iter()
                 .for_each(|(key, patch)| set(key, patch.to_json())),
-            // Zero, a negative number and no number at all mean "done" to core.
+            // Core reads zero, a negative number or a missing number as "done".
             Self::InProgress(_, seconds) => set("retryAfterSeconds", json!(seconds.max(&1))),
             Self::Done(_) => set("retryAfterSeconds", json!(0)),
             Self::Replace(_) | Self::Hold(_) => {}

@@ -1,4 +1,4 @@
-//! Objects of Cluster API as facts.
+//! Cluster API's objects as facts.
 
 use super::key::Key;
 use super::owners::{ClusterFacts, ControlPlaneFacts, DeploymentFacts};
@@ -42,15 +42,15 @@ pub fn machine(object: api::Machine) -> Machine {
     }
 }
 
-/// Whether a list of hooks holds the one that is ours.
+/// Whether a list of hooks contains the provider's.
 fn is_ours(hooks: &str) -> bool {
     hooks
         .split(',')
         .any(|hook| hook.trim() == names::UPDATE_MACHINE)
 }
 
-/// A mark that somebody damaged is still a mark: it must come off. The annotation against remediation then counts as ours,
-/// because nobody else writes the two together.
+/// A damaged mark is still a mark: it must be removed. The skip-remediation annotation then counts
+/// as the provider's, because nobody else writes the two together.
 fn mark(text: &str) -> Mark {
     serde_json::from_str(text).unwrap_or_else(|_| Mark {
         skip_is_ours: true,
@@ -93,7 +93,8 @@ pub fn deployment(object: api::MachineDeployment) -> (Key, DeploymentFacts) {
         uid: object.metadata.uid.unwrap_or_default(),
         cluster: object.spec.cluster_name,
         max_unavailable: limit.map_or(0, |limit| at_most(&limit, replicas)),
-        // Its rollout alone, and what `clusterctl alpha rollout pause` sets (Cluster API, machinedeployment_controller.go).
+        // The spec pauses only its rollout. The annotation is what `clusterctl alpha rollout pause`
+        // sets (Cluster API, machinedeployment_controller.go).
         paused: object.spec.paused == Some(true) || annotations.contains_key(names::PAUSED),
         never_replace: annotations.get(names::NEVER_REPLACE).cloned(),
     };
@@ -133,7 +134,7 @@ mod tests {
         })
     }
 
-    /// How many at once, of each MachineDeployment of a list as it comes from the API server.
+    /// The maximum of unavailable Machines of each MachineDeployment in a list from the API server.
     fn listed(items: &[Value]) -> Vec<usize> {
         let list = json!({
             "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeploymentList", "metadata": {}, "items": items,

@@ -1,4 +1,4 @@
-//! What a Machine belongs to.
+//! The group and the Cluster that a Machine belongs to.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ impl Machine {
         Key::new(self.namespace.as_str(), self.cluster.as_str())
     }
 
-    /// The group that takes turns: the control plane, the MachineDeployment, or the Machine alone.
+    /// The group that takes turns: the control plane, the MachineDeployment, or only this Machine.
     #[must_use]
     pub fn group(&self) -> Group {
         let kind = match (&self.deployment, self.control_plane) {
@@ -38,7 +38,7 @@ impl Machine {
 pub struct Group {
     /// Their Cluster.
     pub cluster: Key,
-    /// Which of its Machines.
+    /// Which of the Cluster's Machines.
     pub kind: GroupKind,
 }
 

@@ -1,4 +1,4 @@
-//! What a Machine, or whatever else has a namespace, is found by.
+//! The key of a Machine or another namespaced object.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The management side as it was seen last: Machines, and of their owners what matters.
+//! The management cluster as last seen: Machines, and the relevant facts of their owners.
 
 mod from;
 mod group;
@@ -26,7 +26,8 @@ pub fn parse(object: api::Machine) -> crate::engine::Machine {
     from::machine(object)
 }
 
-/// Watches Machines, Clusters and MachineDeployments for ever; whatever changes has its Machines looked at.
+/// Watches Machines, Clusters and MachineDeployments for ever. A change queues the Machines
+/// concerned.
 pub async fn run(client: Client, namespace: Option<String>, machines: Machines, queue: Queue<Key>) {
     let namespace = namespace.as_deref();
     let of_machines = watch_all(
@@ -74,8 +75,9 @@ pub async fn run(client: Client, namespace: Option<String>, machines: Machines, 
     tokio::join!(of_machines, of_clusters, of_deployments, of_control_planes);
 }
 
-/// Other kinds of control planes may stand in their place, so the absence of this kind holds nothing up and is not worth a warning. A server
-/// that does not answer, or not us, is another thing: it may have one that says never to replace.
+/// Another kind of control plane may replace this one. So the absence of this kind blocks nothing
+/// and is not worth a warning. A server that does not answer, or refuses, is different: it may have
+/// an object with a never-replace setting.
 async fn watch_control_planes(
     client: Client,
     namespace: Option<&str>,

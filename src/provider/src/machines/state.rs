@@ -1,4 +1,4 @@
-//! Machines with the ways they are looked up by.
+//! Machines and their indexes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -18,14 +18,15 @@ pub(super) struct State {
     pub(super) by_group: HashMap<Group, BTreeSet<Key>>,
     pub(super) work: Work,
     by_cluster: HashMap<Key, HashSet<Key>>,
-    /// Since when Machines are seen without a break, and since when they are not.
+    /// Since when Machines are watched without a break, and since when the watch is broken.
     pub(super) seen: i64,
     pub(super) lost: Option<i64>,
     pub(super) owners: Owners,
 }
 
 impl State {
-    /// What is older than what is known is passed over: our own writes answer before the watch.
+    /// Stores a Machine. An older state is ignored, because the answers to the provider's writes
+    /// arrive before the watch.
     pub(super) fn put(&mut self, machine: Machine) -> Key {
         let key = machine.key();
         if self.machines.get(&key).is_some_and(|known| {
@@ -52,7 +53,7 @@ impl State {
         key
     }
 
-    /// Notes whether a Machine works. A Node that two of them name is the last one's.
+    /// Records whether a Machine works. If two Machines name the same Node, the last one has it.
     fn note(&mut self, key: &Key) {
         let Some(machine) = self.machines.get(key) else {
             return;
@@ -62,7 +63,7 @@ impl State {
         self.work.put(machine, owner == Some(key));
     }
 
-    /// A Node works, or no more.
+    /// Records whether a Node works.
     pub(super) fn node_works(&mut self, cluster: &Key, node: &str, works: bool) {
         self.work.node(cluster, node, works);
         let owner = self.by_node.get(cluster).and_then(|nodes| nodes.get(node));
@@ -71,8 +72,9 @@ impl State {
         }
     }
 
-    /// Takes in what a write of ours has answered. That may come behind the news that the Machine is gone, or that another has its name:
-    /// no news would ever come of one that were kept then.
+    /// Takes the answer to a write. It may arrive after the Machine is gone, or after another
+    /// Machine has its name. Such a Machine must not be stored, because no watch event would ever
+    /// update it.
     pub(super) fn renew(&mut self, machine: Machine) {
         let known = self.machines.get(&machine.key());
         if known.is_some_and(|known| known.uid == machine.uid) {
@@ -88,7 +90,7 @@ impl State {
             drop_from(
                 &mut self.by_node,
                 &old.cluster_key(),
-                // A Machine that took the place of this one may have the Node by now.
+                // A Machine that replaced this one may already have the Node.
                 |nodes| nodes.get(node) == Some(key) && nodes.remove(node).is_some(),
                 HashMap::is_empty,
             );
@@ -108,7 +110,7 @@ impl State {
         );
     }
 
-    /// The Machines of a set, but for this one.
+    /// The Machines of a set, without this one.
     pub(super) fn others<'a>(
         &'a self,
         set: Option<&'a BTreeSet<Key>>,
@@ -128,7 +130,7 @@ impl State {
     }
 }
 
-/// Takes something out of a set in a map, and the set out of the map when it is empty.
+/// Removes an item from a set in a map, and the set from the map when it is empty.
 fn drop_from<K: Eq + std::hash::Hash, S>(
     map: &mut HashMap<K, S>,
     key: &K,

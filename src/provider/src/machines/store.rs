@@ -1,4 +1,4 @@
-//! Where Machines are kept.
+//! The store of Machines.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -8,10 +8,10 @@ use super::key::Key;
 use super::state::State;
 use crate::engine::Machine;
 
-/// How long, in seconds, a watch may be broken without anybody having been out of sight.
+/// For how many seconds a watch may be broken before it counts as a break.
 const BREAK: i64 = 10;
 
-/// The store; clones are the same store.
+/// The store. Clones share it.
 #[derive(Clone, Default)]
 pub struct Machines(Arc<RwLock<State>>);
 
@@ -24,7 +24,7 @@ impl Machines {
         act(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes what was listed for all there is. Returns those to look at: all of them, and those that are gone.
+    /// Replaces all Machines. Returns those to process: all of them, and those that are gone.
     pub fn replace(&self, all: Vec<Machine>) -> Vec<Key> {
         self.write(|state| {
             let mut keys: HashSet<Key> = state.machines.keys().cloned().collect();
@@ -37,12 +37,13 @@ impl Machines {
         })
     }
 
-    /// Takes one in.
+    /// Stores a Machine.
     pub fn put(&self, machine: Machine) -> Key {
         self.write(|state| state.put(machine))
     }
 
-    /// Takes in what the watch shows of one. Returns it, and where it asks no more its group: they may have waited for it alone.
+    /// Stores a Machine from the watch. Returns it, and its group if it no longer requests an
+    /// upgrade, because the others may have waited only for it.
     pub fn follow(&self, machine: Machine) -> Vec<Key> {
         self.write(|state| {
             let before = state.machines.get(&machine.key()).cloned();
@@ -59,12 +60,13 @@ impl Machines {
         })
     }
 
-    /// Takes in what a write has answered, if the Machine is still there.
+    /// Takes the answer to a write, if the Machine still exists.
     pub fn renew(&self, machine: Machine) {
         self.write(|state| state.renew(machine));
     }
 
-    /// Forgets one. Returns it, so that whatever is kept of it elsewhere goes too, and its group: it may be their turn now.
+    /// Removes a Machine. Returns it, so that other records of it are removed too, and its group,
+    /// which may now have its turn.
     pub fn remove(&self, key: &Key) -> Vec<Key> {
         self.write(|state| {
             let group = state.machines.get(key).map(|machine| machine.group());
@@ -75,7 +77,8 @@ impl Machines {
         })
     }
 
-    /// The watch holds. A short break was none: whatever happened in it is listed now.
+    /// The watch works. A short interruption does not count as a break, because everything that
+    /// happened in it is now listed.
     pub fn watched(&self, now: i64) {
         self.write(|state| {
             let gap = state.lost.take().map(|lost| now - lost);
@@ -85,14 +88,14 @@ impl Machines {
         });
     }
 
-    /// The watch does not hold.
+    /// The watch is broken.
     pub fn lost(&self, now: i64) {
         self.write(|state| {
             state.lost.get_or_insert(now);
         });
     }
 
-    /// Since when Machines are seen without a break.
+    /// Since when Machines are watched without a break.
     #[must_use]
     pub fn seen_since(&self) -> i64 {
         self.read(|state| state.seen)
@@ -122,7 +125,7 @@ impl Machines {
         self.read(|state| state.by_node.get(cluster)?.get(node).cloned())
     }
 
-    /// Takes note of which Nodes of a Cluster work: of these alone.
+    /// Records that exactly these Nodes of a Cluster work.
     pub fn nodes_work<'a>(&self, cluster: &Key, nodes: impl Iterator<Item = &'a str>) {
         self.write(|state| {
             for node in state.work.nodes_of(cluster) {
@@ -132,13 +135,12 @@ impl Machines {
         });
     }
 
-    /// Takes note of whether a Node works.
+    /// Records whether a Node works.
     pub fn node_works(&self, cluster: &Key, node: &str, works: bool) {
         self.write(|state| state.node_works(cluster, node, works));
     }
 
-    /// How many of the group, other than this one, work: they are marked, or their Nodes alone say
-    /// so.
+    /// How many other Machines of the group work: they are marked, or only their Nodes say so.
     #[must_use]
     pub fn others_at_work(&self, group: &Group, but: &Key) -> usize {
         self.read(|state| {
@@ -149,7 +151,7 @@ impl Machines {
         })
     }
 
-    /// How many of the group, other than this one, are marked.
+    /// How many other Machines of the group are marked.
     #[must_use]
     pub fn others_marked(&self, group: &Group, but: &Key) -> usize {
         self.read(|state| {
@@ -158,7 +160,7 @@ impl Machines {
         })
     }
 
-    /// The first of these.
+    /// The first `most` of the others that are marked.
     #[must_use]
     pub fn some_marked(&self, group: &Group, but: &Key, most: usize) -> Vec<Arc<Machine>> {
         self.read(|state| {
@@ -167,7 +169,7 @@ impl Machines {
         })
     }
 
-    /// The others whose Nodes alone say that they work.
+    /// The others of which only their Nodes say that they work.
     #[must_use]
     pub fn others_unasked(&self, group: &Group, but: &Key) -> Vec<Arc<Machine>> {
         self.read(|state| {
@@ -176,7 +178,7 @@ impl Machines {
         })
     }
 
-    /// All Machines that take turns with this one, itself included.
+    /// All Machines that take turns with this one, including itself.
     #[must_use]
     pub fn in_group(&self, group: &Group) -> Vec<Arc<Machine>> {
         self.read(|state| {
@@ -213,7 +215,7 @@ impl Machines {
     }
 }
 
-/// How many there are in a set, but for this one.
+/// The size of a set without this key.
 fn besides(set: &BTreeSet<Key>, but: &Key) -> usize {
     set.len() - usize::from(set.contains(but))
 }
@@ -285,7 +287,7 @@ mod tests {
         assert_eq!(at_work(), 1, "taken back");
     }
 
-    /// A Machine of the deployment `w`, annotated or not.
+    /// A Machine of the deployment `w`, with or without the annotation.
     fn asking(name: &str, version: &str, asked: bool) -> Machine {
         Machine {
             asked,

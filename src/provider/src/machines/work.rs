@@ -1,4 +1,5 @@
-//! Who of a group works, kept up to date with every change: whoever wants a turn asks for their number, and a group may have thousands.
+//! Which Machines of a group work, updated with every change. Every Machine that wants a turn needs
+//! their number, and a group may have thousands.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -6,21 +7,21 @@ use super::group::Group;
 use super::key::Key;
 use crate::engine::Machine;
 
-/// The Machines that work: they are marked, or their Nodes have a request in hand. Not those that a
-/// person left out.
+/// The Machines that work: they are marked, or their Nodes have a request in progress. Machines
+/// that a person left out do not count.
 #[derive(Default)]
 pub(super) struct Work {
     by_group: HashMap<Group, AtWork>,
-    /// Names of the Nodes that do, by Cluster.
+    /// The names of the Nodes that work, by Cluster.
     nodes: HashMap<Key, HashSet<String>>,
 }
 
-/// Those of one group.
+/// The working Machines of one group.
 #[derive(Default)]
 pub(super) struct AtWork {
     /// They are marked.
     pub(super) marked: BTreeSet<Key>,
-    /// Their Nodes alone say so.
+    /// Only their Nodes say that they work.
     pub(super) unasked: BTreeSet<Key>,
 }
 
@@ -36,7 +37,7 @@ impl AtWork {
 }
 
 impl Work {
-    /// Takes note of a Machine, and whether the Node that it names is its.
+    /// Records a Machine, and whether the Node that it names is its own.
     pub(super) fn put(&mut self, machine: &Machine, has_node: bool) {
         self.remove(machine);
         let is_unasked = machine.mark.is_none();
@@ -70,7 +71,7 @@ impl Work {
         }
     }
 
-    /// Takes note of a Node. Whoever calls has its Machine noted anew.
+    /// Records a Node. The caller then records its Machine again.
     pub(super) fn node(&mut self, cluster: &Key, node: &str, works: bool) {
         let nodes = self.nodes.entry(cluster.clone()).or_default();
         if works {
@@ -89,7 +90,7 @@ impl Work {
         nodes.cloned().collect()
     }
 
-    /// Those of a group that work.
+    /// The working Machines of a group.
     pub(super) fn of(&self, group: &Group) -> Option<&AtWork> {
         self.by_group.get(group)
     }

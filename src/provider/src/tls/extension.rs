@@ -1,4 +1,5 @@
-//! The caBundle of our ExtensionConfig: whom core trusts when it calls us. Without it core does not even discover us.
+//! The caBundle of the provider's ExtensionConfig, which core trusts when it calls the provider.
+//! Without it core does not even discover the provider.
 
 use std::time::Duration;
 
@@ -16,19 +17,20 @@ use super::Own;
 use crate::hands::{HandError, limited};
 use crate::names;
 
-/// How often it is looked at, besides whenever our authority changes: somebody may have applied it again, without a bundle.
+/// How often the bundle is checked, in addition to each change of the authority. Somebody may have
+/// applied the object again without a bundle.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// An ExtensionConfig, and where its bundle is to come from.
+/// An ExtensionConfig, and the source of its bundle.
 #[derive(Clone)]
 pub struct Bundle {
     /// The ExtensionConfig's name.
     pub name: String,
-    /// The Secret that all replicas share, if the authority is our own.
+    /// The Secret that all replicas share, if the provider has its own authority.
     pub own: Option<Own>,
 }
 
-/// Keeps the bundle right for ever.
+/// Maintains the bundle for ever.
 pub async fn keep_ca_bundle(
     client: Client,
     bundle: Bundle,
@@ -45,7 +47,7 @@ pub async fn keep_ca_bundle(
                         info!(%name, "the ExtensionConfig's caBundle is updated");
                     }
                 }
-                // One line, not one each time.
+                // Warns once, not at each try.
                 Err(error) if !std::mem::replace(&mut told, true) => {
                     warn!(%name, "ExtensionConfig: {error}")
                 }
@@ -68,7 +70,8 @@ async fn once(client: &Client, bundle: &Bundle, known: String) -> Result<bool, H
     if stands(&known) {
         return Ok(false);
     }
-    // Another replica may have made a newer authority than the one that we know: the Secret says which is right.
+    // Another replica may have created a newer authority than the one in memory. The Secret is
+    // authoritative.
     let wanted = match &bundle.own {
         Some(own) => own.authorities(client).await?,
         None => known,

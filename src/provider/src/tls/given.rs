@@ -1,4 +1,5 @@
-//! A certificate that somebody else keeps in a folder: tls.crt, tls.key and, if clients should be told whom to trust, ca.crt.
+//! A certificate that somebody else maintains in a folder: tls.crt, tls.key and, to tell clients
+//! whom to trust, ca.crt.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,13 +10,14 @@ use tracing::{info, warn};
 
 use super::{Current, TlsError, unusable};
 
-/// How often the folder is looked at.
+/// How often the folder is checked.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Takes up what is in the folder, now and whenever it changes. `authorities` hears what clients should trust.
+/// Loads the folder's content, now and whenever it changes. `authorities` receives what clients
+/// should trust.
 ///
 /// # Errors
-/// When there is no usable pair at the start.
+/// If there is no usable pair at the start.
 pub async fn follow(
     folder: PathBuf,
     current: Arc<Current>,
@@ -31,7 +33,7 @@ pub async fn follow(
                     info!("a new certificate is in use");
                     known = taken;
                 }
-                // Half of a change: the next look sees the whole.
+                // The change may be half done. The next check sees it complete.
                 Err(error) => warn!("{error} The old certificate stays in use."),
             },
             Err(error) => warn!("{error} The old certificate stays in use."),

@@ -1,4 +1,5 @@
-//! The certificate that hooks are served with: given in a folder, or made and renewed by ourselves. Either may change while we serve.
+//! The certificate of the hooks' server. It comes from a folder, or the provider creates and renews
+//! it. Either may change while the server runs.
 
 mod extension;
 mod given;
@@ -23,12 +24,12 @@ pub use pair::{Due, Pair, due, make};
 /// Why there is no certificate to serve with.
 #[derive(Debug, Error)]
 pub enum TlsError {
-    /// A file or a PEM text.
+    /// A file or a PEM text is not usable.
     #[error("cannot use {what}: {detail}. Correct it.")]
     Unusable {
-        /// Which.
+        /// Its name.
         what: String,
-        /// Why.
+        /// The reason.
         detail: String,
     },
     /// The Secret cannot be read or written.
@@ -36,7 +37,7 @@ pub enum TlsError {
     Secret {
         /// Its name.
         name: String,
-        /// Why.
+        /// The error.
         error: crate::hands::HandError,
     },
 }
@@ -48,7 +49,8 @@ pub(crate) fn unusable(what: &str, detail: impl ToString) -> TlsError {
     }
 }
 
-/// The certificate of the moment. It is offered whatever name the client gives: core gives none for an IP address.
+/// The current certificate. The server offers it for any requested name, because core sends none
+/// for an IP address.
 #[derive(Debug, Default)]
 pub struct Current(RwLock<Option<Arc<CertifiedKey>>>);
 
@@ -62,10 +64,10 @@ impl ResolvesServerCert for Current {
 }
 
 impl Current {
-    /// Takes a new pair into use.
+    /// Loads a new pair.
     ///
     /// # Errors
-    /// When the two are not a certificate and its key.
+    /// If the two are not a certificate and its key.
     pub fn set(&self, certificate: &[u8], key: &[u8]) -> Result<(), TlsError> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
         let chain = chain.map_err(|error| unusable("the certificate", format!("{error:?}")))?;
@@ -78,7 +80,7 @@ impl Current {
         Ok(())
     }
 
-    /// Whether there is one.
+    /// Whether there is a certificate.
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.0
@@ -88,10 +90,11 @@ impl Current {
     }
 }
 
-/// How TLS is spoken: 1.2 and up, HTTP/2 or 1.1, and a client certificate if an authority for them is given.
+/// The TLS settings: 1.2 and later, HTTP/2 or 1.1, and client certificates if an authority for them
+/// is given.
 ///
 /// # Errors
-/// When that authority cannot be read.
+/// If that authority cannot be read.
 pub fn config(current: Arc<Current>, client_ca: Option<&Path>) -> Result<ServerConfig, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))

@@ -1,4 +1,4 @@
-//! The pair that we make ourselves, in a Secret that all replicas share.
+//! The key pair that the provider generates, in a Secret that all replicas share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,28 +16,29 @@ use super::{Current, TlsError, unusable};
 use crate::hands::{HandError, limited};
 use crate::world::now;
 
-/// How often the Secret is looked at: another replica may have renewed it, or somebody thrown it away.
+/// How often the Secret is checked: another replica may have renewed it, or somebody may have
+/// deleted it.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// The pause after a try that failed.
+/// The pause after a failed try.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Where the pair is and what it is for.
+/// Where the pair is stored and what it is for.
 #[derive(Clone, Debug)]
 pub struct Own {
     /// The Secret's namespace.
     pub namespace: String,
     /// The Secret's name.
     pub name: String,
-    /// Names and addresses that we are called by.
+    /// The names and addresses under which the provider is called.
     pub names: Vec<String>,
 }
 
 impl Own {
-    /// The authorities that all replicas have agreed on.
+    /// The authorities that all replicas agree on.
     ///
     /// # Errors
-    /// When the Secret is not there, cannot be read, or holds no pair.
+    /// If the Secret is missing, cannot be read, or contains no pair.
     pub(super) async fn authorities(&self, client: &Client) -> Result<String, HandError> {
         let secrets: Api<Secret> = Api::namespaced(client.clone(), &self.namespace);
         let secret = limited(secrets.get(&self.name)).await?;
@@ -47,7 +48,7 @@ impl Own {
     }
 }
 
-/// Makes, takes up and renews it, for ever.
+/// Creates, loads and renews the pair, for ever.
 pub async fn follow(
     client: Client,
     own: Own,
@@ -77,7 +78,8 @@ async fn pause(error: &TlsError) {
     tokio::time::sleep(AGAIN).await;
 }
 
-/// The pair in the Secret; made, or renewed, when it is time. The second replica takes what the first has written.
+/// The pair in the Secret, created or renewed if due. A second replica uses what the first one
+/// wrote.
 async fn once(secrets: &Api<Secret>, own: &Own) -> Result<Pair, TlsError> {
     let failed = |error| TlsError::Secret {
         name: own.name.clone(),

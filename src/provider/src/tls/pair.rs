@@ -1,4 +1,4 @@
-//! An authority of our own and a certificate by it, made for a moment and judged at one.
+//! The provider's own authority and a certificate that it issues. The caller supplies the time.
 
 use std::time::Duration;
 
@@ -12,19 +12,21 @@ use super::{TlsError, unusable};
 
 const DAY: i64 = 24 * 3600;
 
-/// How long an authority holds, and when it is replaced. Long: with it the trust of everyone who calls changes.
+/// How long an authority is valid, and how long before its end it is replaced. It is long, because
+/// a new authority changes the trust of every caller.
 const AUTHORITY: (i64, i64) = (10 * 365 * DAY, 365 * DAY);
 
-/// How long a certificate holds, and when it is replaced: a provider that was away for a month still serves.
+/// How long a certificate is valid, and how long before its end it is replaced. A provider that was
+/// down for a month can still serve.
 const CERTIFICATE: (i64, i64) = (90 * DAY, 30 * DAY);
 
-/// Clocks differ a little between machines.
+/// Backdates the start, because clocks differ a little between machines.
 const BEFORE: i64 = 3600;
 
-/// An authority and a certificate by it, all in PEM.
+/// An authority and a certificate that it issued, all in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The authority, and the one before it: what clients should trust.
+    /// The authority and its predecessor, which clients should trust.
     pub authorities: String,
     /// The authority's key.
     pub authority_key: String,
@@ -32,19 +34,19 @@ pub struct Pair {
     pub certificate: String,
     /// Its key.
     pub key: String,
-    /// When they end and for which names they are.
+    /// When they expire and which names they cover.
     pub terms: Terms,
 }
 
-/// When a pair ends and for which names it is.
+/// When a pair expires and which names it covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Terms {
     /// Names and addresses.
     pub names: Vec<String>,
-    /// The authority ends, in seconds since 1970.
+    /// When the authority expires, in seconds since 1970.
     pub authority_ends: i64,
-    /// The certificate ends, in seconds since 1970.
+    /// When the certificate expires, in seconds since 1970.
     pub ends: i64,
 }
 
@@ -59,7 +61,7 @@ pub enum Due {
     Both,
 }
 
-/// Whether a pair must be renewed by now.
+/// Whether a pair must be renewed now.
 #[must_use]
 pub fn due(terms: &Terms, names: &[String], now: i64) -> Due {
     if terms.authority_ends - now < AUTHORITY.1 {
@@ -71,11 +73,11 @@ pub fn due(terms: &Terms, names: &[String], now: i64) -> Due {
     Due::Nothing
 }
 
-/// Makes what is due. Clients keep trusting the old authority beside a new one, so that those who call replicas that have not
-/// changed yet are served.
+/// Creates what is due. Clients keep trusting the old authority next to the new one. So a client
+/// can still call replicas that have not yet changed.
 ///
 /// # Errors
-/// When keys cannot be made or the old ones not be read.
+/// If keys cannot be generated or the old ones cannot be read.
 pub fn make(old: Option<&Pair>, names: &[String], now: i64) -> Result<Pair, TlsError> {
     let wanted = old.map_or(Due::Both, |old| due(&old.terms, names, now));
     match (old, wanted) {
@@ -140,7 +142,7 @@ fn renew(old: &Pair, names: &[String], now: i64) -> Result<Pair, TlsError> {
     })
 }
 
-/// The same each time, so that the key alone brings the issuer back.
+/// The parameters are always the same, so the key alone is enough to recreate the issuer.
 fn authority() -> CertificateParams {
     let mut params = CertificateParams::default();
     params

@@ -1,4 +1,4 @@
-//! All that is watched, in one place, and the decision on one Machine put together from it.
+//! All watched state in one place, and the decision on one Machine that is derived from it.
 
 mod around;
 mod counted;
@@ -25,27 +25,28 @@ use heard::Heard;
 use unasked::Unasked;
 use upgrade::Target;
 
-/// A decision, and the Node that it was taken on: what is written goes onto that one as it was then, and onto no other.
+/// A decision and the Node that it is based on. The provider writes only to that Node, in the state
+/// in which it was seen.
 pub struct Judged {
     /// The decision.
     pub decision: Decision,
-    /// The Node, if it was seen.
+    /// The Node, if it was visible.
     pub node: Option<Arc<NodeFacts>>,
 }
 
-/// Everything that is known.
+/// All watched state.
 pub struct World {
-    /// The management side.
+    /// The management cluster.
     pub machines: Machines,
     /// The workload clusters.
     pub clusters: Clusters,
-    /// The images.
+    /// The image catalogues.
     pub catalogues: Catalogues,
-    /// Machines to look at.
+    /// Machines to process.
     pub queue: Queue<Key>,
-    /// What operators set.
+    /// The operator's settings.
     pub settings: Settings,
-    /// What is counted.
+    /// The metrics.
     pub metrics: Metrics,
     heard: Heard,
     counted: Counted,
@@ -55,7 +56,7 @@ pub struct World {
 }
 
 impl World {
-    /// Puts it together.
+    /// Assembles the state.
     #[must_use]
     pub fn new(
         machines: Machines,
@@ -78,7 +79,7 @@ impl World {
         }
     }
 
-    /// Has Events published through this.
+    /// Publishes Events through this queue.
     #[must_use]
     pub fn with_events(self, events: Events) -> Self {
         Self {
@@ -87,30 +88,30 @@ impl World {
         }
     }
 
-    /// Says something about an object to whoever looks at it.
+    /// Publishes an Event about an object.
     pub fn happened(&self, happened: Happened) {
         if let Some(events) = &self.events {
             events.tell(happened);
         }
     }
 
-    /// Whether everything was listed once: before that, what is not seen may still be there.
+    /// Whether everything was listed once. Before that, an object that is not seen may still exist.
     #[must_use]
     pub fn synced(&self) -> bool {
         self.machines.synced() && self.catalogues.synced()
     }
 
-    /// Remembers what a Machine should be.
+    /// Records the desired state of a Machine.
     pub fn tell(&self, key: &Key, told: Told) {
         self.heard.tell(key, told);
     }
 
-    /// Takes note of how the watch shows a Machine.
+    /// Records how the watch shows a Machine.
     pub fn saw(&self, machine: &Machine) {
         self.heard.saw(machine);
     }
 
-    /// Forgets it.
+    /// Forgets what was recorded of a Machine.
     pub fn forget(&self, key: &Key) {
         self.heard.forget(key);
         self.counted.forget(key);
@@ -119,7 +120,7 @@ impl World {
         self.queue.forget(key);
     }
 
-    /// Remembers that what was due of a Machine could not be written, and why; or that it could.
+    /// Records why the last write for a Machine failed, or that it succeeded.
     pub fn wrote(&self, key: &Key, failure: Option<String>) {
         let mut all = self.all_unwritten();
         match failure {
@@ -128,7 +129,7 @@ impl World {
         };
     }
 
-    /// Why what is due of a Machine could not be written when that was tried last.
+    /// Why the last write for a Machine failed.
     #[must_use]
     pub fn unwritten(&self, key: &Key) -> Option<String> {
         self.all_unwritten().get(key).cloned()
@@ -140,31 +141,32 @@ impl World {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was said of a Machine, as long as it counts.
+    /// What core said of a Machine, while it is valid.
     #[must_use]
     pub fn told(&self, machine: &Machine) -> Option<Told> {
         self.heard.of(machine)
     }
 
-    /// Whether a hook was called for it a moment ago: then whoever was called does the writing.
+    /// Whether a hook was called for the Machine a moment ago. The replica that was called then
+    /// does the writing.
     #[must_use]
     pub fn was_told_lately(&self, key: &Key) -> bool {
         self.heard.lately(key)
     }
 
-    /// The decision on a Machine, with what was last said of it.
+    /// The decision on a Machine, with what core last said of it.
     #[must_use]
     pub fn decide(&self, machine: &Machine, now: i64) -> Decision {
         self.decide_for(machine, self.told(machine).as_ref(), now)
     }
 
-    /// The decision on a Machine that should be this.
+    /// The decision on a Machine with this desired state.
     #[must_use]
     pub fn decide_for(&self, machine: &Machine, told: Option<&Told>, now: i64) -> Decision {
         self.judge(machine, told, now).decision
     }
 
-    /// As [`Self::decide_for`], for whoever carries it out.
+    /// Like [`Self::decide_for`], for a caller that carries the decision out.
     #[must_use]
     pub fn judge(&self, machine: &Machine, told: Option<&Told>, now: i64) -> Judged {
         let cluster = self.clusters.get(&machine.cluster_key());
@@ -203,8 +205,8 @@ impl World {
         Judged { decision, node }
     }
 
-    /// What is to be told of a Machine that nobody asks for and that is not marked, where its InfraMachine still says that its node is on
-    /// its way; nothing as long as that is not known.
+    /// The answer for a Machine that nobody requests, that has no mark, and whose InfraMachine
+    /// still reports progress. Returns nothing as long as the answer is unknown.
     #[must_use]
     pub fn leftover(&self, machine: &Machine) -> Option<Answer> {
         let cluster = self.clusters.get(&machine.cluster_key());
@@ -244,7 +246,7 @@ impl World {
     }
 }
 
-/// What can be seen of a Node whose cluster is away, or is not.
+/// What is visible of a Node. `away` says why its cluster is not visible.
 const fn view<'a>(away: Option<&'a str>, node: Option<&'a NodeFacts>) -> NodeView<'a> {
     match (away, node) {
         (Some(why), _) => NodeView::Away(why),

@@ -1,39 +1,40 @@
-//! For how long others wait for a node that works on what nobody here has asked for. A person may
-//! have asked it, and then it is away in its turn. A captured one may only say so, and its group
-//! must not wait for it without end.
+//! For how long others wait for a node that works on an unknown request. If a person made the
+//! request, the node is unavailable for a good reason. A captured node may only claim so, and its
+//! group must not wait for it forever.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::machines::Key;
 
-/// When such work was first seen and when last, while somebody wanted a turn.
+/// When such work was first and last seen while another Machine wanted a turn.
 struct Seen {
     since: i64,
     last: i64,
     told: bool,
 }
 
-/// The Machines whose nodes work so. Lost when we restart; then each has its time anew.
+/// The Machines whose nodes work on an unknown request. A restart loses them, and each then gets
+/// new time.
 #[derive(Default)]
 pub(super) struct Unasked(Mutex<HashMap<Key, Seen>>);
 
-/// How it stands with one of them.
+/// The result for one of them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Look {
     /// Others wait for it.
     Within,
-    /// They do not wait any longer. It is news the first time.
+    /// They no longer wait for it.
     Over {
-        /// Nobody was told.
+        /// This is the first time, so nobody was told yet.
         is_news: bool,
     },
 }
 
 impl Unasked {
-    /// Looks at one that works at this moment. Its time starts again only when it has not worked for
-    /// as long as the time lasts: a node that stops for a moment now and then holds its group no
-    /// longer than one that does not stop.
+    /// Records one that works now. Its time restarts only if it has not worked for the full length
+    /// of that time. A node that pauses now and then therefore holds its group no longer than one
+    /// that works without a break.
     pub(super) fn look(&self, key: Key, now: i64, limit: i64) -> Look {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let anew = || Seen {
@@ -84,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_node_that_stops_for_moments_has_no_more_time() {
-        // Between two looks it may have stopped: whether it had is not asked.
+        // It may have stopped between two looks. The provider does not check that.
         assert_eq!(
             looks(&[0, 60, 120, 180]),
             [Look::Within, Look::Within, NEWS, OVER]

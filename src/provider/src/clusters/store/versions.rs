@@ -1,6 +1,6 @@
-//! The versions of a workload cluster: of its control plane's Nodes, and of the API server that answers. That one may be
-//! another after a while: a watch that has come to its time is begun anew behind whatever balances the load, on the same connection to the
-//! cluster, and nobody says so.
+//! The versions of a workload cluster: of its control plane's Nodes, and of the API server that
+//! answers. That server may change: a watch that times out restarts behind the load balancer, on
+//! the same connection to the cluster, and nothing reports it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use upgrade::Version;
 
 use super::{ClusterState, Pods, State};
 
-/// The version of a Node that may serve the API: kubeadm upgrades the kubelet behind the static pods.
+/// The version of a Node that may serve the API: kubeadm upgrades the kubelet after the static
+/// pods.
 pub(super) fn served_by(node: &NodeFacts) -> Option<&str> {
     node.control_plane.then_some(node.kubelet.as_str())
 }
@@ -24,7 +25,8 @@ pub(super) fn servers(pods: &Pods) -> HashMap<&str, &StaticPod> {
 }
 
 impl State {
-    /// What serves the API is other than before: the version that the server once said may be none of its any more.
+    /// If the servers of the API changed, the version that the server once reported may be
+    /// outdated.
     pub(super) fn doubt_if(&self, other: bool) {
         if other {
             self.doubted.notify_one();
@@ -40,8 +42,8 @@ impl State {
 }
 
 impl ClusterState {
-    /// The oldest version that may serve the API: of the server that answered, of every Node labelled as the control plane's, and
-    /// of those that somebody else knows to be.
+    /// The oldest version that may serve the API: of the server that answered, of every Node
+    /// labelled as control plane, and of the Nodes that the caller adds.
     #[must_use]
     pub fn oldest<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Version> {
         self.read(|state| {
@@ -50,24 +52,24 @@ impl ClusterState {
         })
     }
 
-    /// As [`Self::oldest`], without what the server said of itself.
+    /// Like [`Self::oldest`], without the version that the server reported.
     #[must_use]
     pub fn oldest_node<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Version> {
         self.read(|state| state.oldest_node(others))
     }
 
-    /// The server is asked for its version anew, soon.
+    /// Asks the server for its version again soon.
     pub fn doubt(&self) {
         self.write(|state| state.doubt_if(true));
     }
 
-    /// Waits until somebody doubts the server's version.
+    /// Waits until the server's version is doubted.
     pub async fn until_doubted(&self) {
         let doubted = self.read(|state| Arc::clone(&state.doubted));
         doubted.notified().await;
     }
 
-    /// The server says this version now. Says whether that is news.
+    /// Records the version that the server reports now. Returns whether it is new.
     pub fn serves(&self, version: &Version) -> bool {
         self.write(|state| {
             let Some(link) = &mut state.link else {
@@ -102,7 +104,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// Seen with these Nodes, behind a server of v1.35.4.
+    /// A visible cluster with these Nodes and a server of v1.35.4.
     fn seen(nodes: Vec<NodeFacts>) -> ClusterState {
         let state = ClusterState::default();
         let config = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
@@ -114,7 +116,7 @@ mod tests {
         state
     }
 
-    /// Whether the server's version is doubted; it is not, from then on.
+    /// Whether the server's version is doubted. Clears the doubt.
     fn is_doubted(state: &ClusterState) -> bool {
         state.until_doubted().now_or_never().is_some()
     }

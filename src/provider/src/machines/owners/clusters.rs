@@ -3,19 +3,19 @@
 use super::super::key::Key;
 use super::super::store::Machines;
 
-/// What matters of a Cluster.
+/// The relevant facts of a Cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterFacts {
-    /// Nobody is to work on it.
+    /// The Cluster is paused.
     pub paused: bool,
-    /// Value of [`crate::names::NEVER_REPLACE`].
+    /// The value of [`crate::names::NEVER_REPLACE`].
     pub never_replace: Option<String>,
-    /// The name of the object that owns its control plane's Machines; empty where there is none.
+    /// The name of the object that owns its control plane's Machines; empty if there is none.
     pub control_plane: String,
 }
 
 impl Machines {
-    /// Takes all Clusters in; returns the Machines whose Cluster has changed.
+    /// Replaces all Clusters. Returns the Machines whose Cluster changed.
     pub fn replace_clusters(&self, all: Vec<(Key, ClusterFacts)>) -> Vec<Key> {
         self.write(|state| {
             state.owners.clusters = all.into_iter().collect();
@@ -24,7 +24,7 @@ impl Machines {
         })
     }
 
-    /// Takes a Cluster in; returns its Machines if it has changed.
+    /// Stores a Cluster. Returns its Machines if it changed.
     pub fn put_cluster(&self, (key, facts): (Key, ClusterFacts)) -> Vec<Key> {
         self.write(|state| {
             let old = state.owners.clusters.insert(key.clone(), facts.clone());
@@ -35,7 +35,7 @@ impl Machines {
         })
     }
 
-    /// Forgets a Cluster.
+    /// Removes a Cluster.
     pub fn remove_cluster(&self, key: &Key) -> Vec<Key> {
         self.write(|state| {
             state.owners.clusters.remove(key);

@@ -8,12 +8,12 @@ use super::super::state::State;
 use super::super::store::Machines;
 use super::ClusterFacts;
 
-/// What matters of a KubeadmControlPlane.
+/// The relevant facts of a KubeadmControlPlane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlPlaneFacts {
-    /// Nobody is to work on it.
+    /// The control plane is paused.
     pub paused: bool,
-    /// Value of [`crate::names::NEVER_REPLACE`].
+    /// The value of [`crate::names::NEVER_REPLACE`].
     pub never_replace: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl State {
 }
 
 impl Machines {
-    /// Takes all KubeadmControlPlanes in; returns the Machines that may have to do with them.
+    /// Replaces all KubeadmControlPlanes. Returns the Machines that may belong to them.
     pub fn replace_control_planes(&self, all: Vec<(Key, ControlPlaneFacts)>) -> Vec<Key> {
         self.write(|state| {
             state.owners.control_planes = all.into_iter().collect();
@@ -45,12 +45,12 @@ impl Machines {
         })
     }
 
-    /// There are no KubeadmControlPlanes to be seen: that kind may not be installed.
+    /// No KubeadmControlPlanes are visible. That kind may not be installed.
     pub fn no_control_planes(&self) {
         self.write(|state| state.owners.control_planes_synced = true);
     }
 
-    /// Takes a KubeadmControlPlane in; returns its Machines if it has changed.
+    /// Stores a KubeadmControlPlane. Returns its Machines if it changed.
     pub fn put_control_plane(&self, (key, facts): (Key, ControlPlaneFacts)) -> Vec<Key> {
         self.write(|state| {
             let old = state
@@ -64,7 +64,7 @@ impl Machines {
         })
     }
 
-    /// Forgets a KubeadmControlPlane.
+    /// Removes a KubeadmControlPlane.
     pub fn remove_control_plane(&self, key: &Key) -> Vec<Key> {
         self.write(|state| {
             state.owners.control_planes.remove(key);

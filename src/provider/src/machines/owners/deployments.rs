@@ -7,18 +7,18 @@ use super::super::key::Key;
 use super::super::state::State;
 use super::super::store::Machines;
 
-/// What matters of a MachineDeployment.
+/// The relevant facts of a MachineDeployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeploymentFacts {
     /// Its UID.
     pub uid: String,
     /// Its Cluster's name.
     pub cluster: String,
-    /// How many of its Machines may be away at once.
+    /// How many of its Machines may be unavailable at once.
     pub max_unavailable: usize,
-    /// Nobody is to work on it.
+    /// The MachineDeployment is paused.
     pub paused: bool,
-    /// Value of [`crate::names::NEVER_REPLACE`].
+    /// The value of [`crate::names::NEVER_REPLACE`].
     pub never_replace: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl State {
 }
 
 impl Machines {
-    /// Takes all MachineDeployments in; returns the Machines that may have to do with them.
+    /// Replaces all MachineDeployments. Returns the Machines that may belong to them.
     pub fn replace_deployments(&self, all: Vec<(Key, DeploymentFacts)>) -> Vec<Key> {
         self.write(|state| {
             state.owners.deployments = all.into_iter().collect();
@@ -43,7 +43,7 @@ impl Machines {
         })
     }
 
-    /// Takes a MachineDeployment in; returns its Machines if it has changed.
+    /// Stores a MachineDeployment. Returns its Machines if it changed.
     pub fn put_deployment(&self, (key, facts): (Key, DeploymentFacts)) -> Vec<Key> {
         self.write(|state| {
             let old = state.owners.deployments.insert(key.clone(), facts.clone());
@@ -54,7 +54,7 @@ impl Machines {
         })
     }
 
-    /// Forgets a MachineDeployment.
+    /// Removes a MachineDeployment.
     pub fn remove_deployment(&self, key: &Key) -> Vec<Key> {
         self.write(|state| {
             let old = state.owners.deployments.remove(key);

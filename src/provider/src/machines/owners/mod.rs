@@ -1,4 +1,5 @@
-//! Who owns Machines: Clusters, MachineDeployments and KubeadmControlPlanes, and which Machines are looked at anew when one changes.
+//! The owners of Machines: Clusters, MachineDeployments and KubeadmControlPlanes. When one changes,
+//! its Machines are processed again.
 
 mod clusters;
 mod control_planes;
@@ -11,7 +12,7 @@ pub use clusters::ClusterFacts;
 pub use control_planes::ControlPlaneFacts;
 pub use deployments::DeploymentFacts;
 
-/// All owners that are known.
+/// All known owners.
 #[derive(Default)]
 pub(super) struct Owners {
     clusters: HashMap<Key, ClusterFacts>,
