@@ -1,7 +1,8 @@
-//! The rig as a library: what the scenarios drive and what the cluster tests in `tests/` borrow.
+//! The test rig as a library. The scenarios and the cluster tests in `tests/` use it.
 //!
-//! Everything here runs real programs (etcd, the API server, QEMU, libostree); nothing imitates one. Not for production use:
-//! keys are made on the spot, etcd does not fsync, and every port is on loopback.
+//! Everything here runs real programs (etcd, the API server, QEMU, libostree); nothing is mocked.
+//! Do not use it in production: it generates keys at run time, etcd does not fsync, and every port
+//! is on loopback.
 
 pub mod bench;
 pub mod boots;

@@ -1,4 +1,5 @@
-//! The world of one scenario: a joined node, its cluster, the remote, and hands to pull every plug.
+//! The environment of one scenario: a joined node, its cluster, the remote, and functions that
+//! cause failures.
 
 mod ask;
 mod console;
@@ -39,47 +40,52 @@ pub use story::{Before, UPGRADE};
 pub use told::expect_same;
 pub use traces::Traces;
 
-/// A boot from power-on or reboot until the test channel answers; a minute on a quiet machine, and more than two were seen on one
-/// whose processors others slow down without taking them.
+/// How long a boot may take, from power-on or reboot until the test channel answers. It takes a
+/// minute on a quiet machine. On a busy machine it took more than two minutes without any CPU
+/// steal.
 pub const BOOT: Duration = Duration::from_secs(600);
 
-/// A joined node and everything around it. Dropping it ends everything; its folder stays.
+/// A joined node and everything around it. Dropping it stops everything; its folder remains.
 #[derive(Debug)]
 pub struct Rig {
     /// The cluster.
     pub plane: ControlPlane,
     /// The remote `careen` of the node.
     pub repo: RepoServer,
-    /// The node as the cluster sees it.
+    /// The Node object, as the cluster sees it.
     pub node: NodeWatch,
-    /// The node from inside. Dead while the power is off.
+    /// The test channel into the guest. It does not answer while the power is off.
     pub guest: Guest,
-    /// Tells what is going on.
+    /// Prints the steps of the scenario.
     pub progress: Progress,
     machine: Machine,
     power: Option<Running>,
-    /// The status that stood on the Node when the last request was made: it answers an earlier one.
+    /// The Node's status when the last request was made. It answers an earlier request.
     answered: Option<Status>,
     dir: PathBuf,
-    /// Disk and cluster go on from there, so it must not be removed meanwhile.
+    /// The disk and the cluster are overlays and copies of this frozen node, so nobody may remove
+    /// it meanwhile.
     _joined: Joined,
 }
 
 impl Rig {
-    /// A fresh node, as frozen just after it joined, with its files in `dir` (emptied first).
+    /// Starts a fresh node from the state just after it joined. Its files are in `dir`, which is
+    /// emptied first.
     ///
     /// # Errors
-    /// When a part does not start.
+    ///
+    /// Fails when a part does not start.
     pub async fn start(disk: DiskKind, dir: &Path, progress: Progress) -> Result<Self> {
         let joined = joined_in(disk, dir).await?;
         let machine = joined.machine(&dir.join("machine"))?;
         Self::resume(joined, machine, dir, progress).await
     }
 
-    /// The same with all that is written to its disk in a log.
+    /// Like [`Rig::start`], but logs every write to the node's disk.
     ///
     /// # Errors
-    /// When a part does not start.
+    ///
+    /// Fails when a part does not start.
     pub async fn start_logging_writes(
         disk: DiskKind,
         dir: &Path,
@@ -101,7 +107,8 @@ impl Rig {
         let state = joined.state();
         let cluster = dir.join("cluster");
         let (plane, running) = tokio::join!(ControlPlane::start(&cluster), machine.resume(&state));
-        // Before anything that waits for the guest: what QEMU says of its end tells more than a channel that does not answer.
+        // Check this before anything that waits for the guest. QEMU's exit message is more useful
+        // than a channel that does not answer.
         let (plane, running) = (plane?, running?);
         let mut rig = Self::around(plane, machine, running, joined, dir, progress).await?;
         prepare(&mut rig.guest, rig.repo.port()).await?;
@@ -109,11 +116,12 @@ impl Rig {
         Ok(rig)
     }
 
-    /// A node of which nothing is left but its disk, a raw file, switched on; the cluster is as it was when the node had joined,
-    /// but for what `node` says of the Node. Does not wait for the boot.
+    /// Powers on a node of which only the disk (a raw file) is left. The cluster is as it was when
+    /// the node joined, except for the Node, which `node` describes. Does not wait for the boot.
     ///
     /// # Errors
-    /// When a part does not start.
+    ///
+    /// Fails when a part does not start.
     pub async fn cold(disk: &Path, dir: &Path, node: &Value, progress: Progress) -> Result<Self> {
         let joined = joined_in(DiskKind::Bios, dir).await?;
         let machine = Machine::new(&dir.join("machine"), disk, Firmware::Bios)?;
@@ -150,19 +158,21 @@ impl Rig {
         })
     }
 
-    /// The process that emulates the node, for as long as its power is on.
+    /// The id of the process that emulates the node while its power is on.
     ///
     /// # Errors
-    /// When it is off.
+    ///
+    /// Fails when the power is off.
     pub fn emulator(&self) -> Result<u32> {
         let running = self.power.as_ref().context("the power is off")?;
         Ok(running.pid())
     }
 
-    /// The power goes, now.
+    /// Cuts the power at once.
     ///
     /// # Errors
-    /// When it is off already.
+    ///
+    /// Fails when the power is off already.
     pub fn cut_power(&mut self) -> Result<()> {
         self.progress.step("power cut");
         self.power
@@ -172,10 +182,11 @@ impl Rig {
         Ok(())
     }
 
-    /// Switches the node on and connects to its channel; does not wait for the boot.
+    /// Powers the node on and connects to its channel. Does not wait for the boot.
     ///
     /// # Errors
-    /// When it is on already or QEMU does not start.
+    ///
+    /// Fails when the power is on already or QEMU does not start.
     pub async fn power_on(&mut self) -> Result<()> {
         if self.power.is_some() {
             bail!("the power is on already");
@@ -186,10 +197,11 @@ impl Rig {
         Ok(())
     }
 
-    /// Waits for the test channel in a boot other than `old`.
+    /// Waits until the test channel answers in a boot other than `old`.
     ///
     /// # Errors
-    /// When none comes up in time.
+    ///
+    /// Fails when no such boot comes up in time.
     pub async fn wait_boot(&mut self, old: Option<&str>) -> Result<String> {
         let boot = self.guest.wait_for_boot_other_than(old, BOOT).await?;
         self.progress
@@ -197,20 +209,21 @@ impl Rig {
         Ok(boot)
     }
 
-    /// Everything the node's console ever said in this scenario.
+    /// All console output of the node in this scenario.
     #[must_use]
     pub fn console(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.machine.serial_log()).unwrap_or_default())
             .into_owned()
     }
 
-    /// Waits until the console, from byte `from` on, says `marker`.
+    /// Waits until the console output, from byte `from` on, contains `marker`.
     ///
     /// # Errors
-    /// When it does not in time.
+    ///
+    /// Fails when the marker does not appear in time.
     pub async fn wait_console(&mut self, from: usize, marker: &str, limit: Duration) -> Result<()> {
         let look = async {
-            // A file has no better way to be waited for that would also see what QEMU writes in one piece.
+            // Poll the file. No file notification would also report what QEMU writes in one piece.
             while !self
                 .console()
                 .get(from..)
@@ -230,7 +243,8 @@ impl Rig {
         &self.dir
     }
 
-    /// Gathers what a person needs after a failure: journal, record, the Node; gives the folder.
+    /// Collects what a person needs after a failure (journal, record, the Node) and returns the
+    /// folder.
     pub async fn keep_evidence(&mut self) -> PathBuf {
         let node = format!("{:#?}\n\n{:#?}\n", self.node.now(), self.node.history());
         let _ = fs::write(self.dir.join("node.txt"), node);
@@ -250,7 +264,7 @@ impl Rig {
         ];
         if self.power.is_some() {
             for (file, script) in wanted {
-                // A guest that does not answer once will not answer twice.
+                // If the guest does not answer once, it does not answer a second time either.
                 let Ok(output) = self.guest.try_run(script, Duration::from_secs(120)).await else {
                     break;
                 };
@@ -262,7 +276,7 @@ impl Rig {
     }
 }
 
-/// The frozen node, with a copy of its cluster in `dir`, which is emptied first.
+/// Gets the frozen node and copies its cluster to `dir`, which is emptied first.
 async fn joined_in(disk: DiskKind, dir: &Path) -> Result<Joined> {
     let joined = Joined::ensure(disk).await?;
     if dir.exists() {
@@ -273,8 +287,9 @@ async fn joined_in(disk: DiskKind, dir: &Path) -> Result<Joined> {
     Ok(joined)
 }
 
-/// A resumed guest believes that no time has passed and that its connections live; the one that only listens, the agent's watch,
-/// would find out last. And it knows the usual port of the remote only.
+/// Prepares a resumed guest. The guest assumes that no time has passed and that its connections are
+/// alive. The agent's watch only listens, so it would notice last. The guest also knows only the
+/// usual port of the remote.
 async fn prepare(guest: &mut Guest, port: u16) -> Result<()> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
     guest

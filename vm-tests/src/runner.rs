@@ -1,4 +1,4 @@
-//! Runs scenarios, each on a fresh node. One try each: what fails once is looked at, not repeated.
+//! Runs scenarios, each on a fresh node and only once. A failure is investigated, not retried.
 
 use std::fmt;
 use std::fs;
@@ -20,19 +20,19 @@ use crate::rig::Rig;
 use crate::scenario::Scenario;
 use crate::scenarios::loses_writes;
 
-/// What is said of a scenario that a person stopped.
+/// The failure of a scenario that a person stopped.
 const INTERRUPTED: &str = "interrupted";
 
-/// How one scenario went.
+/// The outcome of one scenario.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The scenario.
+    /// The name of the scenario.
     pub name: String,
-    /// Whether all that it claims was seen.
+    /// Whether the scenario passed.
     pub passed: bool,
-    /// From its start to its end.
+    /// Seconds from its start to its end.
     pub seconds: f64,
-    /// What was seen instead.
+    /// What the scenario found instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -44,7 +44,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Until when scenarios are begun.
+/// The time within which scenarios may start.
 #[derive(Clone, Copy)]
 pub struct Time {
     begun: Instant,
@@ -52,7 +52,7 @@ pub struct Time {
 }
 
 impl Time {
-    /// Whether this one is still begun: those of the core always, any other within its time.
+    /// Whether this scenario may still start: always for the core, within the time for all others.
     pub fn is_left_for(&self, scenario: &Scenario) -> bool {
         let over = |time| self.begun.elapsed() >= time;
         let late = !scenario.core && self.for_others.is_some_and(over);
@@ -63,26 +63,27 @@ impl Time {
     }
 }
 
-/// Where runs leave their files.
+/// The folder for the files of runs.
 #[must_use]
 pub fn out() -> PathBuf {
     programs::home().join("out")
 }
 
-/// How a run goes about it.
+/// The options of a run.
 pub struct How {
-    /// So many at a time.
+    /// How many scenarios run at a time.
     pub jobs: usize,
-    /// Those outside the core are begun within this time or not at all.
+    /// Scenarios outside the core start within this time or not at all.
     pub for_others: Option<Duration>,
-    /// What has passed with the very same content is not run again.
+    /// Skip scenarios that have passed with the same content.
     pub go_on: bool,
 }
 
-/// Runs them all and says how they went; true when all passed.
+/// Runs all scenarios and prints their outcomes. Returns true when all passed.
 ///
 /// # Errors
-/// When what they share cannot be built, or the results cannot be written.
+///
+/// Fails when a shared part cannot be built, or the results cannot be written.
 pub async fn run(scenarios: &[Scenario], how: How) -> Result<bool> {
     let passed = Passed::with(&images::programs()?)?;
     let before = |scenario: &Scenario| passed.outcome(scenario).filter(|_| how.go_on);
@@ -102,7 +103,7 @@ pub async fn run(scenarios: &[Scenario], how: How) -> Result<bool> {
         begun,
         for_others: how.for_others,
     };
-    // Alone it keeps its logs, and needs no network of its own.
+    // A single scenario keeps its logs and needs no network of its own.
     let new = if how.jobs > 1 && left.len() > 1 {
         lanes::run(&left, how.jobs, time, &passed).await?
     } else {
@@ -112,7 +113,7 @@ pub async fn run(scenarios: &[Scenario], how: How) -> Result<bool> {
     close(&outcomes, known, begun)
 }
 
-/// What scenarios share is built before the first clock starts, and never by two at once.
+/// Builds what the scenarios share before the first clock starts, and one part at a time.
 async fn prepare(scenarios: &[Scenario]) -> Result<()> {
     for name in scenarios.iter().flat_map(|scenario| scenario.images) {
         images::ensure_commit(name)?;
@@ -164,10 +165,11 @@ fn close(outcomes: &[Outcome], before: usize, start: Instant) -> Result<bool> {
     Ok(failed == 0)
 }
 
-/// Runs one for [`lanes`]: its outcome is the only thing on standard output.
+/// Runs one scenario for [`lanes`]. Standard output contains only its outcome.
 ///
 /// # Errors
-/// When it cannot be put into words.
+///
+/// Fails when the outcome cannot be serialized.
 pub async fn run_for_a_lane(scenario: &Scenario) -> Result<bool> {
     let outcome = run_one(scenario, false).await;
     println!("{}", serde_json::to_string(&outcome)?);
@@ -200,7 +202,7 @@ async fn begin(scenario: &Scenario, dir: &Path, progress: Progress) -> Result<Ri
     Rig::start(scenario.disk, dir, progress).await
 }
 
-/// `alone`: a scenario that a person runs by name leaves its logs also when it passes.
+/// `alone`: a scenario that a person runs by name keeps its logs even if it passes.
 async fn try_one(scenario: &Scenario, alone: bool, progress: Progress) -> Result<()> {
     let dir = out().join(scenario.name);
     let mut interrupt = pin!(tokio::signal::ctrl_c());
@@ -208,7 +210,7 @@ async fn try_one(scenario: &Scenario, alone: bool, progress: Progress) -> Result
     let mut rig = unless(&mut interrupt, start)
         .await?
         .context("the rig did not start")?;
-    // Whoever stops a scenario that hangs wants to know where.
+    // A person who stops a hanging scenario wants to know where it hung.
     let result = unless(&mut interrupt, (scenario.run)(&mut rig))
         .await
         .flatten();
@@ -226,14 +228,14 @@ async fn try_one(scenario: &Scenario, alone: bool, progress: Progress) -> Result
         show_end(&folder);
     } else {
         drop(rig);
-        // The disk and the cluster of a scenario that passed tell nobody anything.
+        // Nobody needs the disk and the cluster of a scenario that passed.
         fs::remove_dir_all(dir.join("machine"))?;
         fs::remove_dir_all(dir.join("cluster"))?;
     }
     result
 }
 
-/// The last words of the node: whoever reads what a machine far away has printed has nothing else of it.
+/// Prints the end of the node's logs. On a remote machine this output is all that a reader has.
 fn show_end(folder: &Path) {
     let ends = [
         ("journal.txt", "careen", 20),
@@ -251,13 +253,13 @@ fn show_end(folder: &Path) {
     }
 }
 
-/// What `work` comes to, unless a person stops it before.
+/// The result of `work`, unless a person interrupts it.
 async fn unless<T>(
     interrupt: &mut (impl Future<Output = io::Result<()>> + Unpin),
     work: impl Future<Output = T>,
 ) -> Result<T> {
     tokio::select! {
-        // In this order, so that a Ctrl-C is heard from the very beginning.
+        // This order makes sure that a Ctrl-C is noticed from the start.
         biased;
         _ = interrupt => bail!(INTERRUPTED),
         done = work => Ok(done),

@@ -1,4 +1,4 @@
-//! What a requester does: annotations on the Node, and waiting for the answer.
+//! The requester's side: setting annotations on the Node and waiting for the answer.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::images::Commit;
 use crate::node::{NAME, View};
 use crate::patience::within;
 
-/// The phases in their order, as the status spells them.
+/// The phases in order, as the status spells them.
 const PHASES: [&str; 10] = [
     "Accepted", "Fetched", "Verified", "Deployed", "Drained", "Armed", "Trial", "Healthy",
     "Blessed", "Upgraded",
@@ -25,7 +25,8 @@ impl Rig {
     /// Sets annotations on the Node; `None` removes one.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn annotate(&self, annotations: &[(&str, Option<&str>)]) -> Result<()> {
         let values: Map<String, Value> = annotations
             .iter()
@@ -38,7 +39,8 @@ impl Rig {
     /// Changes the Node as an administrator would.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn patch(&self, patch: Value) -> Result<()> {
         let api: Api<Node> = Api::all(self.plane.client().await?);
         api.patch(NAME, &PatchParams::default(), &Patch::Merge(patch))
@@ -46,18 +48,20 @@ impl Rig {
         Ok(())
     }
 
-    /// Asks for an upgrade to an image.
+    /// Requests an upgrade to an image.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn ask(&mut self, image: &Commit) -> Result<()> {
         self.ask_raw(&image.pinned()).await
     }
 
-    /// Asks for whatever the text says.
+    /// Requests an upgrade with any text as the image.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn ask_raw(&mut self, image: &str) -> Result<()> {
         self.expect_a_new_answer();
         self.progress.step(&format!("asking for {image}"));
@@ -68,7 +72,7 @@ impl Rig {
         .await
     }
 
-    /// What stands on the Node now answers an earlier request.
+    /// Marks the Node's current status as the answer to an earlier request.
     pub fn expect_a_new_answer(&mut self) {
         self.answered = self.node.now().status;
     }
@@ -79,19 +83,21 @@ impl Rig {
         view.status != self.answered
     }
 
-    /// Takes the request back.
+    /// Withdraws the request.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn withdraw(&self) -> Result<()> {
         self.progress.step("withdrawing");
         self.annotate(&[(names::REQUEST, None)]).await
     }
 
-    /// Waits until the upgrade has come at least as far as `phase`.
+    /// Waits until the upgrade has reached `phase` or a later one.
     ///
     /// # Errors
-    /// When it has not in time, or has ended elsewhere.
+    ///
+    /// Fails when the upgrade does not reach the phase in time, or ends in another way.
     pub async fn wait_phase(&mut self, phase: &str, limit: Duration) -> Result<View> {
         let wanted = PHASES.iter().position(|known| *known == phase);
         ensure!(wanted.is_some(), "no phase is called {phase:?}");
@@ -116,10 +122,12 @@ impl Rig {
         Ok(view)
     }
 
-    /// Waits for an answer other than `InProgress`, shows the way there, and takes only `wanted`.
+    /// Waits for an answer other than `InProgress`, shows the phases on the way, and accepts only
+    /// `wanted`.
     ///
     /// # Errors
-    /// When the answer is another one or does not come in time.
+    ///
+    /// Fails when the answer is a different one or does not come in time.
     pub async fn wait_answer(&mut self, wanted: Answer, limit: Duration) -> Result<View> {
         match within(limit, self.answer(wanted)).await {
             Some(view) => view,

@@ -1,23 +1,25 @@
-//! What the node's console tells of its boots, also of those that nobody could ask.
+//! What the node's console output shows about its boots, including boots that no test could query.
 
 use anyhow::{Context, Result, ensure};
 use upgrade::names;
 
 use super::Rig;
 
-/// The line with which a kernel begins to speak, and the one with which it ends.
+/// The first line of a kernel's log, and the last one.
 const KERNEL_BEGINS: &str = "] Command line:";
 const KERNEL_ENDS: &str = "] reboot: Restarting system";
 
 impl Rig {
-    /// How many trial boots the console has seen: the kernel repeats its command line once per boot.
+    /// The number of trial boots in the console output. The kernel prints its command line once per
+    /// boot.
     #[must_use]
     pub fn trials(&self) -> usize {
         let console = self.console();
         console.lines().filter(|line| begins_a_trial(line)).count()
     }
 
-    /// How many boots the console has seen begin. The one that a scenario starts in began before.
+    /// The number of boots that begin in the console output. The boot in which a scenario starts
+    /// began before.
     #[must_use]
     pub fn boots(&self) -> usize {
         let console = self.console();
@@ -25,20 +27,23 @@ impl Rig {
         console.lines().filter(begins).count()
     }
 
-    /// There was one trial boot, no more.
+    /// Checks that there was exactly one trial boot.
     ///
     /// # Errors
-    /// When there was none, or a second.
+    ///
+    /// Fails when there was none, or more than one.
     pub fn expect_one_trial(&self) -> Result<()> {
         let trials = self.trials();
         ensure!(trials == 1, "there were {trials} trial boots, not one");
         Ok(())
     }
 
-    /// The last trial was ended from within the new system, and not before this second of its boot.
+    /// Checks that the new system itself ended the last trial, and not before this second of its
+    /// boot.
     ///
     /// # Errors
-    /// When it ended before, or otherwise than by a reboot.
+    ///
+    /// Fails when the trial ended earlier, or other than by a reboot.
     pub fn expect_trial_lasted(&self, seconds: u32) -> Result<()> {
         let lasted =
             length_of_last_trial(&self.console()).context("no trial has ended by a reboot")?;
@@ -54,7 +59,8 @@ fn begins_a_trial(line: &str) -> bool {
     line.contains(KERNEL_BEGINS) && line.contains(names::TRIAL_ARGUMENT)
 }
 
-/// Seconds on the kernel's own clock from the begin of the last trial on the console until its kernel restarted the machine.
+/// The length of the last trial in the console output, until its kernel restarted the machine. It
+/// is in seconds of the kernel's own clock.
 fn length_of_last_trial(console: &str) -> Option<f64> {
     let mut length = None;
     let mut on_trial = false;

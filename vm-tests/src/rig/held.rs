@@ -1,18 +1,22 @@
-//! Steps that are held open, and a person who reboots the node in them: some last for a few milliseconds only.
+//! Holds steps open while a person reboots the node in them. Some steps last only a few
+//! milliseconds.
 
 use anyhow::{Context, Result, ensure};
 use upgrade::{Record, names};
 
 use super::{BOOT, Rig, UPGRADE};
 
-/// A step that takes logind's lock waits for it from here on, and no reboot that logind is asked for comes, for as long as the agent waits for an
-/// answer. Nor does systemd end a logind that is silent for minutes.
+/// Hangs logind. From then on a step that takes logind's lock waits for it. logind performs no
+/// requested reboot while the agent waits for an answer. The script also stops systemd from killing
+/// a logind that is silent for minutes.
 pub const LOGIND_HANGS: &str = "systemctl service-watchdogs no && systemctl kill --signal=STOP --kill-whom=main systemd-logind";
-/// It answers again, and reboots at once where it was asked to: nothing can be told to systemd behind this.
+/// Lets logind answer again. It reboots at once if a reboot was requested, so nothing can be sent
+/// to systemd after this.
 pub const LOGIND_GOES_ON: &str = "systemctl service-watchdogs yes && systemctl kill --signal=CONT --kill-whom=main systemd-logind";
 
-/// Hooks that wait until something was [`killed_in`] their phase, and a check that passes only then: the phases in which they run last as long. The
-/// check does not wait, for the trial begins with what the first round of checks has found.
+/// Hooks that wait until something was [`killed_in`] their phase, and a check that passes only
+/// then. The phases in which they run last as long. The check does not wait, because the trial
+/// begins with the result of the first round of checks.
 pub const HELD_BY_PROGRAMS: &str = r#"
 program() {
   mkdir -p /etc/careen/$1 && printf '#!/bin/sh\n%s\n' "$2" >/etc/careen/$1/50-rig && chmod 755 /etc/careen/$1/50-rig
@@ -22,25 +26,28 @@ program pre.d "until $(killed_in Deployed); do sleep 0.1; done" &&
   program required.d "$(killed_in Trial)" &&
   program post.d "until $(killed_in Blessed); do sleep 0.1; done""#;
 
-/// Says in the guest that something was killed in this phase, of this boot.
+/// A script that records in the guest that something was killed in this phase, in this boot.
 #[must_use]
 pub fn killed_in(phase: &str) -> String {
     format!("touch /run/careen-rig/killed-in-{phase}")
 }
 
-/// /etc goes with the new system, and so does the hook.
+/// The hook is in /etc, so it goes along with the new system.
 const POST_HOOK_WAITS: &str = r"mkdir -p /etc/careen/post.d && printf '#!/bin/sh\nuntil [ -e /run/careen-rig/go ]; do sleep 0.1; done\n' >/etc/careen/post.d/50-rig && chmod 755 /etc/careen/post.d/50-rig";
 const POST_HOOK_GOES_ON: &str = "mkdir -p /run/careen-rig && touch /run/careen-rig/go";
 
-/// Past our inhibitor, as a person does who is in a hurry: without logind, which since systemd 257 refuses root too while a lock is held. The agent
-/// is stopped first: of a shutdown's many stops logind's may come before, and a step that no longer waits for its lock would lead to the next phase.
+/// Reboots past our inhibitor, as a person in a hurry does. It does not use logind, which since
+/// systemd 257 also refuses root while a lock is held. It stops the agent first: a shutdown may
+/// stop logind earlier, and a step that no longer waits for its lock would continue to the next
+/// phase.
 const REBOOT: &str = "systemctl --quiet stop careen-agent && systemctl --quiet --no-block --job-mode=replace-irreversibly start reboot.target";
 
 impl Rig {
-    /// logind hangs in this boot, as soon as it has come up.
+    /// Hangs logind in this boot as soon as logind is up.
     ///
     /// # Errors
-    /// When it does not come up.
+    ///
+    /// Fails when logind does not come up.
     pub async fn hang_logind(&mut self) -> Result<()> {
         let is_up = "until systemctl --quiet is-active systemd-logind; do sleep 0.1; done";
         let hang = format!("{is_up}; {LOGIND_HANGS}");
@@ -49,26 +56,32 @@ impl Rig {
         Ok(())
     }
 
-    /// A hook of the operator's holds the upgrade before the node is given back, in every boot anew.
+    /// Installs an operator's hook that holds the upgrade before the node is made schedulable
+    /// again, in every boot.
     ///
     /// # Errors
-    /// When the guest does not answer.
+    ///
+    /// Fails when the guest does not answer.
     pub async fn hold_post_hook(&mut self) -> Result<()> {
         self.guest.run(POST_HOOK_WAITS).await.map(drop)
     }
 
-    /// That hook goes on, in this boot.
+    /// Lets that hook continue in this boot.
     ///
     /// # Errors
-    /// When the guest does not answer.
+    ///
+    /// Fails when the guest does not answer.
     pub async fn let_post_hook_go(&mut self) -> Result<()> {
         self.guest.run(POST_HOOK_GOES_ON).await.map(drop)
     }
 
-    /// A person reboots the node as soon as the record says this piece of its JSON, which it must in this phase. Gives the boot that follows.
+    /// Reboots the node by hand as soon as the record contains this piece of JSON. The record must
+    /// be in `phase` by then. Returns the boot that follows.
     ///
     /// # Errors
-    /// When the record does not say it within the time of an upgrade, is in another phase by then, or no boot follows.
+    ///
+    /// Fails when the record does not contain it within the time of an upgrade, when the record is
+    /// in another phase by then, or when no boot follows.
     pub async fn reboot_by_hand(&mut self, piece: &str, phase: &str) -> Result<String> {
         let boot = self.boot_id().await?;
         let folder = format!("/sysroot/{}", names::STATE_DIR);

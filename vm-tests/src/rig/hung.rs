@@ -1,24 +1,27 @@
-//! A disk that answers no more, as one does whose firmware hangs: the system stands, and no error comes either.
+//! A disk that stops answering, as one with hung firmware does. Requests wait, and no error is
+//! returned.
 
 use anyhow::{Context, Result};
 
 use super::Rig;
 
 impl Rig {
-    /// Nothing that is asked of the disk comes back from here on.
+    /// Stops the disk: no request to it returns from now on.
     ///
     /// # Errors
-    /// When the power is off, or QEMU refuses.
+    ///
+    /// Fails when the power is off, or QEMU refuses.
     pub async fn hang_disk(&mut self) -> Result<()> {
         self.disk_answers(false).await?;
         self.progress.step("the disk answers no more");
         Ok(())
     }
 
-    /// The disk answers again, and does what it was asked for in the meantime.
+    /// Lets the disk answer again. It also completes the requests that were made meanwhile.
     ///
     /// # Errors
-    /// When the power is off, or QEMU refuses.
+    ///
+    /// Fails when the power is off, or QEMU refuses.
     pub async fn let_disk_answer(&mut self) -> Result<()> {
         self.disk_answers(true).await?;
         self.progress.step("the disk answers again");

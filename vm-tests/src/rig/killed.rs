@@ -1,17 +1,20 @@
-//! The kubelet and containerd are killed while the agent stands still: what it is in the middle of lasts until both are back.
+//! Kills the kubelet and containerd while the agent is stopped. The agent's current step lasts
+//! until both run again.
 
 use anyhow::{Context, Result, ensure};
 use upgrade::{Record, names};
 
 use super::{Rig, UPGRADE};
 
-/// Stopped, it records nothing. Nor does systemd end an agent that is silent for minutes.
+/// Stops the agent. A stopped agent records nothing. The script also stops systemd from killing an
+/// agent that is silent for minutes.
 const STAND_STILL: &str =
     "systemctl service-watchdogs no && systemctl kill --signal=STOP --kill-whom=main careen-agent";
 const GO_ON: &str = "systemctl kill --signal=CONT --kill-whom=main careen-agent";
 
-/// Kills these at once, as soon as all run (early in a boot one may not be there yet), and waits until systemd has them back. Each one's number is
-/// asked for once: the next time it may be 0, which for `kill` means whoever asks.
+/// Kills these services at once, as soon as all of them run, and waits until systemd has restarted
+/// them. Early in a boot one of them may not run yet. The script reads each main PID once: a second
+/// read may return 0, and `kill` takes 0 for its own process group.
 const DIE: &str = r#"
 pid() { systemctl show --value -p MainPID $1; }
 is_new() {
@@ -28,24 +31,27 @@ die() {
   for it; do until is_new $it; do sleep 0.2; done; done
 }"#;
 
-/// Who dies, one after the other.
+/// The services to kill, one set after the other.
 pub const EACH_AND_BOTH: &[&str] = &["kubelet", "containerd", "kubelet containerd"];
 
-/// A step in which somebody is killed.
+/// A step in which services are killed.
 #[derive(Debug, Clone, Copy)]
 pub struct In<'a> {
-    /// What of its JSON the record says by then.
+    /// A piece of JSON that the record contains at this step.
     pub says: &'a str,
     /// The phase, as the record spells it.
     pub phase: &'a str,
 }
 
 impl Rig {
-    /// Kills these as soon as the record says so and there is an agent; when systemd has them back, runs `then` and lets the agent go on. The
-    /// record that it goes on with proves the phase.
+    /// Kills these services as soon as the record contains the step's JSON and the agent runs. When
+    /// systemd has restarted them, it runs `then` and lets the agent continue. The record at that
+    /// moment proves the phase.
     ///
     /// # Errors
-    /// When the record does not say it within the time of an upgrade, is in another phase by then, or somebody does not come back.
+    ///
+    /// Fails when the record does not contain it within the time of an upgrade, when the record is
+    /// in another phase by then, or when a service does not come back.
     pub async fn kill_in(&mut self, step: In<'_>, who: &[&str], then: &str) -> Result<()> {
         let folder = format!("/sysroot/{}", names::STATE_DIR);
         let says = format!(

@@ -1,4 +1,4 @@
-//! What a scenario looks at after the fact, each with a message that says what was found instead.
+//! Checks that a scenario makes afterwards. Each error message says what was found instead.
 
 use std::time::Duration;
 
@@ -7,10 +7,11 @@ use upgrade::{Record, names};
 
 use super::{BOOT, Rig, UPGRADE};
 
-/// The test channel comes up early in a boot, before /boot is mounted.
+/// Waits for /boot. The test channel comes up early in a boot, before /boot is mounted.
 pub const BOOT_IS_THERE: &str = "until mountpoint -q /boot; do sleep 0.2; done";
 
-/// What an upgrade that has come to its end must not leave: our refs, an entry of a trial, a one-shot. One line for each.
+/// Lists what a finished upgrade must not leave: our refs, a trial entry, a one-shot. One line
+/// each.
 const LEFTOVERS: &str = r"
 find /sysroot/ostree/repo/refs/heads/careen -type f 2>/dev/null
 grep -l careen.trial /boot/loader/entries/*
@@ -18,8 +19,9 @@ grep -a -E '^(next_entry=.|careen)' /boot/grub/grubenv
 :";
 
 impl Rig {
-    /// What OSTree says of its deployments, the default first, through a filter. It waits for /boot as long as a boot takes. Their
-    /// signatures are not what it is asked for: gpg takes ten seconds of an emulated processor.
+    /// OSTree's list of deployments, the default first, through a filter. It waits for /boot as
+    /// long as a boot may take. It skips signatures, because gpg takes ten seconds on an emulated
+    /// processor.
     async fn status(&mut self, filter: &str) -> Result<String> {
         let list = format!(
             "{BOOT_IS_THERE}; set -o pipefail; ostree admin status --skip-signatures | {filter}"
@@ -30,25 +32,28 @@ impl Rig {
     /// The commit that the guest runs, as OSTree sees it.
     ///
     /// # Errors
-    /// When the guest does not answer.
+    ///
+    /// Fails when the guest does not answer.
     pub async fn booted(&mut self) -> Result<String> {
         self.status("awk '$1 == \"*\" { print $3 }' | cut -d. -f1")
             .await
     }
 
-    /// The commit that boots when nobody chooses.
+    /// The commit that boots by default.
     ///
     /// # Errors
-    /// When the guest does not answer.
+    ///
+    /// Fails when the guest does not answer.
     pub async fn default_commit(&mut self) -> Result<String> {
         self.status("grep -oE '[0-9a-f]{64}\\.[0-9]+' | head -n 1 | cut -d. -f1")
             .await
     }
 
-    /// How many deployments lie on the disk.
+    /// The number of deployments on the disk.
     ///
     /// # Errors
-    /// When the guest does not answer.
+    ///
+    /// Fails when the guest does not answer.
     pub async fn deployments(&mut self) -> Result<usize> {
         let count = self.status("grep -cE '[0-9a-f]{64}\\.[0-9]+'").await?;
         Ok(count.parse()?)
@@ -57,18 +62,21 @@ impl Rig {
     /// The record, as careen-agent reads it.
     ///
     /// # Errors
-    /// When it cannot be read.
+    ///
+    /// Fails when it cannot be read.
     pub async fn record(&mut self) -> Result<Record> {
         let print = "/usr/libexec/careen/careen-agent record";
         let text = self.guest.run(print).await?;
         serde_json::from_str(&text).with_context(|| format!("the record is {text:?}"))
     }
 
-    /// Nothing of an upgrade is left where the next one would find it: at most two deployments with an entry each, no trial among the
-    /// entries, none of our refs, and nothing in GRUB's environment.
+    /// Checks that an upgrade left nothing that the next one would find. There are at most two
+    /// deployments with one entry each, no trial entry, none of our refs, and nothing in GRUB's
+    /// environment.
     ///
     /// # Errors
-    /// When anything is.
+    ///
+    /// Fails when any of this is left.
     pub async fn expect_clean(&mut self) -> Result<()> {
         let look = format!("{BOOT_IS_THERE}\n{LEFTOVERS}");
         let left = self.guest.run_within(&look, BOOT).await?;
@@ -84,18 +92,20 @@ impl Rig {
         Ok(())
     }
 
-    /// The boot that runs.
+    /// The id of the running boot.
     ///
     /// # Errors
-    /// When the guest does not answer.
+    ///
+    /// Fails when the guest does not answer.
     pub async fn boot_id(&mut self) -> Result<String> {
         self.guest.run("cat /proc/sys/kernel/random/boot_id").await
     }
 
-    /// No one-shot boot is armed.
+    /// Checks that no one-shot boot is armed.
     ///
     /// # Errors
-    /// When one is.
+    ///
+    /// Fails when one is.
     pub async fn expect_disarmed(&mut self) -> Result<()> {
         let look = format!("{BOOT_IS_THERE}; grep -sa ^next_entry= /boot/grub/grubenv || :");
         let armed = self.guest.run_within(&look, BOOT).await?;
@@ -106,10 +116,11 @@ impl Rig {
         Ok(())
     }
 
-    /// The guest runs this commit, and it is the default.
+    /// Checks that the guest runs this commit and that it is the default.
     ///
     /// # Errors
-    /// When either is not so.
+    ///
+    /// Fails when either is another commit.
     pub async fn expect_runs(&mut self, commit: &str) -> Result<()> {
         let (booted, default) = (self.booted().await?, self.default_commit().await?);
         ensure!(booted == commit, "booted is {booted}, not {commit}");
@@ -117,10 +128,11 @@ impl Rig {
         Ok(())
     }
 
-    /// Nobody has it cordoned.
+    /// Checks that the Node is not cordoned.
     ///
     /// # Errors
-    /// When somebody has.
+    ///
+    /// Fails when it is cordoned.
     pub fn expect_schedulable(&self) -> Result<()> {
         let view = self.node.now();
         ensure!(
@@ -136,10 +148,12 @@ impl Rig {
         Ok(())
     }
 
-    /// Waits for a script in the guest that ends when what it looks for is there. Asking from inside sees what no watch shows.
+    /// Runs a script in the guest that ends when it finds what it looks for. A check inside the
+    /// guest sees what no watch on the Node shows.
     ///
     /// # Errors
-    /// When it does not end within the time of an upgrade.
+    ///
+    /// Fails when the script does not end within the time of an upgrade.
     pub async fn wait_guest(&mut self, script: &str) -> Result<()> {
         let output = self.guest.try_run(script, UPGRADE).await?;
         ensure!(
@@ -151,10 +165,11 @@ impl Rig {
         Ok(())
     }
 
-    /// Waits until the one-shot is written: from now on every reboot is the trial.
+    /// Waits until the one-shot is written. From then on every reboot is the trial.
     ///
     /// # Errors
-    /// When it is not within the time of an upgrade.
+    ///
+    /// Fails when it is not written within the time of an upgrade.
     pub async fn wait_armed(&mut self) -> Result<()> {
         let script = "until grep -qa '^next_entry=.' /boot/grub/grubenv; do sleep 0.1; done";
         self.wait_guest(script).await?;
@@ -162,11 +177,12 @@ impl Rig {
         Ok(())
     }
 
-    /// Waits until the record says this piece of its JSON, runs `then` at once, and flushes what was said: a rename is seen before it is on
-    /// the disk.
+    /// Waits until the record contains this piece of JSON, runs `then` at once, and flushes the
+    /// record. A rename is visible before it is on the disk.
     ///
     /// # Errors
-    /// When the record does not say it within the time of an upgrade, or `then` fails.
+    ///
+    /// Fails when the record does not contain it within the time of an upgrade, or `then` fails.
     pub async fn wait_record(&mut self, piece: &str, then: &str) -> Result<()> {
         let folder = format!("/sysroot/{}", names::STATE_DIR);
         let says = format!("grep -qsF '{piece}' {folder}/record.a {folder}/record.b");
@@ -174,10 +190,11 @@ impl Rig {
         self.wait_guest(&script).await
     }
 
-    /// Waits until the guest has been up for so many seconds.
+    /// Waits until the guest has been up for this many seconds.
     ///
     /// # Errors
-    /// When it goes down before.
+    ///
+    /// Fails when the guest goes down earlier.
     pub async fn wait_uptime(&mut self, seconds: u64) -> Result<()> {
         self.progress
             .step(&format!("waiting until {seconds} s after boot"));
@@ -189,20 +206,23 @@ impl Rig {
         Ok(())
     }
 
-    /// Makes the node forget what the rig laid ready in its repository: of an image it then lacks all that is new, as a node does.
+    /// Removes from the node's repository what the rig put there in advance. The node then lacks
+    /// all new objects of an image, as a real node does.
     ///
     /// # Errors
-    /// When ostree fails.
+    ///
+    /// Fails when ostree fails.
     pub async fn forget_base(&mut self) -> Result<()> {
-        // In a mount namespace of its own, where /sysroot can be written.
+        // Runs in its own mount namespace, where /sysroot is writable.
         let forget = "unshare -m sh -c 'mount -o remount,bind,rw /sysroot && ostree refs --delete rig/ready && ostree prune --refs-only'";
         self.wait_guest(forget).await
     }
 
-    /// Waits until the remote has sent so many bytes.
+    /// Waits until the remote has sent this many bytes.
     ///
     /// # Errors
-    /// When it has not within the time of an upgrade.
+    ///
+    /// Fails when it has not sent them within the time of an upgrade.
     pub async fn wait_served(&self, bytes: u64) -> Result<()> {
         let look = async {
             while self.repo.served() < bytes {

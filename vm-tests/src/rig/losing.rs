@@ -1,4 +1,5 @@
-//! A power cut as a drive with a cache suffers it: what no flush had made safe is there, gone, or torn.
+//! A power cut on a drive with a cache. What no flush had made durable may be intact, lost, or
+//! torn.
 
 use std::time::Duration;
 
@@ -11,20 +12,24 @@ use crate::soak::cut::{self, Fate};
 use crate::soak::recording::save_base;
 use crate::soak::writes::{Log, Request};
 
-/// So many requests may have been on their way into the log when QEMU was killed, and stand there in part.
+/// The most requests that were on their way into the log when QEMU was killed. The log may hold
+/// parts of them.
 const ON_THE_WAY: usize = 8;
 
-/// A guest that reboots does not answer; one that looks so many times in vain does, long before: what it finds after it was given up
-/// nobody would hear of.
+/// The time limit of one look into the guest. A guest that reboots does not answer. The script
+/// itself stops after this many looks, long before the limit: nobody would read what it finds
+/// later.
 const LOOK: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 25;
 
 impl Rig {
-    /// The power goes, and with it what `fate` takes of the writes since the last flush; `seed` chooses what is torn. The machine must
-    /// have had its writes logged since it began, and goes on so.
+    /// Cuts the power and drops what `fate` takes of the writes since the last flush. `seed`
+    /// selects what is torn. The machine must have logged its writes since it started, and
+    /// continues to log them.
     ///
     /// # Errors
-    /// When it is off already, or its writes are in no log.
+    ///
+    /// Fails when the power is off already, or the writes are not logged.
     pub fn lose_power(&mut self, fate: Fate, seed: u64) -> Result<()> {
         let writes = self.machine.writes().map(ToOwned::to_owned);
         let writes = writes.context("this machine's writes are in no log")?;
@@ -44,19 +49,22 @@ impl Rig {
         Ok(())
     }
 
-    /// The same with a seed of its own, which it tells; then the power comes back. Does not wait for the boot.
+    /// Like [`Rig::lose_power`], with a random seed that it prints; then powers the node on. Does
+    /// not wait for the boot.
     ///
     /// # Errors
-    /// When it is off already, its writes are in no log, or QEMU does not start.
+    ///
+    /// Fails when the power is off already, the writes are not logged, or QEMU does not start.
     pub async fn lose_power_for_a_moment(&mut self, fate: Fate) -> Result<()> {
         self.lose_power(fate, fastrand::u64(..))?;
         self.power_on().await
     }
 
-    /// Waits until the record says this (a regular expression for `grep -E`) in its JSON, in whichever boot.
+    /// Waits until the record's JSON matches this regular expression (`grep -E`), in any boot.
     ///
     /// # Errors
-    /// When it does not within the time of an upgrade.
+    ///
+    /// Fails when it does not match within the time of an upgrade.
     pub async fn wait_record_in_any_boot(&mut self, piece: &str) -> Result<()> {
         let folder = format!("/sysroot/{}", names::STATE_DIR);
         let says = format!("grep -qsE '{piece}' {folder}/record.a {folder}/record.b");
@@ -74,10 +82,11 @@ impl Rig {
         Ok(())
     }
 
-    /// Waits for a boot of the trial, over as many of the old system as come before.
+    /// Waits for a boot of the trial. Any number of boots of the old system may come first.
     ///
     /// # Errors
-    /// When a boot does not come up in its time.
+    ///
+    /// Fails when a boot does not come up in time.
     pub async fn wait_trial(&mut self) -> Result<()> {
         let mut last = None;
         loop {
@@ -89,10 +98,11 @@ impl Rig {
         }
     }
 
-    /// Ok while machine and API server run: what fails beside them is the node's doing.
+    /// Succeeds while the machine and the API server run. Then any other failure is the node's.
     ///
     /// # Errors
-    /// When one of them does not.
+    ///
+    /// Fails when one of them does not run.
     pub async fn check(&mut self) -> Result<()> {
         if let Some(power) = &mut self.power {
             power.check()?;
@@ -103,7 +113,8 @@ impl Rig {
     }
 }
 
-/// Without those at the end that may be there in part; a flush is answered only when all before it are there.
+/// The number of requests without the last ones, which may be incomplete. QEMU answers a flush only
+/// when all requests before it are complete.
 fn whole(requests: &[Request]) -> usize {
     let flushed = requests
         .iter()

@@ -1,4 +1,5 @@
-//! What an operator looks at to see how the node is: the doctor, the journal by its fields, the logs of its pods.
+//! What an operator looks at to see the state of a node: the doctor, the journal by its fields, the
+//! logs of its pods.
 
 mod kubelet;
 
@@ -14,10 +15,10 @@ use crate::node::NAME;
 
 const DOCTOR: &str = "/usr/libexec/careen/careen-agent doctor --json 2>/dev/null";
 
-/// It unpacks the initramfs, which takes its time under emulation.
+/// The doctor unpacks the initramfs, which takes time under emulation.
 const EXAMINATION: Duration = Duration::from_secs(300);
 
-/// What the doctor prints, as far as it is looked at here.
+/// The part of the doctor's output that the rig reads.
 #[derive(Debug, Deserialize)]
 struct Findings {
     verdict: String,
@@ -32,10 +33,11 @@ struct Finding {
 }
 
 impl Rig {
-    /// The doctor finds nothing bad, and exits as the worst that it has found demands.
+    /// Checks that the doctor finds nothing bad and that its exit code matches its worst finding.
     ///
     /// # Errors
-    /// When it finds something, or does not look.
+    ///
+    /// Fails when the doctor finds a problem or does not run.
     pub async fn expect_doctor_content(&mut self) -> Result<()> {
         self.progress.step("asking the doctor");
         let output = self.guest.try_run(DOCTOR, EXAMINATION).await?;
@@ -62,17 +64,19 @@ impl Rig {
         Ok(())
     }
 
-    /// The journal gives entries of the agent when it is asked by these fields, which the docs name, and each says whose node it is.
+    /// Checks that the journal has entries of the agent with these fields, which the docs name.
+    /// Each entry must also name the node.
     ///
     /// # Errors
-    /// When there is none, or one has other fields.
+    ///
+    /// Fails when there is no entry, or an entry has other fields.
     pub async fn expect_journal(&mut self, fields: &[(&str, &str)]) -> Result<()> {
         let matches = fields
             .iter()
             .map(|(field, value)| format!("{field}={value}"));
         let matches = matches.collect::<Vec<_>>().join(" ");
         let read = format!("journalctl --quiet --unit careen-agent --output json {matches}");
-        // The Node is told before the journal is.
+        // The agent updates the Node before it writes to the journal.
         self.wait_guest(&format!("until {read} | grep -q .; do sleep 1; done"))
             .await?;
         for line in self.guest.run(&read).await?.lines() {

@@ -1,4 +1,4 @@
-//! The two ends that an upgrade may have, looked at from all sides: cluster, guest, disk.
+//! The two possible ends of an upgrade, checked in the cluster, the guest and the disk.
 
 use std::time::Duration;
 
@@ -9,31 +9,32 @@ use super::Rig;
 use crate::images::{self, Commit};
 use crate::node::View;
 
-/// A whole upgrade, with room for a busy machine.
+/// The time limit of a whole upgrade, long enough for a busy machine.
 pub const UPGRADE: Duration = Duration::from_secs(1800);
 
-/// From the answer until the kubelet has told the API server everything about its boot.
+/// The time limit from the answer until the kubelet has reported its boot to the API server.
 const SETTLE: Duration = Duration::from_secs(300);
 
-/// The kubelet's saved state, which a failed upgrade leaves only where it could not be put back.
+/// Lists the kubelet's saved state. A failed upgrade leaves it only if it could not be restored.
 const KEPT: &str = "ls -d /sysroot/ostree/careen/snapshot-* 2>/dev/null || :";
 
-/// How a node was before an upgrade was asked for.
+/// The state of a node before an upgrade was requested.
 #[derive(Debug, Clone)]
 pub struct Before {
-    /// The commit it ran.
+    /// The commit that the node ran.
     pub commit: String,
-    /// The boot it ran in.
+    /// The boot that the node ran in.
     pub boot: String,
-    /// Its kubelet's version.
+    /// The version of its kubelet.
     pub kubelet: String,
 }
 
 impl Rig {
-    /// How the node is now, to compare with later.
+    /// Records the node's current state for later comparison.
     ///
     /// # Errors
-    /// When the guest or the cluster does not say.
+    ///
+    /// Fails when the guest or the cluster does not answer.
     pub async fn before(&mut self) -> Result<Before> {
         let view = self
             .node
@@ -47,18 +48,21 @@ impl Rig {
         })
     }
 
-    /// Builds an image if need be, outside of any time limit of the scenario.
+    /// Builds an image if necessary. The scenario's time limits do not include the build.
     ///
     /// # Errors
-    /// When it cannot be built.
+    ///
+    /// Fails when it cannot be built.
     pub fn image(&self, name: &str) -> Result<Commit> {
         images::ensure_commit(name)
     }
 
-    /// Waits for `Upgraded` and believes nothing: booted, default, version, boot id, schedulable, disarmed.
+    /// Waits for `Upgraded` and verifies it: booted and default commit, version, boot id,
+    /// schedulable, disarmed.
     ///
     /// # Errors
-    /// When the upgrade fails or anything of this is not so.
+    ///
+    /// Fails when the upgrade fails or any of these checks fails.
     pub async fn expect_upgraded(&mut self, before: &Before, image: &Commit) -> Result<View> {
         let view = self.wait_answer(Answer::Upgraded, UPGRADE).await?;
         self.progress.step("Upgraded; looking closer");
@@ -81,10 +85,11 @@ impl Rig {
         Ok(view)
     }
 
-    /// Waits for `Failed` with this code and looks that the old system serves as before.
+    /// Waits for `Failed` with one of these codes and checks that the old system serves as before.
     ///
     /// # Errors
-    /// When it upgrades, fails for another reason, or the old system does not serve.
+    ///
+    /// Fails when the upgrade succeeds, fails for another reason, or the old system does not serve.
     pub async fn expect_fallback(&mut self, before: &Before, codes: &[&str]) -> Result<View> {
         let view = self.expect_failed(codes, UPGRADE).await?;
         let boot = self.boot_id().await?;
@@ -93,10 +98,11 @@ impl Rig {
         Ok(view)
     }
 
-    /// Waits for `Failed` with one of these codes, and that the reason stands where a person looks.
+    /// Waits for `Failed` with one of these codes and checks that the Node shows the reason.
     ///
     /// # Errors
-    /// When the answer or the code is another one.
+    ///
+    /// Fails when the answer or the code is a different one.
     pub async fn expect_failed(&mut self, codes: &[&str], limit: Duration) -> Result<View> {
         let view = self.wait_answer(Answer::Failed, limit).await?;
         let code = view
@@ -114,10 +120,12 @@ impl Rig {
         Ok(view)
     }
 
-    /// The old system runs, is the default, is Ready and takes pods; nothing of the upgrade is left armed.
+    /// Checks that the old system runs, is the default, is Ready and accepts pods, and that nothing
+    /// of the upgrade is still armed.
     ///
     /// # Errors
-    /// When anything of this is not so.
+    ///
+    /// Fails when any of these checks fails.
     pub async fn expect_old_system(&mut self, before: &Before) -> Result<()> {
         self.expect_runs(&before.commit).await?;
         self.expect_disarmed().await?;
@@ -131,10 +139,12 @@ impl Rig {
         self.expect_schedulable()
     }
 
-    /// Behind an upgrade that has failed: nothing is kept to be put back, and the next request is taken as far as its image, which is not there.
+    /// Checks the node after a failed upgrade: no saved state is waiting to be restored. The node
+    /// accepts the next request and only then rejects its image, which does not exist.
     ///
     /// # Errors
-    /// When something is owed, or the request is refused for anything else.
+    ///
+    /// Fails when saved state is left, or the node rejects the request for another reason.
     pub async fn expect_nothing_owed(&mut self) -> Result<()> {
         let kept = self.guest.run(KEPT).await?;
         ensure!(kept.is_empty(), "this is still to be put back: {kept}");
@@ -142,10 +152,11 @@ impl Rig {
         self.expect_failed(&["NoSuchRef"], SETTLE).await.map(drop)
     }
 
-    /// Replaces the node's policy. The line with the remotes stays.
+    /// Replaces the node's policy. The line with the remotes remains.
     ///
     /// # Errors
-    /// When the guest does not answer.
+    ///
+    /// Fails when the guest does not answer.
     pub async fn policy(&mut self, toml: &str) -> Result<()> {
         let file = "/etc/careen/policy.toml";
         let script = format!("printf '%s\\n' 'remotes = [\"careen\"]' '{toml}' > {file}");

@@ -1,4 +1,4 @@
-//! Whether the Node says what the record says.
+//! Checks whether the Node says what the record says.
 
 use std::time::Duration;
 
@@ -9,15 +9,16 @@ use upgrade::{Reason, Record};
 use super::Rig;
 use crate::node::View;
 
-/// How long the one may be behind the other.
+/// How long the Node may lag behind the record.
 const BEHIND: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl Rig {
-    /// The Node says what the record says, or soon does.
+    /// Checks that the Node says what the record says, now or soon.
     ///
     /// # Errors
-    /// When it does not, or the guest does not answer.
+    ///
+    /// Fails when it does not, or the guest does not answer.
     pub async fn expect_told_as_recorded(&mut self) -> Result<()> {
         let deadline = Instant::now() + BEHIND;
         loop {
@@ -31,10 +32,11 @@ impl Rig {
     }
 }
 
-/// The Node says what the record says.
+/// Checks that the Node says what the record says.
 ///
 /// # Errors
-/// When it does not.
+///
+/// Fails when it does not.
 pub fn expect_same(record: &Record, view: &View) -> Result<()> {
     let up = record.upgrade.as_ref();
     let up = up.context("the record knows of no upgrade")?;
@@ -61,12 +63,12 @@ mod tests {
     use upgrade::Phase;
     use upgrade::report::Status;
 
-    /// What a node remembers of an upgrade that failed.
+    /// A node's record of a failed upgrade.
     const RECORD: &str = include_str!("../../../src/host/tests/samples/v1-failed");
 
     #[test]
     fn a_node_that_says_something_else_than_the_record_is_found() {
-        // Behind it stands its checksum.
+        // The record's checksum follows the JSON.
         let mut record = serde_json::Deserializer::from_str(RECORD).into_iter::<Record>();
         let record = record.next().unwrap().unwrap();
         let up = record.upgrade.clone().unwrap();

@@ -1,4 +1,5 @@
-//! Whether an upgrade that did not come about has left anything behind: on the disk, in the menu, in /etc, on the Node.
+//! Checks whether an upgrade that did not happen left anything: on the disk, in the menu, in /etc,
+//! on the Node.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +13,16 @@ use super::look::BOOT_IS_THERE;
 use super::{BOOT, Before, Rig};
 use crate::node::NAME;
 
-/// What marks a line about the boot menu.
+/// The prefix of a line about the boot menu.
 const MENU: &str = "menu ";
 
-/// One line for each thing on the disk that an upgrade changes. Sizes and times instead of hashes: nothing writes a file and leaves its
-/// time as it was, and reading kernels takes seconds under emulation. Left out, because they change by themselves:
-/// - folders' own times, and a menu that is not in force: every clean-up may remove what an earlier one has left;
-/// - refs below `ostree/`: libostree numbers its deployments there, and numbers them anew whenever it cleans up.
+/// Prints one line for each thing on the disk that an upgrade changes. It prints sizes and times
+/// instead of hashes: nothing writes a file without changing its time, and reading kernels takes
+/// seconds under emulation. It leaves out what changes without an upgrade:
+/// - times of folders, and a menu that is not in use: every cleanup may remove what an earlier one
+///   left;
+/// - refs below `ostree/`: libostree numbers its deployments there, and renumbers them on every
+///   cleanup.
 const LISTING: &str = r#"
 find /boot -xdev -path '/boot/loader*' -prune -o -type f -printf '%p %s %T@\n'
 echo "menu $(readlink /boot/loader)"
@@ -27,7 +31,7 @@ ls -d /sysroot/ostree/deploy/*/deploy/*
 grep -r --exclude-dir=ostree '' /sysroot/ostree/repo/refs
 find /etc -xdev -type f -printf '%p %s %T@\n'"#;
 
-/// Everything that an upgrade changes, as it was.
+/// The state of everything that an upgrade changes.
 #[derive(Debug, Clone)]
 pub struct Traces {
     disk: BTreeSet<String>,
@@ -35,10 +39,12 @@ pub struct Traces {
 }
 
 impl Rig {
-    /// How everything is that an upgrade changes. To be taken when the scenario itself has nothing left to change.
+    /// Records the state of everything that an upgrade changes. Call it after the scenario's own
+    /// last change.
     ///
     /// # Errors
-    /// When the guest or the API server does not answer.
+    ///
+    /// Fails when the guest or the API server does not answer.
     pub async fn traces(&mut self) -> Result<Traces> {
         let listing = format!("{BOOT_IS_THERE}; set -e\n{LISTING}");
         let disk = self.guest.run_within(&listing, BOOT).await?;
@@ -49,21 +55,25 @@ impl Rig {
         })
     }
 
-    /// Nothing was ever begun: the node has not rebooted, serves, and nothing has changed but the answer.
+    /// Checks that the upgrade never began: the node has not rebooted, it serves, and only the
+    /// answer changed.
     ///
     /// # Errors
-    /// When anything of this is not so.
+    ///
+    /// Fails when any of these checks fails.
     pub async fn expect_untouched(&mut self, before: &Before, traces: &Traces) -> Result<()> {
         self.expect_no_reboot(before).await?;
         let now = self.traces().await?;
         now.expect_same(traces, |_| true)
     }
 
-    /// What was deployed is gone again, without a reboot. The menu alone may be another one: libostree writes it anew for every
-    /// deployment that comes or goes, each time in the other one of two places.
+    /// Checks that the deployment was removed again without a reboot. Only the menu may differ:
+    /// libostree rewrites it whenever a deployment is added or removed, alternating between two
+    /// places.
     ///
     /// # Errors
-    /// When anything of this is not so.
+    ///
+    /// Fails when any of these checks fails.
     pub async fn expect_undone(&mut self, before: &Before, traces: &Traces) -> Result<()> {
         self.expect_no_reboot(before).await?;
         let now = self.traces().await?;
@@ -104,8 +114,9 @@ impl Traces {
     }
 }
 
-/// What stands on the Node beside the request and our answers. Its status is the kubelet's, and taints come and go with that and with a
-/// cordon, by the hands of a controller that takes its time.
+/// What is on the Node besides the request and our answers. It leaves out the status, which is the
+/// kubelet's, and the taints. Taints follow the status and the cordon, and a controller sets them
+/// with a delay.
 fn of_others(node: &Node) -> Result<Value> {
     let ours = |name: &str| {
         let known = |row: &&names::Name| matches!(row.kind, Kind::Annotation) && row.name == name;

@@ -1,7 +1,10 @@
-//! The API server's way to the kubelet, which `kubectl logs` takes. A scenario needs it for that alone, so it is not there until it is made.
+//! The API server's connection to the kubelet, which `kubectl logs` needs. Scenarios need it only
+//! for that, so it does not exist until they create it.
 //!
-//! Nobody reaches a guest of QEMU's user network but by a port that is led into it, and the address that its kubelet tells the cluster is nobody's on
-//! this machine. So the Node is told another one, which its kubelet replaces by its own within ten seconds (`nodeStatusUpdateFrequency`).
+//! A guest in QEMU's user network is reachable only through a forwarded port. The address that its
+//! kubelet reports to the cluster does not exist on this machine. So the rig writes another address
+//! to the Node. The kubelet replaces it with its own within ten seconds
+//! (`nodeStatusUpdateFrequency`).
 
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::Node;
@@ -13,14 +16,15 @@ use crate::control_plane::ports;
 use crate::node::NAME;
 use crate::rig::Rig;
 
-/// Where a kubelet listens.
+/// The port on which a kubelet listens.
 const KUBELET: u16 = 10250;
 
 impl Rig {
-    /// Leads a port of this machine to the kubelet, until the power goes.
+    /// Forwards a port of this machine to the kubelet until the power is cut.
     ///
     /// # Errors
-    /// When the power is off, or QEMU refuses.
+    ///
+    /// Fails when the power is off, or QEMU refuses.
     pub async fn lead_to_kubelet(&mut self) -> Result<u16> {
         let [port] = ports::free()?;
         let running = self.power.as_mut().context("the power is off")?;
@@ -28,12 +32,13 @@ impl Rig {
         Ok(port)
     }
 
-    /// Has the API server look for the kubelet at that port, for the next seconds.
+    /// Makes the API server look for the kubelet at that port for the next few seconds.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn show_kubelet_at(&self, port: u16) -> Result<()> {
-        // Without a name, which the API server would ask for first.
+        // Without a host name, because the API server would try the name first.
         let told = json!({ "status": {
             "addresses": [{ "type": "InternalIP", "address": "127.0.0.1" }],
             "daemonEndpoints": { "kubeletEndpoint": { "Port": port } },
