@@ -1,5 +1,6 @@
-//! A DaemonSet comes to a node whose image has nothing of Careen: its units reach systemd by the generator, its agent upgrades the node to an image
-//! that has an agent, and there that image's units rule.
+//! A DaemonSet arrives on a node whose image contains nothing of Careen. The generator gives
+//! systemd the DaemonSet's units. The DaemonSet's agent upgrades the node to an image with an
+//! agent, and there the image's units take precedence.
 
 use super::prelude::*;
 use crate::daemonset::{DaemonSet, expect_agent, rolled_out};
@@ -13,10 +14,11 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Newer than the agents of the node's images, which are of Cargo's version.
+/// Newer than the agents in the node's images, which have Cargo's version.
 const VERSION: &str = "0.1.98";
 
-/// Hides what the image has of Careen, in this boot alone: an overlay over each folder that has some of it.
+/// Hides the image's Careen files, in this boot only, with an overlay over each folder that has
+/// any.
 const HIDE: &str = "set -e
 systemctl stop careen-agent
 for at in lib/systemd/system libexec; do
@@ -30,7 +32,7 @@ rm -r /usr/lib/systemd/system/ostree-finalize-staged.service.d
 systemctl daemon-reload
 ! systemctl cat careen-agent 2>/dev/null";
 
-/// Where the file of the agent's unit lies.
+/// The path of the agent's unit file.
 const UNIT: &str = "systemctl show --value -p FragmentPath careen-agent";
 
 async fn run(rig: &mut Rig) -> Result<()> {

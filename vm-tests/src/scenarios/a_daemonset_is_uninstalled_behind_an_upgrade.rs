@@ -1,5 +1,6 @@
-//! A DaemonSet that is deleted takes its pod with it and nothing else. Who uninstalls in the middle of an upgrade is refused: the pod says so, is not
-//! ready and removes nothing. The upgrade ends as if nobody had asked, and then all of it goes.
+//! Deleting a DaemonSet deletes its pod and nothing else. An uninstall in the middle of an upgrade
+//! is refused: the pod says so, is not ready and removes nothing. The upgrade ends normally, and
+//! then the pod removes everything.
 
 use super::prelude::*;
 use crate::daemonset::{
@@ -16,7 +17,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Newer than the agents of the node's images, which are of Cargo's version.
+/// Newer than the agents in the node's images, which have Cargo's version.
 const VERSION: &str = "0.1.98";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -41,7 +42,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
 
     rig.ask(&image).await?;
     rig.wait_phase("Fetched", UPGRADE).await?;
-    // Held there, or it may be over before the pod comes.
+    // Pause the upgrade, because it may otherwise end before the pod arrives.
     rig.annotate(&[(names::PAUSED, Some("until the pod has spoken"))])
         .await?;
     rig.progress.step("uninstall, in the middle of the upgrade");

@@ -1,5 +1,6 @@
-//! A node's upgrade waits for its operator, as it may for days, and the DaemonSet is updated meanwhile: the node gets the new agent, the roll-out is
-//! done, and when the operator lets it go on it is the new agent that takes the node to its end.
+//! A node's upgrade waits for its operator, possibly for days, and the DaemonSet is updated
+//! meanwhile. The node gets the new agent and the rollout completes. When the operator lets the
+//! upgrade continue, the new agent completes it.
 
 use super::prelude::*;
 use crate::daemonset::{DaemonSet, expect_agent, process, rolled_out};
@@ -13,7 +14,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Both newer than the agents of the node's images, which are of Cargo's version.
+/// Both are newer than the agents in the node's images, which have Cargo's version.
 const FIRST: &str = "0.1.98";
 const SECOND: &str = "0.1.99";
 
@@ -53,7 +54,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     expect_no_other_in_the_trial(rig).await
 }
 
-/// Nothing of what leads to a trial has come about.
+/// Checks that nothing has happened on the way to a trial.
 async fn expect_still_waiting(rig: &mut Rig, before: &Before) -> Result<()> {
     let view = rig.node.now();
     let phase = view.phase().to_owned();

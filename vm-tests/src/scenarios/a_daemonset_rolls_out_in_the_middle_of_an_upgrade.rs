@@ -1,5 +1,6 @@
-//! A DaemonSet, its image pulled from a registry, brings a newer agent to a node, that agent upgrades the node, and the DaemonSet's own
-//! roll-out in the middle of it waits until it has ended. Then an uninstall leaves the image's agent. All of it by Helm, as docs/daemonset.md says.
+//! A DaemonSet from a registry brings a newer agent to a node, and that agent upgrades the node. A
+//! rollout of the DaemonSet in the middle of the upgrade waits until the upgrade has ended. Then an
+//! uninstall leaves the image's agent. Helm does all of it, as docs/daemonset.md describes.
 
 use anyhow::Context;
 
@@ -18,30 +19,31 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Both newer than the agents of the node's images, which are of Cargo's version.
+/// Both are newer than the agents in the node's images, which have Cargo's version.
 const FIRST: &str = "0.1.98";
 const SECOND: &str = "0.1.99";
 
-/// Of which nodes, and that a pod may mount folders of the host.
+/// Selects the nodes, and allows pods to mount folders of the host.
 const BEFORE: [&str; 2] = [
     "kubectl label node node1 ostree=yes",
     "kubectl apply -f packaging/daemonset/namespace.yaml",
 ];
 const INSTALL: &str = "helm -n careen install careen packaging/daemonset/chart --set nodeSelector.ostree=yes --set image=";
-/// To be followed by what changes.
+/// The common part of the upgrade commands; the changed values follow.
 const UPGRADE_TO: &str =
     "helm -n careen upgrade careen packaging/daemonset/chart --reuse-values --set ";
 const AFTER: [&str; 2] = [
     "helm -n careen uninstall careen",
     "kubectl label node -l ostree=yes ostree-",
 ];
-/// The DaemonSet, and what Helm keeps of a release. A pod may still be on its way out.
+/// Lists the DaemonSet and Helm's release data. A pod may still be terminating.
 const IN_THE_CLUSTER: &str = "kubectl -n careen get daemonsets,secrets -o name";
 
-/// The second version's pod looks every five seconds, and is to have looked at a trial often enough to have changed something.
+/// The second version's pod looks every five seconds. A long trial gives it enough looks to change
+/// something, if it would.
 const LONG_TRIAL: &str = "[health]\nsoak-seconds = 60";
 
-/// What the agents of all boots have said.
+/// What the agents of all boots have logged.
 const AGENTS_LOG: &str = "journalctl --quiet --unit careen-agent --output cat";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -65,7 +67,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.progress.step("the DaemonSet rolls out another version");
     let update = format!("{UPGRADE_TO}image={}", daemonset.image(SECOND)?);
     typed(rig, &update).await?;
-    // Or all that follows would be so of a pod that comes when it is over.
+    // Otherwise a pod that arrives after the upgrade would pass all that follows.
     let waits = format!("an upgrade of this node is under way; {SECOND}-");
     said_in_any_boot(rig, &waits).await?;
     rig.expect_upgraded(&before, &image).await?;
@@ -89,14 +91,15 @@ async fn run(rig: &mut Rig) -> Result<()> {
     Ok(())
 }
 
-/// The pod shows the log of the agent on the host as its own.
+/// Checks that the pod shows the log of the agent on the host as its own.
 async fn expect_the_agents_log(rig: &mut Rig) -> Result<()> {
     let log = log(rig).await?;
     ensure!(log.contains("watching Node"), "kubectl logs shows {log}");
     Ok(())
 }
 
-/// From the pod that brought it to the blessing, over the reboot into the trial, no other agent was started.
+/// Checks that no other agent started between the pod that brought this one and the blessing,
+/// including the reboot into the trial.
 async fn expect_one_agent_up_to_the_blessing(rig: &mut Rig) -> Result<()> {
     let log = rig.guest.run(AGENTS_LOG).await?;
     let blessed = log.lines().position(|line| line.starts_with("Blessed"));

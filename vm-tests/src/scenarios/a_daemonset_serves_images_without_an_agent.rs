@@ -1,5 +1,6 @@
-//! Images with the guard in their initramfs and nothing else of Careen: the DaemonSet's units and programs serve the trial, from the check before the
-//! kubelet to the verdict. A node of such an image is upgraded to another, and comes back from a bad one.
+//! The images have the guard in their initramfs and nothing else of Careen. The DaemonSet's units
+//! and programs serve the trial, from the check before the kubelet to the verdict. A node with such
+//! an image upgrades to another one, and falls back from a bad one.
 
 use std::collections::BTreeSet;
 
@@ -20,27 +21,27 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Newer than the agent of the image that the node begins with, which is of Cargo's version.
+/// Newer than the agent in the node's first image, which has Cargo's version.
 const VERSION: &str = "0.1.98";
 
-/// What the image has of Careen.
+/// Lists the image's Careen files.
 const OF_THE_IMAGE: &str =
     "ls -d /usr/libexec/careen /usr/lib/systemd/system/careen-* 2>/dev/null || :";
 
-/// What of it is of a trial, and stays active until the next boot.
+/// The units that run in a trial and stay active until the next boot.
 const IN_A_TRIAL: [&str; 4] = [
     "careen-agent.service",
     "careen-check.service",
     "careen-kubeadm.service",
     "careen-gate.service",
 ];
-/// What is of any other boot.
+/// The units that run in any other boot.
 const IN_THE_OLD_SYSTEM: [&str; 2] = ["careen-agent.service", "careen-restore.service"];
 
-/// The deadman looks every half minute, until the trial is blessed.
+/// Waits for the deadman's first look. It looks every half minute, until the trial is blessed.
 const DEADMAN_LOOKED: &str = "until journalctl --quiet --boot --unit careen-deadman.service | grep -q 'so the deadman ends'; do sleep 1; done";
 
-/// What counts boots would wait for it; nothing on this machine does.
+/// A boot counter would wait for this target. Nothing on this machine requires it.
 const BOOT_COMPLETE: &str = "systemctl start boot-complete.target";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -85,7 +86,8 @@ async fn upgraded_by_the_pods_agent(rig: &mut Rig, image: &Commit) -> Result<()>
     rig.withdraw().await
 }
 
-/// The image has none of these units, and the pod's have done their work in this boot.
+/// Checks that the image has none of these units and that the pod's units did their work in this
+/// boot.
 async fn expect_the_pods(rig: &mut Rig, units: &[&str]) -> Result<()> {
     let of_the_image = rig.guest.run(OF_THE_IMAGE).await?;
     ensure!(of_the_image.is_empty(), "the image has {of_the_image}");

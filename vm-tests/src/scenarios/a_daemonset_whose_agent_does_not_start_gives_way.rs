@@ -1,5 +1,6 @@
-//! An update whose agent does not start gives way to the agent of before, which serves as long as it takes; the pod says why and is not ready,
-//! so the roll-out stops. The image of before, named again, is all that a person has to do.
+//! If the agent of an update does not start, the previous agent takes over and serves for as long
+//! as necessary. The pod says why and is not ready, so the rollout stops. To recover, a person only
+//! sets the previous image again.
 
 use super::prelude::*;
 use crate::daemonset::{
@@ -15,7 +16,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Both newer than the agent of the node's image, which is of Cargo's version.
+/// Both are newer than the agent in the node's image, which has Cargo's version.
 const GOOD: &str = "0.1.98";
 const BROKEN: &str = "0.1.99";
 
@@ -31,14 +32,14 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.progress
         .step("it is updated to an agent that does not start");
     daemonset.apply(rig, "install", BROKEN).await?;
-    // Of the agent's own log, which the pod shows; then its verdict.
+    // First the agent's own log, which the pod shows; then the pod's verdict.
     said(rig, "careen-agent: broken on purpose").await?;
     said(rig, "was started 3 times and did not run").await?;
     agent_is_back(rig, GOOD).await?;
     for role in ["wanted", "proven"] {
         expect_link(rig, role, GOOD).await?;
     }
-    // For longer than an agent runs until it counts.
+    // Longer than an agent must run to count as working.
     rig.guest.run_within("sleep 90", 10 * MINUTE).await?;
     expect_agent(rig, GOOD).await?;
     expect_not_ready(rig).await?;
@@ -49,7 +50,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     expect_agent(rig, GOOD).await
 }
 
-/// What has this role among the agents that pods have brought.
+/// Checks which version has this role among the agents that pods installed.
 async fn expect_link(rig: &mut Rig, role: &str, version: &str) -> Result<()> {
     let read = format!("readlink {}/{role}", names::AGENTS_DIR);
     let id = rig.guest.run(&read).await?;

@@ -1,5 +1,6 @@
-//! The old kernel is damaged while a new system lies beside it untried, and the power goes: GRUB's fallback chain starts no system that has not
-//! proved itself. It tries again and again, which is all that there is to do.
+//! The old kernel is damaged while an untried new system is on the disk, and the power is cut.
+//! GRUB's fallback chain starts no unproven system. It retries the old one again and again, which
+//! is all that it can do.
 
 use super::prelude::*;
 
@@ -12,20 +13,22 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// GRUB passes the path of the kernel that it has started. It replays no journal, so the file system is frozen for a moment.
+/// GRUB passes on the path of the kernel that it started. The script freezes the file system for a
+/// moment, because GRUB does not replay the journal.
 const DAMAGE: &str = "set -e; found=0; for kernel in /boot/ostree/*/vmlinuz*; do case $(cat /proc/cmdline) in *\"${kernel#/boot}\"*) : >$kernel; found=1 ;; esac; done; sync; fsfreeze --freeze /boot; fsfreeze --unfreeze /boot; [ $found = 1 ]";
 
-/// Long enough for GRUB to have gone through its chain more than once: it waits some ten seconds before each step of it.
+/// Long enough for GRUB to go through its chain more than once. It waits about ten seconds before
+/// each step.
 const WATCHED: Duration = Duration::from_secs(120);
 
-/// With this line a kernel begins to speak.
+/// The first line of a kernel's log.
 const KERNEL: &str = "] Command line:";
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     rig.before().await?;
     let client = rig.plane.client().await?;
-    // A budget that does not allow holds the upgrade between deployment and trial.
+    // A budget that allows no eviction holds the upgrade between deployment and trial.
     workload::allow_unavailable(&client, 0).await?;
     rig.ask(&image).await?;
     rig.wait_phase("Deployed", UPGRADE).await?;
@@ -33,7 +36,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.cut_power()?;
     let begin = rig.console().len();
     rig.power_on().await?;
-    // Nothing that could be waited for is to happen.
+    // Nothing should happen, so there is no event to wait for.
     tokio::time::sleep(WATCHED).await;
     let console = rig.console();
     let said = console.get(begin..).unwrap_or_default();

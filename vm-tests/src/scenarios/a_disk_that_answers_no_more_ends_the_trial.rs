@@ -1,5 +1,6 @@
-//! In the trial the disk answers no more, and nothing says that it fails: whoever asks it waits for ever, and the machine's watchdog has
-//! patience. The deadman, who asks nothing of the disk, ends the trial all the same, and when the disk answers again the old system is back.
+//! In the trial the disk stops answering, without an error. A process that reads from it waits
+//! forever, and the hardware watchdog is patient. The deadman needs nothing from the disk and ends
+//! the trial. When the disk answers again, the old system is back.
 
 use super::prelude::*;
 
@@ -12,18 +13,21 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Seconds that an agent would have for its verdict: the disk hangs before that.
+/// The agent's health deadline in seconds. The disk hangs before it.
 const DEADLINE: u32 = 240;
 
-/// The deadman is due a minute later. Less than that, because the console's time is another clock than the deadman's.
+/// The deadman is due a minute after the deadline. The margin allows for the console's clock, which
+/// differs from the deadman's.
 const DEADMAN: u32 = DEADLINE + 60 - 20;
 
-/// Longer than the deadman has, its looks, and what a reboot may take that a device holds up.
+/// Longer than the deadman's time, its looks, and a reboot that a device delays.
 const RESET: Duration = Duration::from_secs(15 * 60);
 
-/// The deadman has looked once, and what was read is no longer in memory: its next look asks the disk. The machine's watchdog is made patient:
-/// the disk may hold systemd as well, which then feeds it no more, and it would end the trial a minute later, before the deadman (which of the
-/// two it is differs from run to run; `watchdog-ends-a-hang` is about the other). That systemd feeds none cannot be said to it while it runs.
+/// Waits until the deadman has looked once, then drops the caches, so that its next look reads the
+/// disk. It also makes the hardware watchdog patient. The hung disk may block systemd too, which
+/// then stops feeding the watchdog, and the watchdog would end the trial a minute later, before the
+/// deadman. Which of the two ends it differs from run to run; `watchdog-ends-a-hang` tests the
+/// watchdog. A running systemd cannot be told to stop using the watchdog.
 const READY: &str = "until systemctl --quiet is-active careen-deadman.service && systemctl --quiet is-active dbus.service; do sleep 0.2; done; \
     set -e; sleep 5; \
     busctl set-property org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager RuntimeWatchdogUSec t 1800000000; \
@@ -43,7 +47,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.wait_guest(READY).await?;
     let from = rig.console().len();
     rig.hang_disk().await?;
-    // The loader has to read, and waits.
+    // The boot loader must read from the disk, so it waits.
     let ends = "] reboot: Restarting system";
     rig.wait_console(from, ends, RESET).await?;
     rig.let_disk_answer().await?;

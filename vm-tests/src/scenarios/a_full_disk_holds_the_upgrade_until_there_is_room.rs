@@ -1,5 +1,6 @@
-//! /var, and with it the disk of the record, runs full when the node was drained and is about to be armed: nothing is armed that could not be
-//! recorded, the node stays up and says why it waits, and the upgrade goes on when there is room.
+//! /var, which also holds the record, fills up after the drain and before the arming. The agent
+//! arms nothing that it cannot record. The node stays up and says why it waits, and the upgrade
+//! continues when there is room.
 
 use super::prelude::*;
 use crate::node::View;
@@ -15,12 +16,13 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The step behind the drain waits for logind's lock. The agent stands still in it while the disk is filled, and the kubelet too, which would remove
-/// images for room.
+/// The step after the drain waits for logind's lock. The script stops the agent in it while the
+/// disk is filled. It also stops the kubelet, which would remove images to make room.
 const STAND_STILL: &str = "until grep -qsF '\"do\": \"Snapshot\"' /sysroot/ostree/careen/record.?; do sleep 0.05; done; systemctl kill --signal=STOP --kill-whom=main careen-agent kubelet";
 const AGENT_GOES_ON: &str = "systemctl kill --signal=CONT --kill-whom=main careen-agent";
 
-/// Down to the last block, root's reserve included, and for as long as it is to last: what is removed meanwhile gives some back.
+/// Fills the disk to the last block, including root's reserve, and keeps it full: files that are
+/// removed meanwhile free some space.
 const FILL: &str = "systemd-run --quiet --unit=full sh -c 'n=0; while :; do for size in 1G 64M 1M 4K; do if fallocate -l $size /var/full.$n 2>/dev/null; then n=$((n + 1)); continue 2; fi; done; touch /run/full; sleep 0.05; done'; until [ -e /run/full ]; do sleep 0.1; done";
 const GIVE_BACK: &str = "systemctl stop full; rm -f /var/full.*; sync; systemctl kill --signal=CONT --kill-whom=main kubelet";
 
@@ -42,7 +44,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
         .run(&format!("{AGENT_GOES_ON}; {LOGIND_GOES_ON}"))
         .await?;
     expect_told(rig).await?;
-    // As long as two further tries take.
+    // As long as two more tries take.
     rig.wait_guest("sleep 25").await?;
     rig.expect_disarmed().await?;
     ensure!(
@@ -60,7 +62,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_one_trial()
 }
 
-/// The Node says why nothing goes on: a record was to be written, and was not.
+/// Checks that the Node says why the upgrade waits: the agent could not write a record.
 async fn expect_told(rig: &mut Rig) -> Result<View> {
     let unwritten = Reason::RecordUnwritten {
         detail: String::new(),

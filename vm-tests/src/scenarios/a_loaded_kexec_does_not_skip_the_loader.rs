@@ -1,5 +1,5 @@
-//! A kernel is loaded for kexec, so that `systemctl reboot` boots the old system past the loader. The agent's reboot goes through GRUB all the same,
-//! whose one-shot is the trial.
+//! A kernel is loaded for kexec, so that `systemctl reboot` boots the old system and skips the boot
+//! loader. The agent's reboot still goes through GRUB, whose one-shot is the trial.
 
 use super::prelude::*;
 
@@ -12,16 +12,18 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The one system that is installed, by the only entry of the menu; what it boots with says that it came this way. Debian's kexec-tools have
-/// loaded none by themselves since 2.0.27, and whoever calls `kexec-load-kernel` has this.
+/// Loads the only installed system, from the only menu entry. Its command line shows that it booted
+/// by kexec. Debian's kexec-tools have loaded no kernel automatically since 2.0.27, but a person
+/// who runs `kexec-load-kernel` gets this state.
 const LOAD: &str = r#"
 path() { awk -v key="$1" '$1 == key { print "/boot" $2 }' /boot/loader/entries/*.conf; }
 kexec --load "$(path linux)" --initrd="$(path initrd)" --append="$(cat /proc/cmdline) rig.kexec" &&
   grep -q 1 /sys/kernel/kexec_loaded"#;
-/// As a person types it: systemctl asks logind for kexec where a kernel is loaded (systemd's src/shared/logind-util.h).
+/// What a person types. systemctl asks logind for kexec if a kernel is loaded (systemd's
+/// src/shared/logind-util.h).
 const REBOOT: &str = "systemctl --no-block reboot";
 const ARGUMENTS: &str = "cat /proc/cmdline";
-/// Whether it is still loaded when nothing but the reboot is left to be done.
+/// Reads whether the kernel is still loaded when only the reboot is left.
 const LOADED_WHEN_ARMED: &str = "until grep -qa '^next_entry=.' /boot/grub/grubenv; do sleep 0.1; done; cat /sys/kernel/kexec_loaded";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -47,7 +49,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     Ok(())
 }
 
-/// Else nothing would be shown by a trial that came through GRUB.
+/// Proves that a plain reboot skips the loader. Without this, a trial through GRUB proves nothing.
 async fn a_person_comes_past_the_loader(rig: &mut Rig, before: &Before) -> Result<()> {
     rig.guest.run(LOAD).await?;
     rig.guest.run(REBOOT).await?;

@@ -1,5 +1,6 @@
-//! On a node whose boot entries carry the trial's arguments, somebody makes the system on trial the default and reboots the node. Each boot
-//! of that system is a trial by its arguments, and no reboot would lead elsewhere. The guard lets it pass, and the old system comes back.
+//! The node's boot entries carry the trial's arguments. Somebody makes the system on trial the
+//! default and reboots. By its arguments each boot of that system is a trial, and no reboot would
+//! lead to another system. The guard lets it pass, and the old system comes back.
 
 use super::prelude::*;
 use super::stock_grub_mkconfig_falls_back_and_upgrades::TAKE_STOCK;
@@ -13,14 +14,15 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The check fails often enough before it counts that grub-mkconfig has written its menu.
+/// The check is retried until grub-mkconfig has written its menu; only then does it count as
+/// failed.
 const POLICY: &str = "trials = 1\n[health]\ncheck-tries = 20";
 
 /// The trial is the second entry.
 const SET_DEFAULT: &str = "until mountpoint -q /boot; do sleep 0.2; done; \
     OSTREE_GRUB2_EXEC=/usr/sbin/grub-mkconfig ostree admin set-default 1";
 
-/// The boots of the node: before the upgrade, on trial, as the default, and back.
+/// The boots after the first: on trial, as the default, and back.
 const BOOTS: usize = 3;
 
 async fn run(rig: &mut Rig) -> Result<()> {

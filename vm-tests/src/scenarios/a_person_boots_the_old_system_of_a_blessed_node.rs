@@ -1,5 +1,6 @@
-//! The new system is the default and not yet told of, the power goes, and a person picks the old one in the boot menu: it serves, nothing is
-//! undone or armed, and the Node says what a person has to decide.
+//! The new system is the default, but the Node does not say so yet. The power is cut, and a person
+//! selects the old system in the boot menu. It serves, the agent undoes and arms nothing, and the
+//! Node says what a person must decide.
 
 use super::prelude::*;
 
@@ -12,8 +13,8 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Nobody types at this machine: what a person would pick is made the choice of the menu itself. The file system is frozen for a moment,
-/// because GRUB replays no journal.
+/// Nobody can type at this machine, so the script makes the person's choice the menu's default. It
+/// freezes the file system for a moment, because GRUB does not replay the journal.
 const PICK: &str = "sed -i 's/^set default=0$/set default=1/' /boot/loader/grub.cfg && grep -q '^set default=1$' /boot/loader/grub.cfg && sync && fsfreeze --freeze /boot && fsfreeze --unfreeze /boot";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -22,7 +23,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.ask(&image).await?;
     rig.wait_armed().await?;
     rig.wait_boot(Some(&before.boot)).await?;
-    // Stopped where it stands, it never comes to telling.
+    // The agent is stopped before it updates the Node.
     rig.wait_record("\"name\": \"Blessed\"", "pkill -STOP -x careen-agent")
         .await?;
     rig.guest.run(PICK).await?;

@@ -1,5 +1,6 @@
-//! Somebody reboots the node when it is drained, armed, proven and blessed, each behind the other: what runs then is the old system or the one
-//! that was meant, and the upgrade ends well, with as many boots as there were reasons for.
+//! Somebody reboots the node when it is drained, armed, proven and blessed, one after the other.
+//! Each time the old system or the intended one runs. The upgrade succeeds, with no more boots than
+//! there were reasons.
 
 use super::prelude::*;
 
@@ -12,7 +13,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// One for each that a person asked for, and the second trial.
+/// One for each reboot by the person, and the second trial.
 const BOOTS: usize = 5;
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -20,7 +21,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let before = rig.before().await?;
     rig.hold_post_hook().await?;
     let client = rig.plane.client().await?;
-    // A budget that does not allow holds the drain until logind hangs, for whose lock the steps behind it wait.
+    // A budget that allows no eviction holds the drain until logind hangs. The steps after the
+    // drain wait for logind's lock.
     workload::allow_unavailable(&client, 0).await?;
     rig.ask(&image).await?;
     rig.node
@@ -33,7 +35,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     runs(rig, &before.commit, "drained").await?;
 
     rig.hang_logind().await?;
-    // The agent writes this down when the one-shot is flushed to the disk.
+    // The agent records this after it has flushed the one-shot to the disk.
     rig.reboot_by_hand("\"do\": \"Reboot\"", "Armed").await?;
     runs(rig, &image.digest, "armed").await?;
 

@@ -1,4 +1,5 @@
-//! Somebody reboots the node behind every step that it tells of: each time it comes up and goes on, and the upgrade ends well.
+//! Somebody reboots the node after every step that the Node reports. Each time it comes up and
+//! continues, and the upgrade succeeds.
 
 use super::prelude::*;
 
@@ -13,7 +14,8 @@ pub const SCENARIO: Scenario = Scenario {
 
 const PHASES: [&str; 4] = ["Accepted", "Fetched", "Verified", "Deployed"];
 
-/// Past our inhibitor, as a person does who is in a hurry: without logind, which since systemd 257 refuses root too while a lock is held.
+/// Reboots past our inhibitor, as a person in a hurry does. It does not use logind, which since
+/// systemd 257 also refuses root while a lock is held.
 const REBOOT: &str = "systemctl --no-block --job-mode=replace-irreversibly start reboot.target";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -23,7 +25,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let mut hit = Vec::new();
     for phase in PHASES {
         let view = rig.wait_phase(phase, UPGRADE).await?;
-        // A phase that was over before the Node could tell of it is none to reboot in.
+        // The phase ended before the Node reported it, so it is too late to reboot in it.
         if view.phase() != phase {
             continue;
         }

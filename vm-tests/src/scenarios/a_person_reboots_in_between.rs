@@ -1,4 +1,5 @@
-//! Somebody reboots the node while it fetches, and again in its trial: each time the old system comes up, and the upgrade goes on to its end.
+//! Somebody reboots the node during the fetch, and again in its trial. Each time the old system
+//! comes up, and the upgrade continues to its end.
 
 use super::prelude::*;
 
@@ -11,7 +12,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Past our inhibitor, as a person does who is in a hurry.
+/// Reboots past our inhibitor, as a person in a hurry does.
 const REBOOT: &str = "systemctl --no-block --ignore-inhibitors reboot";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -19,7 +20,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let before = rig.before().await?;
     rig.repo.limit(1_000_000);
     rig.ask(&image).await?;
-    // Far from all that the node lacks.
+    // Much less than the node lacks in total.
     rig.wait_served(3_000_000).await?;
     rig.guest.run(REBOOT).await?;
     rig.progress.step("a person reboots while it fetches");

@@ -1,5 +1,6 @@
-//! Somebody reboots the node when the bad system was judged, and again when the old one is about to give the node back: the old system boots
-//! both times and serves, and the Node says what was wrong with the new one.
+//! Somebody reboots the node after the verdict on the bad system, and again just before the old
+//! system makes the node schedulable. The old system boots both times and serves, and the Node says
+//! what was wrong with the new one.
 
 use super::prelude::*;
 
@@ -12,12 +13,13 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// In the trial logind hangs as soon as it is up, so that the agent's own reboot does not come: on a slow machine its verdict may be there before anybody
-/// could be told to stop it. /etc goes with the new system. (systemd would end a logind that is silent for minutes.)
+/// In the trial logind hangs as soon as it is up, so that the agent's own reboot does not happen.
+/// On a slow machine the agent's verdict may come before a test could stop it. /etc goes along with
+/// the new system. (systemd would kill a logind that is silent for minutes.)
 const LOGIND_HANGS: &str = r#"dir=/etc/systemd/system/systemd-logind.service.d && mkdir -p $dir &&
   printf '[Service]\nWatchdogSec=0\nExecStartPost=/bin/sh -c "grep -q careen.trial=1 /proc/cmdline && kill -STOP $MAINPID || :"\n' >$dir/rig.conf"#;
 
-/// The trial, and one for each that a person asked for.
+/// The trial, and one for each reboot by the person.
 const BOOTS: usize = 3;
 
 async fn run(rig: &mut Rig) -> Result<()> {

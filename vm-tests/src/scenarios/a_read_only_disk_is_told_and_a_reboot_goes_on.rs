@@ -1,5 +1,5 @@
-//! The disk turns read-only in the middle of the fetch, as ext4 makes it after an error: nothing is done that cannot be recorded, the Node says
-//! so, and when the machine was switched off and on again the upgrade goes on.
+//! The disk turns read-only in the middle of the fetch, as ext4 does after an error. The agent does
+//! nothing that it cannot record, and the Node says so. After a power cycle the upgrade continues.
 
 use super::prelude::*;
 use upgrade::Reason;
@@ -13,7 +13,8 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The kernel's own emergency remount: of every file system, whoever has files open for writing (Documentation/admin-guide/sysrq.rst).
+/// The kernel's own emergency remount. It remounts every file system, even one with files open for
+/// writing (Documentation/admin-guide/sysrq.rst).
 const READ_ONLY: &str =
     "sync; echo u > /proc/sysrq-trigger; while touch /var/probe 2>/dev/null; do sleep 0.1; done";
 

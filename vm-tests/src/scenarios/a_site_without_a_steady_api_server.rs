@@ -1,7 +1,7 @@
-//! The policy lets a system be blessed while the API server is away. The new system reaches the
-//! server, and the server goes away while that system soaks: it is blessed. A reboot comes before
-//! the server is back; then kubeadm runs once more, and the node is given back with nothing left to
-//! do by hand.
+//! The policy allows a blessing while the API server is away. The new system reaches the server,
+//! and the server goes away during the soak: the system is blessed. A reboot comes before the
+//! server is back. Then kubeadm runs once more, and the node becomes schedulable without manual
+//! work.
 
 use super::prelude::*;
 
@@ -16,13 +16,13 @@ pub const SCENARIO: Scenario = Scenario {
 
 const BLESSED: &str = "\"name\": \"Blessed\"";
 
-/// Every check has passed, and the system is watched.
+/// Every check has passed, and the soak has begun.
 const SOAKS: &str = "\"well_since\"";
 
-/// kubeadm has succeeded in this boot, which is no trial, and no restart of the kubelet is owed.
+/// kubeadm has succeeded in this boot, which is not a trial, and no kubelet restart is pending.
 const CAUGHT_UP: &str = "! grep -q careen.trial /proc/cmdline && ls /run/careen/kubeadm-* | grep -vc owes-restart && ! ls /run/careen/kubeadm-owes-restart-*";
 
-/// As soon as the agent lets it, which is tidying up.
+/// Reboots as soon as the agent, which is cleaning up, allows it.
 const REBOOT: &str = "until systemctl reboot --no-block; do sleep 1; done";
 
 async fn run(rig: &mut Rig) -> Result<()> {

@@ -1,5 +1,5 @@
-//! The policy blesses without an API server, and the new system has no network. The old system has
-//! drained the node by that server, so the image is to blame, in its only trial.
+//! The policy allows a blessing without an API server, and the new system has no network. The old
+//! system used that server for the drain, so the image is at fault, in its only trial.
 
 use super::prelude::*;
 
@@ -12,7 +12,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The journal of the trial names what the system lacks.
+/// The trial's journal names what the system lacks.
 const SAID: &str = "journalctl -b -1 -u careen-agent | grep -q 'network device .*does not know whether the API server is up'";
 
 async fn run(rig: &mut Rig) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The agent never comes up in the trial: the deadman timer acts.
+//! The agent never starts in the trial, so the deadman timer ends it.
 
 use super::prelude::*;
 
@@ -11,10 +11,11 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Seconds that the agent has for its verdict.
+/// The agent's health deadline, in seconds.
 const DEADLINE: u32 = 60;
 
-/// The deadman is due a minute later. Less than that, because the console's time is another clock than the deadman's.
+/// The deadman is due a minute after the deadline. The margin allows for the console's clock, which
+/// differs from the deadman's.
 const DEADMAN: u32 = DEADLINE + 60 - 20;
 
 async fn run(rig: &mut Rig) -> Result<()> {

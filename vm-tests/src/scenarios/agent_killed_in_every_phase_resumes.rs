@@ -1,7 +1,9 @@
-//! The agent is killed in every phase in which it lives, and whoever starts next goes on where it was: the upgrade ends well.
+//! The agent is killed in every phase in which it runs. Each new agent continues where the old one
+//! stopped, and the upgrade succeeds.
 //!
-//! Some phases last for a few milliseconds only, so each is held open until its agent was killed: by one of the operator's own programs
-//! where one runs, and else by a logind that hangs, whose lock a step waits for.
+//! Some phases last only a few milliseconds, so each is held open until its agent was killed. One
+//! of the operator's own programs holds it where one runs. In the other phases logind hangs, and a
+//! step waits for its lock.
 
 use anyhow::Context;
 use upgrade::Record;
@@ -20,7 +22,7 @@ pub const SCENARIO: Scenario = Scenario {
 
 const NOTHING: &str = ":";
 
-/// Far below what the node lacks of the image in a second.
+/// Much less than the node lacks of the image, per second.
 const SLOW: u64 = 1_000_000;
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -44,8 +46,9 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_one_trial()
 }
 
-/// Kills the agent as soon as there is one and the record names this phase (`Trial` is entered by the guard, long before there is one), and
-/// runs `then` before the next agent starts. The record that the dead one leaves proves that it came no further.
+/// Kills the agent as soon as it runs and the record names this phase, and runs `then` before the
+/// next agent starts. (The guard enters `Trial` long before an agent runs.) The record that the
+/// killed agent leaves proves that it came no further.
 async fn kill(rig: &mut Rig, phase: &str, then: &str) -> Result<()> {
     let folder = format!("/sysroot/{}", names::STATE_DIR);
     let script = format!(

@@ -1,5 +1,6 @@
-//! A site without a network: a person brings the image to the node as a file. One of another digest and one from a folder that the policy does not
-//! name leave the node as it was; the good one upgrades it while no remote answers, and nothing that it was unpacked to is left behind.
+//! A site without a network: a person copies the image to the node as a file. An archive with
+//! another digest, and one in a folder that the policy does not name, leave the node unchanged. The
+//! good one upgrades the node while no remote answers. Nothing of its unpacked content is left.
 
 use std::fs;
 use std::path::Path;
@@ -22,14 +23,14 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// As `docs/images.md` has it.
+/// The policy of `docs/images.md`.
 const POLICY: &str = r#"tries = 2
 retry-seconds = 1
 [registry]
 archives = ["/srv/images"]
 signed-by = "careen""#;
 
-/// The archive's name, in the folder that it is made in as on the node.
+/// The archive's name, both in the folder where it is made and on the node.
 const NAME: &str = "os.tar";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -55,11 +56,11 @@ async fn run(rig: &mut Rig) -> Result<()> {
     expect_nothing_unpacked(rig).await
 }
 
-/// Makes the archive and takes it to the node; gives what the node is asked for.
+/// Makes the archive and copies it to the node. Returns the image to request.
 async fn bring(rig: &mut Rig, image: &Commit) -> Result<String> {
     let folder = rig.dir().join("archive");
     fs::create_dir_all(&folder)?;
-    // Its skopeo is the one of this folder; nothing is pushed.
+    // The registry's folder provides skopeo. Nothing is pushed.
     let registry = Registry::start(&folder).await?;
     rig.progress.step("careen-image writes an archive");
     let made = make(&folder, image).await?;
@@ -93,7 +94,7 @@ async fn make(folder: &Path, image: &Commit) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
 }
 
-/// The folder may be gone with it.
+/// Checks that no unpacked content is left. Its folder may be gone too.
 async fn expect_nothing_unpacked(rig: &mut Rig) -> Result<()> {
     let there = "[ ! -e /var/cache/careen ] || ls -A /var/cache/careen";
     let left = rig.guest.run(there).await?;

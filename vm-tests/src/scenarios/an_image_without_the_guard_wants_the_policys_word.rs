@@ -1,5 +1,6 @@
-//! An image whose initramfs has no guard of ours is refused, and nothing has changed. Where the policy lets it through it is tried once and
-//! blessed like any other, and the Node and the journal say that nothing guarded it.
+//! An image whose initramfs does not contain our guard is refused, and nothing changes. If the
+//! policy allows it, it is tried once and blessed like any other. The Node and the journal say that
+//! nothing guarded it.
 
 use super::prelude::*;
 
@@ -12,7 +13,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// What the journal has of its end.
+/// The journal's entry about its end.
 const SAID: &str =
     "journalctl --quiet --unit careen-agent --output cat UPGRADE_ID=unguarded PHASE=Upgraded";
 
@@ -40,7 +41,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_one_trial()?;
     let unguarded = view.status.is_some_and(|status| status.unguarded);
     ensure!(unguarded, "the Node does not say that nothing guarded it");
-    // The Node is told before the journal is.
+    // The agent updates the Node before it writes to the journal.
     rig.wait_guest(&format!(
         "until {SAID} | grep -q 'does not have a guard'; do sleep 1; done"
     ))

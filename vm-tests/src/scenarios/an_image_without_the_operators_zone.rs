@@ -1,5 +1,6 @@
-//! The operator's hours are of a time zone that the new image does not know (it has no tzdata). Its trial is judged by all else of the policy, and it
-//! is blessed; then every request is refused, the next image's too, until the hours are those of a zone that is there.
+//! The operator's hours use a time zone that the new image does not know (it has no tzdata). All
+//! other parts of the policy decide about its trial, and it is blessed. Then the agent refuses
+//! every request, also for the next image, until the hours use a zone that exists.
 
 use super::an_operators_policy_is_kept_on_the_way::hours::{ZONE, bring_the_zone};
 use super::prelude::*;
@@ -16,13 +17,13 @@ pub const SCENARIO: Scenario = Scenario {
 
 const DOCTOR: &str = "/usr/libexec/careen/careen-agent doctor --json";
 
-/// In seconds; by the defaults nobody is watched.
+/// In seconds. By default there is no soak.
 const SOAK: u64 = 60;
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2-same-kernel")?;
     let before = rig.before().await?;
-    // Of this boot alone.
+    // For this boot only.
     bring_the_zone(rig).await?;
     rig.policy(&policy(ZONE)).await?;
     rig.ask(&image).await?;
@@ -48,7 +49,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_runs(&image.digest).await
 }
 
-/// Hours that are open at any time, and a soak.
+/// Hours that are always open, and a soak.
 fn policy(zone: &str) -> String {
     format!(
         "[window]\nopen = [\"daily 00:00-24:00\"]\nzone = \"{zone}\"\n[health]\nsoak-seconds = {SOAK}"

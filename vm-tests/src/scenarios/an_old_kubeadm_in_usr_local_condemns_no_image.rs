@@ -1,5 +1,6 @@
-//! /usr/local outlives every image. An old kubeadm that fails there is not run in place of the image's, and a required check that looks
-//! at the kernel's modules sees them under the agent: the image is good, and is blessed.
+//! /usr/local outlives every image. An old kubeadm there, which fails, does not run instead of the
+//! image's own. A required check that looks at the kernel's modules sees them under the agent. The
+//! image is good, and it is blessed.
 
 use super::prelude::*;
 
@@ -12,11 +13,12 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Programs that careen-agent and careen-deploy start, in the folder that systemd's own PATH begins with. Each leaves a note.
+/// Programs that careen-agent and careen-deploy start, placed in the first folder of systemd's own
+/// PATH. Each leaves a note.
 const OLD: &str = "umask 022; mkdir -p /var/usrlocal/bin; for name in kubeadm setpriv skopeo; do \
     printf '%s\\n' '#!/bin/sh' 'echo \"$0\" >>/var/lib/ran-from-local' 'exit 1' >/usr/local/bin/$name; \
     chmod 755 /usr/local/bin/$name; done";
-/// A check that any shell of root's passes.
+/// A check that passes in any root shell.
 const CHECK: &str = "umask 022; mkdir -p /etc/careen/required.d; file=/etc/careen/required.d/40-modules; \
     printf '%s\\n' '#!/bin/sh' 'set -e' 'modinfo overlay >/dev/null' 'test -s /usr/lib/modules/$(uname -r)/modules.dep' \
     'touch /var/lib/modules-were-seen' >$file; chmod 755 $file; $file && rm /var/lib/modules-were-seen";

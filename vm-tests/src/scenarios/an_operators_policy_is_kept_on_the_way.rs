@@ -1,6 +1,7 @@
-//! A node under an operator's policy: it is opted out, then its hours are over by the clock of their zone, and who breaks the file meanwhile
-//! changes nothing. When they come the hooks run, load balancers hear of it before the drain, the pods leave in their order, and the new system
-//! is watched before it is blessed. Whoever watches sees all of that: on the Node, in its Events, by the metrics, and in the journal.
+//! A node under an operator's policy. First it is opted out, then its hours are over by the clock
+//! of their zone, and breaking the file meanwhile changes nothing. When the hours come, the hooks
+//! run and load balancers are told before the drain. The pods leave in order, and the new system
+//! soaks before it is blessed. The Node, its Events, the metrics and the journal show all of this.
 
 use tokio::time::Instant;
 
@@ -23,17 +24,18 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Of the request that comes to its end.
+/// The id of the request that completes.
 const ID: &str = "kept";
 
-/// The policy's times, in seconds. The requester asks for a longer soak, which counts.
+/// The policy's times, in seconds. The requester asks for a longer soak, and the longer one counts.
 const LOAD_BALANCERS: u64 = 60;
 const SOAK: u64 = 60;
 const SHORTER_SOAK: u64 = 20;
-/// By how much a change may be seen later than the one before it.
+/// The most seconds by which a change may appear late after the one before it.
 const LATE: u64 = 15;
 
-/// Namespace and name of a pod. The one leaves last, by the order of the policy; the other takes this long to go, in seconds.
+/// Namespace and name of a pod. The first leaves last, by the policy's order. The other takes this
+/// many seconds to terminate.
 const LAST: (&str, &str) = ("databases", "ledger");
 const SLOW: (&str, &str) = ("default", "slow");
 const GRACE: u64 = 30;
@@ -67,7 +69,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     watching::expect_told(rig, cordoned).await
 }
 
-/// All of it but the zone, which decides whether the hours are open.
+/// The policy except for the zone, which decides whether the hours are open.
 fn policy(hours: &Hours, zone: &str) -> String {
     format!(
         r#"[window]
@@ -89,7 +91,8 @@ namespaces = ["{}"]"#,
     )
 }
 
-/// What is said of the policy with a zone that this system has not. The rig's line with the remotes is the first.
+/// The error for a policy with a zone that this system does not have. The rig's line with the
+/// remotes comes first.
 fn complaint() -> String {
     format!(
         "/etc/careen/policy.toml line 4, column 1: window.zone is \"{ZONE_WITHOUT_A_FILE}\"; accepted is "
@@ -103,7 +106,7 @@ async fn restart(rig: &mut Rig) -> Result<()> {
         .map(drop)
 }
 
-/// The Node's word keeps every request away; without it nothing begins before somebody asks anew.
+/// The Node's opt-out rejects every request. After its removal nothing begins before a new request.
 async fn opted_out(rig: &mut Rig, image: &str, before: &Before) -> Result<()> {
     let traces = rig.traces().await?;
     rig.annotate(&[(names::OPT_OUT, Some("stocktaking"))])
@@ -124,7 +127,7 @@ async fn opted_out(rig: &mut Rig, image: &str, before: &Before) -> Result<()> {
     rig.expect_untouched(before, &traces).await
 }
 
-/// Who asks under a policy that is broken is refused, and told where.
+/// A request under a broken policy is refused, and the answer says where the error is.
 async fn broken_before(rig: &mut Rig, hours: &Hours) -> Result<()> {
     rig.progress
         .step("asking anew, under a policy that is broken");
@@ -139,7 +142,7 @@ async fn broken_before(rig: &mut Rig, hours: &Hours) -> Result<()> {
         .await
 }
 
-/// The hours are over by the clock of their zone, and would be open by that of UTC.
+/// The hours are over by the clock of their zone. By UTC they would be open.
 async fn closed(rig: &mut Rig, hours: &Hours) -> Result<()> {
     rig.progress
         .step("asking anew, with hours that are over in their zone");
@@ -166,13 +169,14 @@ async fn closed(rig: &mut Rig, hours: &Hours) -> Result<()> {
     watching::expect_waiting(rig, hours, true).await
 }
 
-/// An agent that starts anew over a broken file goes on by the last one that held: by the defaults, or with a zone left out, it would begin.
+/// An agent that restarts with a broken file uses the last valid policy. With the defaults, or
+/// without the zone, it would begin the upgrade.
 async fn broken_meanwhile(rig: &mut Rig, hours: &Hours) -> Result<()> {
     rig.progress
         .step("the policy is broken meanwhile, and the agent starts anew");
     rig.policy(&policy(hours, ZONE_WITHOUT_A_FILE)).await?;
     restart(rig).await?;
-    // Of this very start: the one before has said so too.
+    // Read only the entries of this start, because the agent before it logged the same.
     let read = "journalctl --quiet --unit careen-agent --output cat _SYSTEMD_INVOCATION_ID=$(systemctl show --value -p InvocationID careen-agent)";
     let goes_on = "An upgrade under way continues with the last valid policy";
     rig.wait_guest(&format!(
@@ -187,7 +191,8 @@ async fn broken_meanwhile(rig: &mut Rig, hours: &Hours) -> Result<()> {
     users::expect_notes(rig, &[]).await
 }
 
-/// The new system is well, and is watched for as long as the requester says, who asks for more than the policy does.
+/// The new system is healthy and soaks for as long as the requester asks, which is longer than the
+/// policy's time.
 async fn soaked(rig: &mut Rig) -> Result<()> {
     let view = wait_code(rig, "Soaking", UPGRADE).await?;
     let since = Instant::now();

@@ -1,4 +1,5 @@
-//! The API server stays away for longer than a trial is held: the old system serves, and the upgrade ends by itself later.
+//! The API server is away for longer than a trial is held. The old system serves, and the upgrade
+//! completes on its own later.
 
 use super::prelude::*;
 

@@ -1,4 +1,5 @@
-//! The API server is away from before the reboot until after the health deadline: nobody is judged bad for it.
+//! The API server is away from before the reboot until after the health deadline. No system is
+//! judged bad for it.
 
 use super::prelude::*;
 

@@ -1,4 +1,5 @@
-//! A bad image gets its trial; then nothing happens until somebody asks anew, by a new id or by removing and setting the request.
+//! A bad image gets its trial. Then nothing happens until somebody makes a new request, with a new
+//! id or by removing and setting the request again.
 
 use super::prelude::*;
 
@@ -42,7 +43,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_old_system(&before).await
 }
 
-/// The request stands on the Node; also an agent that starts anew knows its answer.
+/// The request is still on the Node. An agent that restarts also knows that it was answered.
 async fn nothing_happens(rig: &mut Rig) -> Result<()> {
     let told = rig.node.now();
     rig.progress
@@ -58,7 +59,7 @@ async fn nothing_happens(rig: &mut Rig) -> Result<()> {
     rig.expect_one_trial()
 }
 
-/// Being taken up is what is claimed; how a trial of it ends was seen.
+/// This only checks that the agent accepts the request. Its trial's outcome was checked before.
 async fn taken_up_and_withdrawn(rig: &mut Rig) -> Result<()> {
     rig.wait_phase("Accepted", UPGRADE).await?;
     rig.withdraw().await?;

@@ -1,4 +1,4 @@
-//! Every bad request is refused with its own reason, and nothing has changed but the answer.
+//! Every bad request is refused with its own reason, and only the answer changes.
 
 use super::prelude::*;
 
@@ -21,7 +21,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Images that are wrong in themselves, and what the Node says.
+/// Images that are invalid in themselves, and what the Node says about them.
 const IMAGES: &[(&str, &str)] = &[
     ("unsigned", "Unsigned"),
     ("wrong-key", "WrongSignature"),
@@ -33,7 +33,7 @@ const IMAGES: &[(&str, &str)] = &[
     ("too-new", "NewerThanApiServer"),
 ];
 
-/// Requests that are wrong before any image is looked at.
+/// Requests that are invalid before the agent looks at any image.
 const TEXTS: &[(&str, &str)] = &[
     ("nonsense", "BadRequest"),
     ("ostree:careen:no-such-ref", "NoSuchRef"),

@@ -1,4 +1,4 @@
-//! /boot has no room for another kernel: said before anything is deployed.
+//! /boot has no room for another kernel. The Node says so before anything is deployed.
 
 use super::prelude::*;
 

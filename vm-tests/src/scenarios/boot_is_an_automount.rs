@@ -1,4 +1,5 @@
-//! /boot is mounted when somebody looks at it and not any more two seconds later: the upgrade ends well all the same.
+//! /boot is an automount that is unmounted after two seconds without use. The upgrade still
+//! succeeds.
 
 use super::prelude::*;
 

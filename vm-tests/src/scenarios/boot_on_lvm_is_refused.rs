@@ -1,4 +1,5 @@
-//! GRUB cannot write to a logical volume, so a one-shot would boot a bad trial for ever: refused before anything is touched.
+//! GRUB cannot write to a logical volume, so a one-shot would boot a bad trial forever. The request
+//! is refused before anything is touched.
 
 use super::prelude::*;
 

@@ -1,5 +1,6 @@
-//! /boot goes back to what it was before the deployment, as from a backup or a disk that was slower than the other, and the power goes: the old
-//! system boots, and the upgrade ends one way or the other with it or the new one serving.
+//! /boot returns to its content from before the deployment, as from a backup or from a disk that
+//! was slower than the other, and the power is cut. The old system boots. The upgrade ends either
+//! way, and the old or the new system serves.
 
 use super::prelude::*;
 
@@ -12,9 +13,9 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Whole, without a write in between.
+/// Copies the whole of /boot, without a write in between.
 const COPY: &str = "set -e; disk=$(findmnt --noheadings --output SOURCE /boot); fsfreeze --freeze /boot; dd if=$disk of=/var/boot.img bs=1M status=none || failed=1; fsfreeze --unfreeze /boot; [ -z \"$failed\" ]; sync";
-/// It stays frozen until the power goes, so that nothing of now is written over it.
+/// Keeps /boot frozen until the power is cut, so that nothing newer overwrites the copy.
 const PUT_BACK: &str = "disk=$(findmnt --noheadings --output SOURCE /boot) && fsfreeze --freeze /boot && dd if=/var/boot.img of=$disk bs=1M conv=fsync status=none";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -22,7 +23,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let before = rig.before().await?;
     rig.wait_guest(COPY).await?;
     let client = rig.plane.client().await?;
-    // A budget that does not allow holds the upgrade between deployment and trial.
+    // A budget that allows no eviction holds the upgrade between deployment and trial.
     workload::allow_unavailable(&client, 0).await?;
     rig.ask(&image).await?;
     rig.wait_phase("Deployed", UPGRADE).await?;
@@ -35,7 +36,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
         rig.booted().await? == before.commit,
         "something else than the old system booted"
     );
-    // A node that took its time over the boot was missed, and without a pod that is healthy no budget allows anything.
+    // A node that boots slowly counts as lost, and without a healthy pod no budget allows an
+    // eviction.
     let back = |view: &crate::node::View| view.ready && view.boot == boot;
     rig.node
         .wait("the old system is Ready", UPGRADE, back)

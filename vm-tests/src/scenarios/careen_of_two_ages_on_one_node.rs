@@ -1,5 +1,6 @@
-//! Careen of today and an old one (`aged/commit`), each with all its parts (agent, careen-deploy, stage, units, dracut module): both take the
-//! node to an image with the other, one that fails and one that is good. What either has begun the other judges, ends and tells.
+//! The current Careen and an old one (`aged/commit`), each with all its parts (agent,
+//! careen-deploy, stage, units, dracut module). Both take the node to an image with the other one:
+//! one image that fails and one that is good. Each judges, ends and reports what the other began.
 
 use std::process::{Command, Stdio};
 
@@ -18,7 +19,8 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Builds the old one, and images with it. `make vm` does the first part beforehand: a lane has no network.
+/// Builds the old Careen, and images with it. `make vm` runs the first part earlier, because a lane
+/// has no network.
 const BUILD: &str = "aged/build.sh";
 
 /// What tells the two apart on the node.

@@ -1,5 +1,6 @@
-//! The machine's clock is at 1970 from the trial's reboot on, when no certificate is valid yet: to both systems the API server is away, none is
-//! judged bad for it though its kubelet runs, and with the right time the upgrade goes on.
+//! The machine's clock is in 1970 from the trial's reboot on, when no certificate is valid yet.
+//! Both systems see the API server as away. Neither is judged bad for it, although its kubelet
+//! runs. With the right time the upgrade continues.
 
 use super::prelude::*;
 use crate::clock::{Wrong, wrong_over_a_trial};

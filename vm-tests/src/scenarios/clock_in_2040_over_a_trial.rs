@@ -1,5 +1,5 @@
-//! The machine's clock is at 2040 from the trial's reboot on: to both systems the API server is away, none is judged bad for it, and with the
-//! right time the upgrade goes on.
+//! The machine's clock is in 2040 from the trial's reboot on. Both systems see the API server as
+//! away, and neither is judged bad for it. With the right time the upgrade continues.
 
 use super::prelude::*;
 use crate::clock::{Wrong, wrong_over_a_trial};

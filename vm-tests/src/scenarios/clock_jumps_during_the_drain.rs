@@ -1,4 +1,5 @@
-//! The clock jumps to 2040 while the node is drained, and back: no deadline runs out by it, and the upgrade ends well.
+//! The clock jumps to 2040 during the drain, and back. No deadline expires because of it, and the
+//! upgrade succeeds.
 
 use super::prelude::*;
 
@@ -11,9 +12,9 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Years ahead no certificate of the cluster is valid: to the node its API server is away.
+/// Years ahead no certificate of the cluster is valid, so the node sees its API server as away.
 const JUMP: &str = "date +%s >/run/now; date -s 2040-01-01 >/dev/null";
-/// Back, a minute later than it was.
+/// Sets the clock back, to a minute after the jump.
 const BACK: &str = "date -s @$(($(cat /run/now) + 60)) >/dev/null";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -27,7 +28,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
         .await?;
     rig.guest.run(JUMP).await?;
     rig.progress.step("it is 2040 on the node");
-    // Longer than the agent takes to look again, far shorter than the drain's deadline.
+    // Longer than the agent takes to look again, much shorter than the drain's deadline.
     rig.wait_guest("sleep 45").await?;
     rig.guest.run(BACK).await?;
     rig.progress.step("it is now again");

@@ -1,4 +1,5 @@
-//! The catalogue names a bad image: the node comes back, the Machine says why, nothing is deleted. Another image there heals it.
+//! The catalogue names a bad image. The node comes back, the Machine says why, and nothing is
+//! deleted. Another image in the catalogue heals it.
 
 use super::prelude::*;
 use crate::boots::boots;
@@ -15,7 +16,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// What both images carry.
+/// The version of both images.
 const VERSION: &str = "v1.36.3";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -34,7 +35,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     Ok(())
 }
 
-/// The version changes while its image is bad.
+/// Changes the version while its image is bad.
 async fn holds(rig: &mut Rig, adopted: &mut Adopted, before: &Before, bad: &Commit) -> Result<()> {
     adopted.catalogue(VERSION, &bad.pinned()).await?;
     rig.progress.step("the MachineDeployment's version changes");
@@ -49,10 +50,10 @@ async fn holds(rig: &mut Rig, adopted: &mut Adopted, before: &Before, bad: &Comm
     rig.expect_old_system(before).await
 }
 
-/// Nothing changes but the image in the catalogue.
+/// Changes only the image in the catalogue.
 async fn heals(rig: &mut Rig, adopted: &mut Adopted, good: &Commit) -> Result<()> {
     let held = rig.before().await?;
-    // The short deadline was for the bad one.
+    // The short deadline was only for the bad image.
     rig.policy("").await?;
     rig.progress.step("the catalogue names another image");
     rig.expect_a_new_answer();

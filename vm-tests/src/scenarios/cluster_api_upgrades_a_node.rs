@@ -1,4 +1,5 @@
-//! A MachineDeployment's version changes: the real core asks our hooks, the real node reboots once, and the Machine is the same one.
+//! A MachineDeployment's version changes. The real core calls our hooks, the real node reboots
+//! once, and the Machine remains the same.
 
 use super::prelude::*;
 use crate::boots::boots;
@@ -14,7 +15,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// What the image carries.
+/// The version of the image.
 const VERSION: &str = "v1.36.3";
 
 async fn run(rig: &mut Rig) -> Result<()> {

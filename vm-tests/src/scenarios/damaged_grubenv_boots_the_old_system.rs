@@ -1,5 +1,6 @@
-//! GRUB's environment block is damaged: no request is taken, and nothing is touched. Damaged while a trial is armed, the old system boots,
-//! and the Node says why it ended. Mended as the reason says, the node upgrades.
+//! GRUB's environment block is damaged: the agent accepts no request and touches nothing. If it is
+//! damaged while a trial is armed, the old system boots, and the Node says why the upgrade ended.
+//! Repaired as the reason says, the node upgrades.
 
 use super::prelude::*;
 use crate::images::Commit;
@@ -13,7 +14,8 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// What an interrupted write, a bad disk or another program can make of the block, each named as an upgrade's id.
+/// The damage that an interrupted write, a bad disk or another program can do to the block. Each
+/// name is an upgrade's id.
 const DAMAGES: [(&str, &str); 4] = [
     ("cut-off", "truncate -s 512 /boot/grub/grubenv"),
     (
@@ -27,10 +29,11 @@ const DAMAGES: [(&str, &str); 4] = [
     ("gone", "rm /boot/grub/grubenv"),
 ];
 
-/// As the reason says.
+/// The repair that the reason names.
 const MEND: &str = "grub-editenv /boot/grub/grubenv create && sync";
 
-/// The first of its sectors is lost. In place, for GRUB replays no journal.
+/// Loses the first sector of the block. It writes in place, because GRUB does not replay the
+/// journal.
 const LOSE_A_SECTOR: &str =
     "dd if=/dev/zero of=/boot/grub/grubenv bs=512 count=1 conv=notrunc,fsync status=none";
 const BLOCK: &str = "until mountpoint -q /boot; do sleep 0.2; done; cksum </boot/grub/grubenv";
@@ -47,14 +50,14 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.guest.run(MEND).await?;
     damaged_while_armed(rig, &before, &image).await?;
     rig.guest.run(MEND).await?;
-    // Without a pod that is healthy no budget allows anything.
+    // Without a healthy pod no budget allows an eviction.
     workload::wait_until_running(&rig.plane.client().await?, UPGRADE).await?;
     ask(rig, &image, "mended").await?;
     rig.expect_upgraded(&before, &image).await?;
     rig.expect_one_trial()
 }
 
-/// Asks with an id, by which the same image is asked for once more.
+/// Requests an upgrade with an id, so that the same image can be requested again.
 async fn ask(rig: &mut Rig, image: &Commit, id: &str) -> Result<()> {
     rig.expect_a_new_answer();
     rig.progress.step(&format!("asking by the id {id}"));
@@ -74,7 +77,7 @@ async fn refused(rig: &mut Rig, before: &Before, image: &Commit, damage: &str) -
         reason.contains("1024 bytes"),
         "what is accepted is not named: {reason}"
     );
-    // The block is among what must be as it was.
+    // The block is part of what must be unchanged.
     rig.expect_untouched(before, &traces).await
 }
 
@@ -91,7 +94,8 @@ async fn unfit(rig: &mut Rig, limit: Duration) -> Result<String> {
 
 async fn damaged_while_armed(rig: &mut Rig, before: &Before, image: &Commit) -> Result<()> {
     let client = rig.plane.client().await?;
-    // A budget that does not allow holds the upgrade until logind hangs; that holds the reboot.
+    // A budget that allows no eviction holds the upgrade until logind hangs. Then logind holds the
+    // reboot.
     workload::allow_unavailable(&client, 0).await?;
     ask(rig, image, "armed").await?;
     rig.node

@@ -1,6 +1,7 @@
-//! careen-deploy is killed while /boot is frozen for the swap: the node thaws it and goes on.
+//! careen-deploy is killed while /boot is frozen for the swap. The node thaws it and continues.
 //!
-//! The freeze is the rig's own, in another moment of the same run: libostree's lasts milliseconds, which no kill from outside can hit.
+//! The rig freezes /boot itself, at another moment of the same run. libostree's own freeze lasts
+//! milliseconds, too short to hit with a kill from outside.
 
 use super::prelude::*;
 

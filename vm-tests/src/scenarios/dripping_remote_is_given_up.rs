@@ -1,5 +1,6 @@
-//! The remote drips, too fast to be taken for dead and too slow to come to an end: each try ends when its time is up, the Node says which time
-//! that was, and nothing of the image stays. A remote that does not drip upgrades the node.
+//! The remote drips: too fast to count as dead, too slow to finish. Each try ends when its time is
+//! up, the Node says which time limit that was, and nothing of the image stays. A remote that does
+//! not drip upgrades the node.
 
 use super::prelude::*;
 
@@ -12,15 +13,15 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Bytes per second: over eight connections each has more than the 1000 below which libostree gives a line up by itself, and what comes in two
-/// tries is far from all that the node lacks.
+/// Bytes per second. Over eight connections each one gets more than 1000, below which libostree
+/// itself gives up a connection. Two tries fetch much less than the node lacks in total.
 const DRIP: u64 = 20_000;
 
-/// The shortest time that a fetch can be given.
+/// The shortest time limit that a fetch can have.
 const POLICY: &str = "tries = 2\nretry-seconds = 1\n[limits]\nfetch-seconds = 60";
 const NAMED: &str = "limits.fetch-seconds = 60 s";
 
-/// So much comes before a minute is over, if it drips all the time.
+/// A lower bound of what arrives within a minute, if the remote drips all the time.
 const CAME: u64 = 30 * DRIP;
 
 const OBJECTS: &str = "find /sysroot/ostree/repo/objects -type f | wc -l";
@@ -47,7 +48,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     );
 
     rig.repo.limit(0);
-    // A busy machine may need longer than a minute.
+    // A busy machine may need more than a minute.
     rig.policy("").await?;
     rig.expect_a_new_answer();
     rig.progress.step("the remote drips no more");

@@ -1,4 +1,5 @@
-//! Somebody cordoned the node before: the upgrade goes through and does not lift a cordon that is not its own.
+//! Somebody cordoned the node earlier. The upgrade succeeds and does not remove a cordon that is
+//! not its own.
 
 use super::prelude::*;
 

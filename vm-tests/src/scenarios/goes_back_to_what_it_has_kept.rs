@@ -1,4 +1,5 @@
-//! A plan says what an upgrade would change, the upgrade does it, and `kept:` takes the node back to the system before.
+//! A plan says what an upgrade would change, the upgrade changes it, and `kept:` returns the node
+//! to the previous system.
 
 use upgrade::plan::Plan;
 

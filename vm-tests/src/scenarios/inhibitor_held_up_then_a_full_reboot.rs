@@ -1,5 +1,6 @@
-//! Another program holds an inhibitor: it is named on the Node, nothing stays armed meanwhile, and when it lets go the upgrade goes on, by
-//! a full reboot though a soft one is prepared.
+//! Another program holds an inhibitor. The Node names it, and nothing stays armed meanwhile. When
+//! the program releases it, the upgrade continues with a full reboot, although a soft reboot is
+//! prepared.
 
 use super::prelude::*;
 
@@ -12,7 +13,8 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// `systemctl reboot` would turn itself into a soft reboot into this: no kernel, no GRUB, no guard (systemd-soft-reboot.service(8)).
+/// With this, `systemctl reboot` would become a soft reboot: no kernel, no GRUB, no guard
+/// (systemd-soft-reboot.service(8)).
 const PREPARE_A_SOFT_REBOOT: &str = "mkdir -p /run/nextroot && mount --bind / /run/nextroot";
 
 const HOLD: &str = "systemd-run --quiet --unit=updater systemd-inhibit --what=shutdown --mode=block --who=updater --why=updating sleep infinity";
@@ -37,7 +39,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
         reason.as_ref().is_some_and(|text| text.contains("updater")),
         "nobody is named: {reason:?}"
     );
-    // It is armed for the moment of each try; between them any reboot is one of the old system.
+    // The one-shot is armed only during each try. Between tries any reboot boots the old system.
     rig.wait_guest("while grep -qa '^next_entry=.' /boot/grub/grubenv; do sleep 0.2; done")
         .await?;
     rig.guest.run("systemctl stop updater").await?;

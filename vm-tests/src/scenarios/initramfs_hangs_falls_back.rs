@@ -1,4 +1,5 @@
-//! The new system's initramfs hangs without end behind our guard: the deadman in it ends the trial, and the old system is back.
+//! The new system's initramfs hangs forever after our guard. The deadman in the initramfs ends the
+//! trial, and the old system is back.
 
 use super::prelude::*;
 
@@ -11,10 +12,11 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The deadman of the initramfs is due at 180 s. Less than that, because the console's time is another clock than the deadman's.
+/// The initramfs deadman is due at 180 s. The margin allows for the console's clock, which differs
+/// from the deadman's.
 const DEADMAN: u32 = 180 - 20;
 
-/// The one of the real root would have let the trial go on for the policy's 600 s and a minute.
+/// The real root's deadman would have allowed the trial the policy's 600 s plus a minute.
 const DEADMAN_OF_THE_REAL_ROOT: u32 = 600 + 60 - 20;
 
 const SAYS: &str = "the trial reached no verdict in time";

@@ -1,4 +1,5 @@
-//! An initramfs that cannot find its root opens no shell and waits for nobody: the old system comes back.
+//! An initramfs that cannot find its root opens no shell and does not wait for a person. The old
+//! system comes back.
 
 use super::prelude::*;
 
@@ -19,6 +20,6 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_fallback(&before, &["NoVerdict", "StageRefused"])
         .await?;
     rig.expect_one_trial()?;
-    // By its record this trial has never begun: it died before the guard.
+    // According to the record this trial never began, because it ended before the guard ran.
     rig.expect_nothing_owed().await
 }

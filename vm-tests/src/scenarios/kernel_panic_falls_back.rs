@@ -1,4 +1,5 @@
-//! A kernel that panics in the trial reboots by itself, is tried a second time, and then the old system stays.
+//! A kernel that panics in the trial reboots on its own and is tried a second time. Then the old
+//! system stays.
 
 use super::prelude::*;
 

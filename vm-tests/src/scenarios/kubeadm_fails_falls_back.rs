@@ -1,5 +1,6 @@
-//! `kubeadm upgrade node` of the new image fails each time: nothing is blessed without it, the old system comes back, and the Node names
-//! kubeadm by its path, with its exit status and last line, and the unit whose journal has all of its words.
+//! `kubeadm upgrade node` of the new image fails each time. The system is not blessed without it,
+//! and the old system comes back. The Node names kubeadm's path, its exit status and last line, and
+//! the unit whose journal has the whole output.
 
 use super::prelude::*;
 use crate::node::View;
@@ -13,11 +14,12 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// What the Node says of it.
+/// What the Node says about it.
 const ENDED: &str =
     "kubeadm upgrade node: /usr/bin/kubeadm ended with exit status 1: kubeadm: broken on purpose";
 
-/// What the image's kubeadm says before it fails (recipe.rs), where the runbook sends whoever reads the reason.
+/// What the image's kubeadm prints before it fails (recipe.rs). The runbook sends the reader of the
+/// reason there.
 const LAST_WORDS: &str = "journalctl --quiet --boot=-1 --unit careen-kubeadm --output cat | grep -F 'kubeadm: broken on purpose' | wc -l";
 
 async fn run(rig: &mut Rig) -> Result<()> {

@@ -1,4 +1,5 @@
-//! `kubeadm upgrade node` of the new image hangs for ever: it is given up each time, nothing is blessed without it, and the Node names it.
+//! `kubeadm upgrade node` of the new image hangs forever. It times out each time, the system is not
+//! blessed without it, and the Node names it.
 
 use super::prelude::*;
 

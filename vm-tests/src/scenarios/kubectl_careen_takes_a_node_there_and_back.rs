@@ -1,5 +1,6 @@
-//! A person who has `kubectl careen` alone: sees what would happen, pauses and takes it back, reads why a bad image failed, follows a good one
-//! on the terminal, finds both in the history, and goes back.
+//! A person who only has `kubectl careen` sees what would happen, pauses and withdraws a request,
+//! and reads why a bad image failed. The person follows a good one on the terminal, finds both in
+//! the history, and goes back.
 
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// How it ends where an upgrade that is watched fails (docs/kubectl-careen.md).
+/// The exit code when a watched upgrade fails (docs/kubectl-careen.md).
 const FAILED: i32 = 1;
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -35,7 +36,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
 
     a_bad_image_is_explained(rig, &kubectl, &bad).await?;
     rig.expect_old_system(&before).await?;
-    // The short deadline was for the bad one.
+    // The short deadline was only for the bad image.
     rig.policy("").await?;
 
     rig.progress.step("kubectl careen upgrade, on a terminal");
@@ -56,14 +57,14 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_old_system(&before).await
 }
 
-/// An emulated node takes its time to answer.
+/// An emulated node takes time to answer.
 async fn plan(kubectl: &KubectlCareen, image: &str) -> Result<Value> {
     kubectl
         .json(&format!("plan {NAME} --image {image} --timeout 10m"), 0)
         .await
 }
 
-/// A pause holds what is asked for, and says so; what was held is taken back before the pause goes.
+/// A pause holds a request and says so. The held request is withdrawn before the pause ends.
 async fn paused_and_taken_back(
     rig: &mut Rig,
     kubectl: &KubectlCareen,
@@ -112,7 +113,8 @@ async fn a_bad_image_is_explained(
     expect(&tried[0]["done"], "asked")
 }
 
-/// With the downtime that each has cost; from now on this cluster knows how long an upgrade takes.
+/// The history shows the downtime of each upgrade. From now on this cluster knows how long an
+/// upgrade takes.
 async fn both_are_in_the_history(rig: &mut Rig, kubectl: &KubectlCareen) -> Result<()> {
     rig.progress.step("kubectl careen history");
     let history: Value = kubectl.json("history", 0).await?;

@@ -1,7 +1,9 @@
-//! The kubelet, containerd and both at once are killed in every phase up to the blessing: they come back, and the upgrade ends well.
+//! The kubelet, containerd and both at once are killed in every phase up to the blessing. They come
+//! back, and the upgrade succeeds.
 //!
-//! Some phases last for a few milliseconds only, so each is held open: by one of the operator's own programs where one runs, and else by a logind
-//! that hangs, whose lock a step waits for.
+//! Some phases last only a few milliseconds, so each is held open. One of the operator's own
+//! programs holds it where one runs. In the other phases logind hangs, and a step waits for its
+//! lock.
 
 use super::prelude::*;
 use crate::rig::{EACH_AND_BOTH, HELD_BY_PROGRAMS, In, LOGIND_GOES_ON, LOGIND_HANGS, killed_in};
@@ -15,10 +17,10 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// A hook waits until two programs have come back twice each.
+/// A hook waits until both programs have come back twice.
 const POLICY: &str = "[hooks]\nseconds = 600";
 
-/// What the node lacks of the image takes minutes, far longer than the kills in the fetch.
+/// At this rate the fetch takes minutes, much longer than the kills during it.
 const SLOW: u64 = 100_000;
 
 const NOTHING: &str = ":";
@@ -45,7 +47,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_one_trial()
 }
 
-/// Each and both, then `then`, before the phase is let go on.
+/// Kills each program and both, then runs `then`, before the phase may end.
 async fn kill(rig: &mut Rig, phase: &str, then: &str) -> Result<()> {
     let says = format!("\"name\": \"{phase}\"");
     let step = In { says: &says, phase };

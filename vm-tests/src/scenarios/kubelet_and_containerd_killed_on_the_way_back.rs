@@ -1,5 +1,6 @@
-//! The kubelet, containerd and both at once are killed when the bad system was judged, and in the old one when the node is about to be given back, and
-//! while the new system is removed: the old system serves, and the Node says what was wrong with the new one.
+//! The kubelet, containerd and both at once are killed after the verdict on the bad system. They
+//! are killed again in the old one, before the node becomes schedulable and while the new system is
+//! removed. The old system serves, and the Node says what was wrong with the new one.
 
 use super::prelude::*;
 use crate::rig::{EACH_AND_BOTH, In, LOGIND_GOES_ON, LOGIND_HANGS};
@@ -13,10 +14,10 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The verdict comes when the check says so, and the deadman, a minute behind the deadline, long after the kills. The hook waits until two programs
-/// have come back twice each.
+/// The verdict comes when the check allows it. The deadman is due a minute after the deadline, long
+/// after the kills. The hook waits until both programs have come back twice.
 const POLICY: &str = "[health]\ndeadline-seconds = 1800\ncheck-seconds = 900\ncheck-tries = 1\n[hooks]\nseconds = 600";
-/// The operator's, for the image itself is a good one.
+/// The operator's own check, because the image itself is good.
 const CHECK: &str = r"mkdir -p /etc/careen/required.d && printf '#!/bin/sh\nuntil [ -e /run/careen-rig/judge ]; do sleep 0.5; done\necho the rig says no\nexit 1\n' >/etc/careen/required.d/50-rig && chmod 755 /etc/careen/required.d/50-rig";
 const JUDGE: &str = "mkdir -p /run/careen-rig && touch /run/careen-rig/judge";
 
@@ -29,7 +30,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.ask(&image).await?;
     rig.wait_armed().await?;
     let trial = rig.wait_boot(Some(&before.boot)).await?;
-    // It would reboot at once.
+    // Without this logind would reboot at once.
     rig.hang_logind().await?;
     rig.guest.run(JUDGE).await?;
     let judged = on_the_way_back("\"name\": \"Reverting\"");
@@ -41,7 +42,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
         rig.booted().await? == before.commit,
         "something else than the old system booted"
     );
-    // The step behind the hook, which removes the new system, waits for logind's lock.
+    // The step after the hook, which removes the new system, waits for logind's lock.
     let hook = on_the_way_back("\"do\": \"PostHooks\"");
     rig.kill_in(hook, EACH_AND_BOTH, LOGIND_HANGS).await?;
     rig.let_post_hook_go().await?;

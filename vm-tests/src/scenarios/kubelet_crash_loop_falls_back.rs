@@ -1,4 +1,5 @@
-//! The new kubelet never gets healthy: the old system is back, schedulable, and the Node says why.
+//! The new kubelet never becomes healthy. The old system is back, schedulable, and the Node says
+//! why.
 
 use super::prelude::*;
 

@@ -1,4 +1,5 @@
-//! logind hangs when the reboot is asked for: nothing stays armed, the Node says what is in the way, and the upgrade goes on when logind does.
+//! logind hangs when the agent requests the reboot. Nothing stays armed, the Node says what blocks
+//! the reboot, and the upgrade continues when logind does.
 
 use super::prelude::*;
 
@@ -35,7 +36,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
         .await?;
     rig.wait_guest("while grep -qa '^next_entry=.' /boot/grub/grubenv; do sleep 0.2; done")
         .await?;
-    // A watchdog of systemd's may have ended it by now.
+    // systemd's watchdog may have killed it by now.
     rig.guest
         .run("systemctl kill -s CONT systemd-logind || :")
         .await?;

@@ -1,5 +1,5 @@
-//! Nearly all memory is taken while the node fetches, verifies, deploys and drains: the upgrade ends well, the agent stays small, and neither
-//! it nor careen-deploy is killed for memory.
+//! Nearly all memory is in use while the node fetches, verifies, deploys and drains. The upgrade
+//! succeeds, the agent stays small, and the OOM killer kills neither the agent nor careen-deploy.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +16,14 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// What is left of the guest's 2 GiB, in MiB, and what the rest of the system may give back on top of it while the upgrade goes on.
+/// The memory left of the guest's 2 GiB, in MiB, and what the rest of the system may release on top
+/// of it during the upgrade.
 const LEFT: u64 = 256;
 const GIVEN_BACK: u64 = 128;
 
-/// Takes all that is available but for this: tail holds its whole last line, and the stream of zeros has no other. Without swap it must stay
-/// in memory, and if anybody is killed for it, it comes first: then what is available jumps up, and the scenario says so.
+/// Takes all available memory except for this amount. tail holds the whole last line, and a stream
+/// of zeros is one line. Without swap it must stay in memory. The OOM killer would kill it first:
+/// then the available memory jumps, and the scenario reports it.
 const TAKE: &str = r#"
 [ "$(wc -l </proc/swaps)" = 1 ] || { echo 'there is swap'; exit 1; }
 available() { awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo; }
@@ -30,8 +32,9 @@ systemd-run --quiet --unit=hog --property=OOMScoreAdjust=1000 sh -c "(head -c ${
 until [ "$(available)" -le $((LEFT + GIVEN_BACK)) ]; do sleep 0.2; done
 echo $size"#;
 
-/// Notes twice a second, until the node is armed, what is available and what each program of ours has: its peak, its hard limit, and how
-/// often one was killed for memory. On /var, where the new system finds it.
+/// Notes twice a second, until the node is armed, the available memory and the state of each of our
+/// programs: its peak, its hard limit, and its number of OOM kills. The notes are on /var, where
+/// the new system finds them.
 const WATCH: &str = r#"systemd-run --quiet --expand-environment=no --unit=look bash -c '
 until grep -qsF "\"name\": \"Armed\"" /sysroot/STATE_DIR/record.a /sysroot/STATE_DIR/record.b; do
   for group in /sys/fs/cgroup/system.slice/careen-agent.service /sys/fs/cgroup/system.slice/careen-deploy-*.service; do
@@ -43,7 +46,7 @@ until grep -qsF "\"name\": \"Armed\"" /sysroot/STATE_DIR/record.a /sysroot/STATE
   sleep 0.5
 done 2>/dev/null >/var/lib/careen-rig/memory'"#;
 
-/// The kernel's last word on one of ours that it has killed for memory, of any boot.
+/// The kernel's last message about an OOM kill of one of our programs, in any boot.
 const KILLED: &str = r"journalctl --quiet --output cat _TRANSPORT=kernel | grep -E 'Killed process [0-9]+ \(careen-' || :";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -70,7 +73,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     Ok(())
 }
 
-/// What was noted of the memory.
+/// The notes about memory.
 #[derive(Debug, Default)]
 struct Notes {
     /// In MiB, at each look.
@@ -83,7 +86,7 @@ struct Notes {
 struct Group {
     unit: String,
     peak: u64,
-    /// None where memory is limited by slowing it down: what swaps the menu is never killed.
+    /// None for a unit whose memory is only throttled: the OOM killer never ends the menu swap.
     limit: Option<u64>,
     killed: u64,
 }
@@ -101,14 +104,14 @@ impl Notes {
                     limit: limit.parse().ok(),
                     killed: killed.parse()?,
                 }),
-                // A unit that went away in the middle of the look.
+                // A unit that ended in the middle of the look.
                 _ => {}
             }
         }
         Ok(notes)
     }
 
-    /// For the log.
+    /// A summary for the log.
     fn told(&self) -> String {
         let (least, most) = (self.available.iter().min(), self.available.iter().max());
         let peak = self
@@ -122,7 +125,7 @@ impl Notes {
         self.groups.iter().filter(move |group| group.unit == unit)
     }
 
-    /// It was short at every look, from the first to the last.
+    /// Checks that memory was short at every look.
     fn expect_short(&self) -> Result<()> {
         let most = self.available.iter().max();
         let most = most.context("nobody looked at what is available")?;
@@ -133,7 +136,8 @@ impl Notes {
         Ok(())
     }
 
-    /// The agent and each run of careen-deploy were seen, below their hard limits, and killed nowhere.
+    /// Checks that the agent and each run of careen-deploy were seen, below their hard limits, and
+    /// that none was killed.
     fn expect_all_within_their_limits(&self) -> Result<()> {
         let verbs = ["fetch", "verify", "deploy"];
         let seen: BTreeSet<_> = self.groups.iter().map(|group| &group.unit).collect();
@@ -151,7 +155,7 @@ impl Notes {
                 "it did not stay within its limit: {group:?}"
             );
         }
-        // Its files are few: what it has is its own, and far from where it would be killed.
+        // The agent uses few files, so its memory is its own, and it is far from its limit.
         let limits = self
             .of("careen-agent.service")
             .map(|group| (group.peak, group.limit));

@@ -1,4 +1,4 @@
-//! The scenarios, one file each; the name of the file is the name of the scenario.
+//! The scenarios, one file each. The name of the file is the name of the scenario.
 
 use crate::scenario::Scenario;
 
@@ -96,7 +96,8 @@ mod watchdog_ends_a_hang;
 mod withdrawn_while_draining;
 mod withdrawn_while_fetching;
 
-/// All of them in the order in which `all` runs them: the core first, its longest first, so that two lanes end together.
+/// All scenarios in the order in which `all` runs them: the core first, starting with its longest,
+/// so that two lanes end together.
 pub const ALL: &[Scenario] = &[
     api_away_until_after_the_deadline::SCENARIO,
     power_cut_in_trial::SCENARIO,
@@ -192,7 +193,8 @@ pub const ALL: &[Scenario] = &[
     withdrawn_while_fetching::SCENARIO,
 ];
 
-/// Whether a scenario wants the managers of Cluster API, which must be built before it begins: in a lane there is no network.
+/// Whether a scenario needs the Cluster API managers. They must be built before it starts, because
+/// a lane has no network.
 #[must_use]
 pub fn is_on_cluster_api(name: &str) -> bool {
     let those = [
@@ -202,13 +204,15 @@ pub fn is_on_cluster_api(name: &str) -> bool {
     those.iter().any(|that| that.name == name)
 }
 
-/// Whether a scenario types `kubectl careen`, which is built before it begins: its time is for the node.
+/// Whether a scenario runs `kubectl careen`. The rig builds it before the scenario starts, so that
+/// the build takes no time from the node.
 #[must_use]
 pub fn types_kubectl_careen(name: &str) -> bool {
     name == kubectl_careen_takes_a_node_there_and_back::SCENARIO.name
 }
 
-/// Whether a scenario wants a registry, whose programs must be there before it begins: in a lane there is no network.
+/// Whether a scenario needs a registry. Its programs must be there before it starts, because a lane
+/// has no network.
 #[must_use]
 pub fn wants_a_registry(name: &str) -> bool {
     let those = [
@@ -225,19 +229,19 @@ pub fn wants_a_registry(name: &str) -> bool {
     those.iter().any(|that| that.name == name)
 }
 
-/// The sample of power cuts at four markers each, of which every commit makes one: they lose what the disk had not flushed, so all
-/// that it is asked is in a log from the beginning.
+/// The samples of power cuts, four cuts each. Every commit runs one of them. The cuts lose what the
+/// disk had not flushed, so the rig logs all disk requests from the start.
 pub const POWER_CUTS: [&str; 3] = [
     power_cuts_before_the_trial::SCENARIO.name,
     power_cuts_around_the_trial::SCENARIO.name,
     power_cuts_on_the_way_back::SCENARIO.name,
 ];
 
-/// Whether a scenario's power cuts take what the disk had not flushed.
+/// Whether a scenario's power cuts lose what the disk had not flushed.
 #[must_use]
 pub fn loses_writes(name: &str) -> bool {
     POWER_CUTS.contains(&name)
 }
 
-/// What one of them takes the place of: the power goes in the trial there too.
+/// The scenario that a sample replaces. It also cuts the power in the trial.
 pub const POWER_CUT: &str = power_cut_in_trial::SCENARIO.name;

@@ -1,4 +1,4 @@
-//! What a scenario is written with.
+//! The imports that scenarios share.
 
 pub use std::time::Duration;
 
