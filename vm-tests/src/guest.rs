@@ -1,7 +1,8 @@
-//! The way into a running guest: commands over a virtio port that a small service in the image answers.
+//! The channel into a running guest: commands over a virtio port that a small service in the image
+//! answers.
 //!
-//! The wire format is told in `images/files/usr/libexec/careen-rig/shell`. It works without network, in a system that came up only
-//! half, and survives reboots of the guest.
+//! `images/files/usr/libexec/careen-rig/shell` documents the wire format. The channel needs no
+//! network, works in a system that is only partly up, and survives reboots of the guest.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,15 +20,15 @@ use tokio::task::JoinHandle;
 
 use crate::patience::within;
 
-/// For what takes a moment, on a machine that is busy with something else.
+/// The limit for a quick command on a busy machine.
 const SOON: Duration = Duration::from_secs(120);
 
-/// What a command gave.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     /// Its exit code; above 128 for a signal.
     pub code: i32,
-    /// Standard output and error together.
+    /// Standard output and standard error together.
     pub text: String,
 }
 
@@ -44,10 +45,11 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Connects to the machine's end of the channel; the guest may not be up yet.
+    /// Connects to the machine's end of the channel. The guest need not be up yet.
     ///
     /// # Errors
-    /// When the socket is not there.
+    ///
+    /// Fails when the socket does not exist.
     pub async fn connect(socket: &Path) -> Result<Self> {
         let (read, mut out) = UnixStream::connect(socket).await?.into_split();
         out.write_all(b"\n").await?;
@@ -66,10 +68,11 @@ impl Guest {
     /// Runs a shell script as root, at most `limit` long.
     ///
     /// # Errors
-    /// When the guest does not answer in time. A failed script is no error: look at `code`.
+    ///
+    /// Fails when the guest does not answer in time. A failed script is not an error: check `code`.
     pub async fn try_run(&mut self, script: &str, limit: Duration) -> Result<Output> {
         self.next += 1;
-        // The process id keeps ids of two rigs on one restored guest apart.
+        // The process id distinguishes the ids of two rigs on one restored guest.
         let id = format!("c{}-{}", std::process::id(), self.next);
         let (send, receive) = oneshot::channel();
         self.waiting
@@ -87,18 +90,20 @@ impl Guest {
         }
     }
 
-    /// Runs a script that must succeed soon, and gives its output without the last newline.
+    /// Runs a script that must succeed soon. Returns its output without the last newline.
     ///
     /// # Errors
-    /// When it fails or does not answer.
+    ///
+    /// Fails when the script fails or the guest does not answer.
     pub async fn run(&mut self, script: &str) -> Result<String> {
         self.run_within(script, SOON).await
     }
 
-    /// The same with another time.
+    /// Like [`Guest::run`], with another time limit.
     ///
     /// # Errors
-    /// When it fails or does not answer.
+    ///
+    /// Fails when the script fails or the guest does not answer.
     pub async fn run_within(&mut self, script: &str, limit: Duration) -> Result<String> {
         let output = self.try_run(script, limit).await?;
         ensure!(
@@ -110,10 +115,11 @@ impl Guest {
         Ok(output.text.trim_end().to_owned())
     }
 
-    /// Waits until the guest's channel has come up in a boot other than `old`, and gives that boot's id.
+    /// Waits until the guest's channel is up in a boot other than `old`. Returns that boot's id.
     ///
     /// # Errors
-    /// When that does not happen in time.
+    ///
+    /// Fails when that does not happen in time.
     pub async fn wait_for_boot_other_than(
         &mut self,
         old: Option<&str>,
@@ -148,13 +154,13 @@ async fn read_lines(read: OwnedReadHalf, waiting: Waiting, boot: watch::Sender<O
                 .unwrap_or_else(PoisonError::into_inner)
                 .remove(id)
         {
-            // Nobody listens any more when the caller's time was up.
+            // The receiver is gone if the caller's time is up.
             let _ = waiter.send(output);
         }
     }
 }
 
-/// `<id> <code> <base64 output>`; a script without output has no third word.
+/// `<id> <code> <base64 output>`. A script without output has no third word.
 fn parse<'a>(words: &[&'a str]) -> Option<(&'a str, Output)> {
     let (&id, rest) = words.split_first()?;
     let (code, output) = rest.split_first()?;

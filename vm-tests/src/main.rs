@@ -12,7 +12,8 @@ use vm_tests::{
     bench, choice, demo, kubectl_careen, programs, registry, runner, scenarios, shell, soak,
 };
 
-/// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every plug to pull.
+/// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every failure to
+/// cause.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -25,28 +26,28 @@ enum Verb {
     List,
     /// Run one scenario by name, `core`, or `all`.
     Run(Run),
-    /// One scenario, for `run --jobs`.
+    /// Run one scenario for `run --jobs`.
     #[command(hide = true)]
     RunForALane { name: String },
-    /// Show the whole story in one of the ways to use it.
+    /// Show the whole upgrade in one of the ways to use Careen.
     Demo {
-        /// Which one.
+        /// The way to show.
         #[arg(value_enum, default_value_t = demo::Way::Annotate)]
         way: demo::Way,
     },
-    /// Measure upgrades beside the same done by hand.
+    /// Measure upgrades against the same upgrade done by hand.
     Bench {
-        /// How often; both ways take some 6 to 14 minutes together.
+        /// How often; both ways take about 6 to 14 minutes together.
         #[arg(long, default_value_t = 5)]
         runs: usize,
         /// How many at a time.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
         jobs: u8,
     },
-    /// One run of `bench`.
+    /// Run one measurement of `bench`.
     #[command(hide = true)]
     BenchForALane { number: usize },
-    /// Cut the power in the middle of an upgrade, again and again, and see what the node does.
+    /// Cut the power in the middle of an upgrade, again and again, and check what the node does.
     Soak {
         /// How often; each costs a boot.
         #[arg(long, default_value_t = 100)]
@@ -57,21 +58,21 @@ enum Verb {
         /// How many at a time.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
         jobs: u8,
-        /// Make this cut of the plan alone, once more.
+        /// Make only this cut of the plan, once more.
         #[arg(long, value_name = "NUMBER")]
         only: Option<usize>,
     },
-    /// The recording of `soak`.
+    /// Make the recording of `soak`.
     #[command(hide = true)]
     SoakRecord { folder: PathBuf },
-    /// One cut of `soak`.
+    /// Make one cut of `soak`.
     #[command(hide = true)]
     SoakCut { folder: PathBuf, cut: String },
-    /// A shell in a joined node.
+    /// Open a shell in a joined node.
     Shell,
 }
 
-/// `run`.
+/// The arguments of `run`.
 #[derive(Args)]
 struct Run {
     /// A name from `list`, `core` or `all`.
@@ -79,13 +80,13 @@ struct Run {
     /// With `core`: also the scenarios whose turn it is for this commit.
     #[arg(long, value_name = "COMMIT")]
     turn_from: Option<String>,
-    /// Begin none outside the core after so many minutes.
+    /// Start no scenario outside the core after this many minutes.
     #[arg(long)]
     minutes: Option<u64>,
     /// How many at a time. Each takes about 3 GB of memory and four fifths of a core.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     jobs: u8,
-    /// With `all`: also those that have passed with the very same content.
+    /// With `all`: also run those that have passed with the same content.
     #[arg(long)]
     fresh: bool,
 }
@@ -157,7 +158,7 @@ async fn run(wanted: Run) -> Result<bool> {
     if any(scenarios::wants_a_registry) {
         registry::prepare()?;
     }
-    // It may come by Helm, whose modules no lane could fetch.
+    // The scenario may use Helm, and a lane cannot fetch Helm's modules.
     if any(|name| name.starts_with("a-daemonset-")) {
         programs::helm()?;
     }

@@ -1,6 +1,6 @@
-//! What the cluster says of the one node: followed by a single watch, never polled.
+//! The cluster's view of the one node. The rig follows it with a single watch and never polls.
 //!
-//! A client started per question costs as much as the guest; a kept connection costs nothing.
+//! A client started per question costs as much CPU as the guest; a kept connection costs nothing.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -29,32 +29,32 @@ pub struct View {
     pub reason: Option<String>,
     /// The agent's status.
     pub status: Option<Status>,
-    /// The answer to a question for a plan.
+    /// The answer to a plan request.
     pub plan: Option<String>,
     /// The value of the kubelet's Ready condition.
     pub ready: bool,
-    /// Not cordoned.
+    /// Whether the node is not cordoned.
     pub schedulable: bool,
-    /// Who cordoned it, if it was the agent.
+    /// The actor that cordoned the node, if it was the agent.
     pub cordoned_by: Option<String>,
     /// The boot that the kubelet reported.
     pub boot: String,
     /// The kubelet's version.
     pub kubelet: String,
-    /// The reason of condition `CareenUpgrading`, with its status before it.
+    /// The reason of the condition `CareenUpgrading`, after its status.
     pub condition: Option<String>,
 }
 
 /// One change of the Node and when it was seen.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// When the watch told us.
+    /// When the watch reported it.
     pub at: Instant,
-    /// What the Node was then.
+    /// The state of the Node at that time.
     pub view: View,
 }
 
-/// A watch on the Node; ends when dropped.
+/// A watch on the Node. Dropping it ends it.
 #[derive(Debug)]
 pub struct NodeWatch {
     latest: watch::Receiver<Option<View>>,
@@ -69,7 +69,7 @@ impl View {
         self.status.as_ref().map_or("", |status| &status.phase)
     }
 
-    /// What this object says.
+    /// The view of this object.
     #[must_use]
     pub fn of(node: &Node) -> Self {
         let annotation = |name: &str| node.annotations().get(name).cloned();
@@ -121,7 +121,8 @@ impl NodeWatch {
         }
     }
 
-    /// What the Node is now, as far as the watch knows; nothing before it has joined.
+    /// The current state of the Node, as far as the watch knows. It is empty before the node has
+    /// joined.
     #[must_use]
     pub fn now(&self) -> View {
         self.latest.borrow().clone().unwrap_or_default()
@@ -136,10 +137,11 @@ impl NodeWatch {
             .clone()
     }
 
-    /// Waits until the Node is as `wanted` says.
+    /// Waits until the Node matches `wanted`.
     ///
     /// # Errors
-    /// When that does not happen in time; the message shows the Node as it is.
+    ///
+    /// Fails when that does not happen in time. The message shows the current Node.
     pub async fn wait(
         &mut self,
         what: &str,
@@ -192,16 +194,17 @@ async fn follow(api: Api<Node>, tell: watch::Sender<Option<View>>, history: Arc<
                 }
             }
             Ok(_) => {}
-            // The API server is away, perhaps because the scenario wants it so.
+            // The API server is away, perhaps because the scenario stopped it.
             Err(_) => tokio::time::sleep(Duration::from_millis(500)).await,
         }
     }
 }
 
-/// The id of the upgrade under way or answered.
+/// The id of the current or last upgrade.
 ///
 /// # Errors
-/// When there is none.
+///
+/// Fails when there is none.
 pub fn upgrade_id(view: &View) -> Result<String> {
     let id = view.status.as_ref().and_then(|status| status.id.as_ref());
     id.map(ToString::to_string)

@@ -1,8 +1,9 @@
-//! One virtual machine: start, monitor, power cut, state to and from a file.
+//! One virtual machine: start, monitor, power cut, and saving its state to a file.
 //!
-//! Software emulation only (TCG): KVM is not available everywhere the tests run, and a rig with two speeds has two sets of races.
-//! `cache=unsafe` drops fsyncs to this machine's disk, but QEMU still hands flushed writes to the kernel, so that `kill -9` loses
-//! exactly what a power cut loses: what the guest had not flushed.
+//! It uses only software emulation (TCG). KVM is not available everywhere the tests run, and a rig
+//! with two speeds has two sets of races. `cache=unsafe` drops fsyncs to this machine's disk, but
+//! QEMU still passes flushed writes to the kernel. So `kill -9` loses exactly what a power cut
+//! loses: what the guest had not flushed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,20 +15,24 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::process::Process;
 use crate::qmp::Qmp;
 
-/// The program.
+/// The QEMU program.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
-/// What every machine consists of. A frozen node resumes on no other: these lines are in its key.
+/// The hardware of every machine. A frozen node resumes on no other hardware, so these lines are
+/// part of its key.
 ///
-/// The oldest processor model, because programs take the vector instructions that a newer one has, and emulated those are slow: by
-/// `-cpu max` (QEMU 7.2) zlib inflates 2.6 MB/s, by `qemu64` 18; openssl hashes 12 MB/s and 81. Without `cx16`, because QEMU 7.2 now and
-/// then returns from an emulated `cmpxchg16b` with garbage in the flags, and Linux 6.12 dies of a double fault in its allocator;
-/// without `svm`, because udev would load KVM.
+/// It uses the oldest processor model. Programs use the vector instructions of a newer one, and
+/// those are slow when emulated: with `-cpu max` (QEMU 7.2) zlib inflates 2.6 MB/s, with `qemu64`
+/// 18; openssl hashes 12 MB/s and 81. It has no `cx16`, because QEMU 7.2 sometimes returns from an
+/// emulated `cmpxchg16b` with garbage in the flags, and Linux 6.12 dies of a double fault in its
+/// allocator. It has no `svm`, because udev would load KVM.
 ///
-/// Its clock is ours. By a clock of its own work (`-icount`) no deadline would come early where others take this machine's processors; but
-/// QEMU 7.2 then emulates half as fast (an upgrade until it was deployed, one run each: 241 s, and 121 s without).
+/// The guest uses the host's clock. With a clock of its own work (`-icount`) no deadline would come
+/// early when others use this machine's processors. But QEMU 7.2 then emulates half as fast (an
+/// upgrade until it was deployed, one run each: 241 s, and 121 s without).
 ///
-/// Several processors are emulated by turns: side by side one now and then runs code that the other has just patched (`Oops: int3`).
+/// Several processors are emulated in turns. In parallel one of them sometimes runs code that the
+/// other has just patched (`Oops: int3`).
 pub const HARDWARE: [&str; 4] = [
     "-nodefaults -no-user-config -display none -machine q35 -accel tcg,thread=single,tb-size=512 -cpu qemu64,cx16=off,svm=off -m 2048",
     "-device virtio-rng-pci -device virtio-serial-pci -device virtserialport,chardev=channel,name=careen.shell",
@@ -38,28 +43,28 @@ pub const HARDWARE: [&str; 4] = [
 /// More than a node writes in an upgrade, in bytes.
 const LONGEST_LOG: u64 = 64 << 30;
 
-/// What the machine starts with.
+/// The firmware of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Firmware {
     /// SeaBIOS.
     Bios,
-    /// Debian's OVMF, with its variables kept beside the disk.
+    /// Debian's OVMF, with its variables in a file next to the disk.
     Uefi,
 }
 
-/// The first drive's name, where no other was given.
+/// The first drive's name if none is given.
 const DISK: &str = "virtio0";
 
-/// Where a machine's files lie: a folder of its own with `disk.qcow2`, `serial.log` and sockets.
+/// A machine's files: its own folder with `disk.qcow2`, `serial.log` and sockets.
 #[derive(Debug, Clone)]
 pub struct Machine {
     dir: PathBuf,
     firmware: Firmware,
-    /// Where every request to its disk is logged, if it is.
+    /// The log of every request to its disk, if there is one.
     writes: Option<PathBuf>,
 }
 
-/// A machine that runs. Dropping it is a power cut.
+/// A running machine. Dropping it is a power cut.
 #[derive(Debug)]
 pub struct Running {
     process: Process,
@@ -67,10 +72,11 @@ pub struct Running {
 }
 
 impl Machine {
-    /// A new machine in `dir` whose disk begins as `base` (left untouched; raw or qcow2).
+    /// A new machine in `dir` whose disk starts as a copy of `base` (unchanged; raw or qcow2).
     ///
     /// # Errors
-    /// When the overlay cannot be made.
+    ///
+    /// Fails when the overlay cannot be made.
     pub fn new(dir: &Path, base: &Path, firmware: Firmware) -> Result<Self> {
         fs::create_dir_all(dir)?;
         let dir = dir.canonicalize()?;
@@ -106,27 +112,29 @@ impl Machine {
         })
     }
 
-    /// Has every write and flush of its disk logged, in the format of dm-log-writes.
+    /// Logs every write and flush of its disk, in the format of dm-log-writes.
     ///
     /// # Errors
-    /// When the log cannot be made.
+    ///
+    /// Fails when the log cannot be made.
     pub fn logging_writes(mut self, log: &Path) -> Result<Self> {
-        // QEMU does not let a log grow; with holes it takes no more room than what is in it.
+        // QEMU does not let a log grow. A sparse file uses no more space than its content.
         fs::File::create(log)?.set_len(LONGEST_LOG)?;
         self.writes = Some(log.canonicalize()?);
         Ok(self)
     }
 
-    /// Where every request to its disk is logged, if it is.
+    /// The log of every request to its disk, if there is one.
     #[must_use]
     pub fn writes(&self) -> Option<&Path> {
         self.writes.as_deref()
     }
 
-    /// The same machine, switched off, with a disk that begins as this one.
+    /// The same machine, powered off, with a disk that starts as a copy of `base`.
     ///
     /// # Errors
-    /// When the overlay cannot be made.
+    ///
+    /// Fails when the overlay cannot be made.
     pub fn with_disk(&self, base: &Path) -> Result<Self> {
         Self::new(&self.dir, base, self.firmware)
     }
@@ -137,7 +145,7 @@ impl Machine {
         self.dir.join("disk.qcow2")
     }
 
-    /// Everything that the machine ever wrote to its serial console, all boots in one file.
+    /// Everything that the machine wrote to its serial console, all boots in one file.
     #[must_use]
     pub fn serial_log(&self) -> PathBuf {
         self.dir.join("serial.log")
@@ -149,10 +157,11 @@ impl Machine {
         self.dir.join("channel")
     }
 
-    /// Switches it on.
+    /// Powers the machine on.
     ///
     /// # Errors
-    /// When QEMU does not start; the message repeats what it said.
+    ///
+    /// Fails when QEMU does not start. The message repeats QEMU's own.
     pub async fn start(&self) -> Result<Running> {
         self.launch(Vec::new()).await
     }
@@ -160,7 +169,8 @@ impl Machine {
     /// Continues from a state that [`Running::save`] wrote, with the disk of that moment.
     ///
     /// # Errors
-    /// When QEMU does not start or does not take the state.
+    ///
+    /// Fails when QEMU does not start or rejects the state.
     pub async fn resume(&self, state: &Path) -> Result<Running> {
         let mut running = self
             .launch(vec![
@@ -208,8 +218,8 @@ impl Machine {
             "-chardev",
             format!("file,id=serial,path={dir}/serial.log,append=on"),
         );
-        // One processor: two are emulated by turns, and are no faster. But a resumed UEFI machine with one does not get past starting GRUB
-        // after a reset; why is not known yet.
+        // One processor: two are emulated in turns and are not faster. But a resumed UEFI machine
+        // with one processor hangs when it starts GRUB after a reset. The cause is not known yet.
         let processors = match self.firmware {
             Firmware::Bios => "1",
             Firmware::Uefi => "2",
@@ -231,7 +241,8 @@ impl Machine {
         arguments
     }
 
-    /// The disk. A log stands before it, and must hear of each flush, which `cache=unsafe` would keep to itself.
+    /// The disk. A log comes before it and must see each flush, which `cache=unsafe` would not pass
+    /// on.
     fn drive(&self) -> String {
         let disk = self.disk();
         let disk = disk.display();
@@ -253,25 +264,28 @@ impl Running {
         self.process.pid()
     }
 
-    /// The power goes: nothing is flushed, nobody is told.
+    /// Cuts the power: nothing is flushed, and no program is notified.
     pub fn cut_power(mut self) {
         self.process.kill();
     }
 
-    /// Ok while QEMU runs.
+    /// Succeeds while QEMU runs.
     ///
     /// # Errors
-    /// When it ended, for whatever reason.
+    ///
+    /// Fails when it has ended for any reason.
     pub fn check(&mut self) -> Result<()> {
         self.process.check()
     }
 
-    /// Leads a TCP port of this machine's loopback to one of the guest's, for as long as it runs.
+    /// Forwards a TCP port of this machine's loopback to a port of the guest, for as long as it
+    /// runs.
     ///
     /// # Errors
-    /// When QEMU refuses.
+    ///
+    /// Fails when QEMU refuses.
     pub async fn forward(&mut self, here: u16, there: u16) -> Result<()> {
-        // The monitor protocol has no command of its own for it.
+        // The monitor protocol has no command for this.
         let line = format!("hostfwd_add net tcp:127.0.0.1:{here}-:{there}");
         let command = serde_json::json!({"command-line": line});
         let said = self
@@ -282,10 +296,12 @@ impl Running {
         Ok(())
     }
 
-    /// Whether what is asked of the disk comes back. While it does not, requests wait, with one byte a second for all of them; then they are done.
+    /// Sets whether disk requests complete. While they do not, they wait, at one byte per second
+    /// for all of them, and complete afterwards.
     ///
     /// # Errors
-    /// When QEMU refuses.
+    ///
+    /// Fails when QEMU refuses.
     pub async fn disk_answers(&mut self, answers: bool) -> Result<()> {
         let mut limits = serde_json::json!({"device": DISK, "bps": i32::from(!answers)});
         for unlimited in ["bps_rd", "bps_wr", "iops", "iops_rd", "iops_wr"] {
@@ -295,10 +311,12 @@ impl Running {
         self.monitor.execute(command, Some(limits)).await.map(drop)
     }
 
-    /// Writes memory and devices to a file and switches the machine off; its disk stays as of this moment.
+    /// Writes memory and devices to a file and powers the machine off. Its disk keeps the state of
+    /// this moment.
     ///
     /// # Errors
-    /// When QEMU cannot write the state.
+    ///
+    /// Fails when QEMU cannot write the state.
     pub async fn save(mut self, state: &Path) -> Result<()> {
         self.monitor.execute("stop", None).await?;
         let limits = serde_json::json!({"max-bandwidth": 4_000_000_000_u64});

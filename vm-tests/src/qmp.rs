@@ -1,4 +1,4 @@
-//! QEMU's monitor protocol: one command, one answer; events are skipped.
+//! QEMU's monitor protocol: one command, one answer. Events are skipped.
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ impl Qmp {
     /// Connects and leaves negotiation mode.
     ///
     /// # Errors
-    /// When nobody listens (yet).
+    ///
+    /// Fails when nothing listens (yet).
     pub async fn connect(socket: &Path) -> Result<Self> {
         let (read, out) = UnixStream::connect(socket).await?.into_split();
         let mut this = Self {
@@ -30,10 +31,11 @@ impl Qmp {
         Ok(this)
     }
 
-    /// Runs one command and gives what it returned.
+    /// Runs one command and returns its result.
     ///
     /// # Errors
-    /// When QEMU refuses it or is gone.
+    ///
+    /// Fails when QEMU refuses it or is gone.
     pub async fn execute(&mut self, command: &str, arguments: Option<Value>) -> Result<Value> {
         let mut request = json!({"execute": command});
         if let Some(arguments) = arguments {

@@ -1,4 +1,4 @@
-//! The new system has no network and the old one has: the image is to blame, not the API server.
+//! The new system has no network and the old one has. The image is at fault, not the API server.
 
 use super::prelude::*;
 

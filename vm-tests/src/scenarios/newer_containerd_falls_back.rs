@@ -1,5 +1,6 @@
-//! The new system's containerd is newer too, and has run pods on what the old one left in /var. A check says no then: the old system is Ready, and its
-//! containerd runs the pods again on what the newer one has made of that.
+//! The new system's containerd is newer too, and has run pods on the old one's state in /var. Then
+//! a check fails: the old system is Ready, and its containerd runs the pods again on the state that
+//! the newer one left.
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use kube::api::{Api, PostParams};
@@ -15,9 +16,10 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// One failure is enough, however long the pods took.
+/// One failure counts, however long the pods took.
 const POLICY: &str = "[health]\ncheck-seconds = 600\ncheck-tries = 1";
-/// The operator's, for the image itself is a good one. /etc goes with the new system, and so does the check.
+/// The operator's own check, because the image itself is good. /etc goes along with the new system,
+/// and so does the check.
 const CHECK: &str = r"mkdir -p /etc/careen/required.d && printf '#!/bin/sh\nuntil [ -e /run/careen-rig/pods-ran ]; do sleep 0.5; done\necho the rig says no\nexit 1\n' >/etc/careen/required.d/50-rig && chmod 755 /etc/careen/required.d/50-rig";
 const PODS_RAN: &str = "mkdir -p /run/careen-rig && touch /run/careen-rig/pods-ran";
 const VERSION: &str = "containerd --version | cut -d' ' -f3";
@@ -53,7 +55,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_one_trial()
 }
 
-/// A pod that no drain ends and no cordon keeps away.
+/// A pod that no drain evicts and no cordon keeps away.
 async fn run_on_every_node(client: &kube::Client) -> Result<()> {
     let labels = json!({"app": "everywhere"});
     let set: DaemonSet = serde_json::from_value(json!({
@@ -80,7 +82,8 @@ async fn run_on_every_node(client: &kube::Client) -> Result<()> {
     Ok(())
 }
 
-/// So many pods run, as this boot's containerd sees it: each has one container, and one that holds its sandbox.
+/// Waits until this many pods run, as this boot's containerd sees them. Each pod has one container,
+/// and one for its sandbox.
 async fn pods_run(rig: &mut Rig, pods: usize) -> Result<()> {
     let tasks = 2 * pods;
     let running = "ctr -n k8s.io tasks ls 2>/dev/null | grep -c RUNNING";

@@ -1,4 +1,4 @@
-//! The kubelet runs but the Node does not get Ready: that is no healthy system.
+//! The kubelet runs, but the Node does not become Ready. Such a system is not healthy.
 
 use super::prelude::*;
 

@@ -1,5 +1,5 @@
-//! In a trial that fails somebody cleans up, and somebody makes the system on trial the default. The old one is still there and the default again,
-//! the Node says what was done to it, and no pin is left.
+//! In a trial that fails, somebody runs a cleanup and makes the system on trial the default. The
+//! old system remains and is the default again, the Node says what happened, and no pin is left.
 
 use super::prelude::*;
 
@@ -12,15 +12,15 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The check fails often enough before it counts that others have done their part.
+/// The check is retried until the others have done their part; only then does it count as failed.
 const POLICY: &str = "[health]\ncheck-tries = 8";
 
-/// As a person or a timer does it.
+/// What a person or a timer runs.
 const CLEANUP: &str = "until mountpoint -q /boot; do sleep 0.2; done; ostree admin cleanup";
 /// The trial is the second entry.
 const SET_DEFAULT: &str =
     "OSTREE_GRUB2_EXEC=/usr/libexec/careen/careen-grub ostree admin set-default 1";
-/// How many deployments are pinned.
+/// The number of pinned deployments.
 const PINNED: &str = "ostree admin status --skip-signatures | grep -c Pinned || :";
 
 async fn run(rig: &mut Rig) -> Result<()> {

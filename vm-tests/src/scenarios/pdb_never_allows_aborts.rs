@@ -1,4 +1,5 @@
-//! A budget that never allows: aborted at the deadline, uncordoned, the budget and the pod named, no reboot.
+//! A budget never allows an eviction. The upgrade is aborted at the deadline, the node is
+//! uncordoned without a reboot, and the Node names the budget and the pod.
 
 use super::prelude::*;
 

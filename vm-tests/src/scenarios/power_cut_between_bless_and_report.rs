@@ -1,4 +1,5 @@
-//! The power goes when the new system is the default and nobody knows yet: it boots, and says Upgraded.
+//! The power is cut when the new system is the default and the Node does not say so yet. The new
+//! system boots and reports Upgraded.
 
 use super::prelude::*;
 
@@ -17,7 +18,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.ask(&image).await?;
     rig.wait_armed().await?;
     rig.wait_boot(Some(&before.boot)).await?;
-    // It says Upgraded when it has cleaned up, which takes seconds. Stopped where it stands, it never comes that far.
+    // The agent reports Upgraded after its cleanup, which takes seconds. It is stopped before that.
     rig.wait_record("\"name\": \"Blessed\"", "pkill -STOP -x careen-agent")
         .await?;
     rig.progress.step("blessed");

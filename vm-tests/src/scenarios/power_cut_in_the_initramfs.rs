@@ -1,4 +1,4 @@
-//! The power goes in the initramfs of the trial: the old system boots, and tries once more.
+//! The power is cut in the initramfs of the trial. The old system boots and tries once more.
 
 use super::prelude::*;
 

@@ -1,4 +1,5 @@
-//! The power goes in the trial, before the verdict: the old system boots, nobody is blamed, and the second trial succeeds.
+//! The power is cut in the trial, before the verdict. The old system boots, nothing is judged bad,
+//! and the second trial succeeds.
 
 use super::prelude::*;
 

@@ -1,4 +1,5 @@
-//! The power goes after the one-shot is written and before the reboot: the trial is the next boot, as was meant, and the only one.
+//! The power is cut after the one-shot is written and before the reboot. The next boot is the
+//! trial, as intended, and the only one.
 
 use super::prelude::*;
 
@@ -15,7 +16,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
     rig.ask(&image).await?;
-    // The agent writes this down when the one-shot is flushed to the disk, and asks for the reboot after that.
+    // The agent records this after it has flushed the one-shot to the disk, and requests the reboot
+    // after that.
     rig.wait_record("\"do\": \"Reboot\"", ":").await?;
     rig.cut_power()?;
     rig.power_on().await?;

@@ -1,4 +1,5 @@
-//! The power goes while the new system is being written: the old one boots and the upgrade goes on.
+//! The power is cut while the node writes the new system. The old one boots, and the upgrade
+//! continues.
 
 use super::prelude::*;
 

@@ -1,5 +1,5 @@
-//! The power goes while kubeadm of the trial is at work, behind its first write: the old system is Ready on its own configuration, and the
-//! second trial succeeds.
+//! The power is cut while the trial's kubeadm runs, after its first write. The old system is Ready
+//! with its own configuration, and the second trial succeeds.
 
 use super::prelude::*;
 
@@ -12,13 +12,13 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Ends when kubeadm has written something, and fails when it is over before that was seen.
+/// Ends when kubeadm has written something. Fails if kubeadm ends before that was seen.
 const WROTE: &str = "until pgrep -x kubeadm >/dev/null; do sleep 0.05; done; touch /run/kubeadm-began
 until find /etc/kubernetes /var/lib/kubelet -xdev -newer /run/kubeadm-began 2>/dev/null | grep -m 1 .; do
   pgrep -x kubeadm >/dev/null || exit 1
 done";
 
-/// What kubeadm writes for the kubelet.
+/// The files that kubeadm writes for the kubelet.
 const CONFIGURATION: &str =
     "sha256sum /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env";
 

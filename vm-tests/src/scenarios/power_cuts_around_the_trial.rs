@@ -1,5 +1,6 @@
-//! The power goes four times around the trial, and with it what the disk had not flushed: armed, in the initramfs, in the new system,
-//! behind its blessing. Whatever boots, the node goes on by itself, and the upgrade ends well.
+//! The power is cut four times around the trial, and the disk loses what it had not flushed. The
+//! cuts are in the armed state, in the initramfs, in the new system, and after its blessing.
+//! Whatever boots, the node continues on its own, and the upgrade succeeds.
 
 use super::prelude::*;
 use crate::soak::cut::Fate;
@@ -13,26 +14,26 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Each cut costs one at most, and the last is the good one.
+/// Each cut costs at most one trial, and the last trial is the good one.
 const TRIALS: u32 = 5;
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
     rig.policy(&format!("trials = {TRIALS}")).await?;
-    // What the rig itself has written is none of what is cut.
+    // The cuts must not lose what the rig itself has written.
     rig.guest.run("sync").await?;
     rig.ask(&image).await?;
     rig.wait_armed().await?;
     let begin = rig.console().len();
     rig.lose_power_for_a_moment(Fate::Torn).await?;
 
-    // The trial, or the old system that arms once more.
+    // The trial, or the old system, which arms once more.
     rig.wait_console(begin, names::TRIAL_ARGUMENT, 10 * MINUTE)
         .await?;
     let begin = rig.console().len();
     rig.wait_console(begin, "Running in initrd", MINUTE).await?;
-    // With it may go that GRUB has cleared the one-shot.
+    // The cut may also undo GRUB's clearing of the one-shot.
     rig.lose_power_for_a_moment(Fate::Lost).await?;
 
     rig.wait_trial().await?;

@@ -1,5 +1,6 @@
-//! The power goes four times on the way to the trial, and with it what the disk had not flushed: in the fetch, behind the verification,
-//! in the deployment, behind the drain. Each time the node goes on by itself, and the upgrade ends well.
+//! The power is cut four times on the way to the trial, and the disk loses what it had not flushed.
+//! The cuts are in the fetch, after the verification, in the deployment, and after the drain. Each
+//! time the node continues on its own, and the upgrade succeeds.
 
 use super::prelude::*;
 use crate::soak::cut::Fate;
@@ -13,18 +14,18 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// In the middle of it.
+/// Waits for the middle of the deployment.
 const DEPLOYS: &str =
     "until pgrep -f 'careen-deploy deploy' >/dev/null; do sleep 0.1; done; sleep 2";
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
-    // What the rig itself has written is none of what is cut.
+    // The cuts must not lose what the rig itself has written.
     rig.guest.run("sync").await?;
     rig.repo.limit(1_000_000);
     rig.ask(&image).await?;
-    // Far from all that the node lacks.
+    // Much less than the node lacks in total.
     rig.wait_served(3_000_000).await?;
     rig.lose_power_for_a_moment(Fate::Lost).await?;
     rig.repo.limit(0);
@@ -39,7 +40,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.lose_power_for_a_moment(Fate::Torn).await?;
     old_system_boots(rig, &before).await?;
 
-    // The arming comes right behind it: the one or the other is seen, and either system may boot.
+    // The arming follows immediately, so the record shows either phase, and either system may boot.
     rig.wait_record_in_any_boot("\"name\": \"(Drained|Armed)\"")
         .await?;
     rig.lose_power_for_a_moment(Fate::Lost).await?;

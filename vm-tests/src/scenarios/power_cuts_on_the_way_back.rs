@@ -1,5 +1,6 @@
-//! The power goes four times around the fall back from a bad image, and with it what the disk had not flushed: in the trial, behind its
-//! verdict, in the clean-up, behind the answer. The old system serves, and the Node says why.
+//! The power is cut four times around the fallback from a bad image, and the disk loses what it had
+//! not flushed. The cuts are in the trial, after its verdict, in the cleanup, and after the answer.
+//! The old system serves, and the Node says why.
 
 use super::prelude::*;
 use crate::soak::cut::Fate;
@@ -13,14 +14,14 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// A cut may take a trial's verdict with it; none may take the last.
+/// A cut may lose a trial's verdict; none may lose the last one.
 const POLICY: &str = "trials = 5\n[health]\ndeadline-seconds = 60";
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("kubelet-crash")?;
     let before = rig.before().await?;
     rig.policy(POLICY).await?;
-    // What the rig itself has written is none of what is cut.
+    // The cuts must not lose what the rig itself has written.
     rig.guest.run("sync").await?;
     rig.ask(&image).await?;
     rig.wait_armed().await?;

@@ -1,4 +1,5 @@
-//! An initramfs that skips ostree-prepare-root would enter the physical root: the guard's second look ends that boot.
+//! An initramfs that skips ostree-prepare-root would enter the physical root. The guard's second
+//! check ends that boot.
 
 use super::prelude::*;
 

@@ -1,5 +1,6 @@
-//! The operator's own check says no; its last line is the reason. What the trial has changed of the saved state cannot be put back at first: it
-//! stays owed over another request, which is refused, and comes back with the next boot that can.
+//! The operator's own check fails, and its last line is the reason. The agent cannot restore the
+//! saved state that the trial changed at first. It keeps the copy, refuses another request
+//! meanwhile, and restores the state in the next boot that can.
 
 use super::prelude::*;
 
@@ -14,7 +15,8 @@ pub const SCENARIO: Scenario = Scenario {
 
 /// State of an app that an older version could not read after a newer one.
 const SAVED: &str = "mkdir -p /etc/careen/snapshot.d /var/lib/rig && echo /var/lib/rig/state > /etc/careen/snapshot.d/rig && echo old > /var/lib/rig/state && sync";
-/// In the trial: it is changed, and held so that nobody may write it. The test channel comes up early in a boot, before /var is mounted.
+/// In the trial, changes the state and makes it immutable. The test channel comes up early in a
+/// boot, before /var is mounted.
 const HELD: &str = "until [ -e /var/lib/rig/state ]; do sleep 0.2; done; echo new > /var/lib/rig/state && chattr +i /var/lib/rig/state && sync";
 const STATE: &str = "cat /var/lib/rig/state";
 /// The state that is kept for the old system.
@@ -49,18 +51,18 @@ async fn run(rig: &mut Rig) -> Result<()> {
     comes_back(rig, &before).await
 }
 
-/// What held it is mended, and the node booted once more.
+/// Removes the obstacle and boots the node once more.
 async fn comes_back(rig: &mut Rig, before: &Before) -> Result<()> {
     rig.guest.run(MEND).await?;
     let boot = rig.boot_id().await?;
     rig.guest.run(REBOOT).await?;
     rig.wait_boot(Some(&boot)).await?;
-    // Ready in this boot: its kubelet has waited until the state was back.
+    // Ready in this boot: its kubelet waited until the state was restored.
     rig.expect_old_system(before).await?;
     expect_state(rig, "old", "0").await
 }
 
-/// What the state of the app is, and how many copies are kept for the old system.
+/// Checks the app's state and the number of copies that are kept for the old system.
 async fn expect_state(rig: &mut Rig, state: &str, kept: &str) -> Result<()> {
     let found = rig.guest.run(STATE).await?;
     ensure!(

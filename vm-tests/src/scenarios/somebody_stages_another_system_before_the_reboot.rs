@@ -1,5 +1,6 @@
-//! Somebody stages a system of their own between our deployment and the reboot. The shutdown would make it the default under our one-shot:
-//! nothing is armed, theirs stays staged, and the Node says why the upgrade ended.
+//! Somebody stages a system of their own between our deployment and the reboot. The shutdown would
+//! make it the default under our one-shot. The agent arms nothing, their system stays staged, and
+//! the Node says why the upgrade ended.
 
 use super::prelude::*;
 
@@ -12,10 +13,11 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// In a mount namespace of its own, where /sysroot can be written.
+/// Runs in its own mount namespace, where /sysroot is writable.
 const STAGE: &str = "unshare -m sh -ec 'mount -o remount,bind,rw /sysroot; ostree pull careen v3; ostree admin deploy --stage careen:v3' && test -e /run/ostree/staged-deployment";
 
-/// What boots when the power goes: what is staged becomes the default at a shutdown alone, and stands first.
+/// The system that boots after a power cut. A staged system becomes the default only at a shutdown,
+/// and it is listed first.
 const DEFAULT: &str =
     "ostree admin status --skip-signatures | grep -v staged | grep -oE '[0-9a-f]{64}' | head -n 1";
 
@@ -23,7 +25,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
     let client = rig.plane.client().await?;
-    // A budget that does not allow holds the upgrade between deployment and trial.
+    // A budget that allows no eviction holds the upgrade between deployment and trial.
     workload::allow_unavailable(&client, 0).await?;
     rig.ask(&image).await?;
     rig.wait_phase("Deployed", UPGRADE).await?;

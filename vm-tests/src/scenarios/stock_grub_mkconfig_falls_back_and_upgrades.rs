@@ -1,4 +1,5 @@
-//! A node whose grub.cfg the distribution's grub-mkconfig writes: a panic in the trial comes back, and a good image upgrades.
+//! The distribution's grub-mkconfig writes the node's grub.cfg. A panic in the trial falls back,
+//! and a good image upgrades.
 
 use super::prelude::*;
 
@@ -11,7 +12,8 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// What an administrator does who wants no generator but GRUB's own, for libostree and for `update-grub`.
+/// What an administrator does to use only GRUB's own generator, for libostree and for
+/// `update-grub`.
 pub const TAKE_STOCK: &str = "
     mkdir -p /etc/systemd/system.conf.d
     printf '[Manager]\\nDefaultEnvironment=OSTREE_GRUB2_EXEC=/usr/sbin/grub-mkconfig\\n' >/etc/systemd/system.conf.d/stock-grub.conf
@@ -19,7 +21,7 @@ pub const TAKE_STOCK: &str = "
     systemctl daemon-reexec
     grub-mkconfig -o /boot/grub/grub.cfg";
 
-/// How many entries carry the trial's arguments; fails when another program has written the menu.
+/// The number of entries with the trial's arguments. Fails if another program has written the menu.
 const TRIAL_ENTRIES: &str = "grep -q 'BEGIN /etc/grub.d/15_ostree' /boot/loader/grub.cfg && { grep -c careen.trial /boot/loader/grub.cfg || :; }";
 
 async fn run(rig: &mut Rig) -> Result<()> {

@@ -1,4 +1,5 @@
-//! A critical file changed after deployment: the stage in the initramfs refuses before the new root is entered.
+//! A critical file changes after the deployment. The stage in the initramfs rejects it before the
+//! new root is entered.
 
 use super::prelude::*;
 
@@ -15,7 +16,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
     let client = rig.plane.client().await?;
-    // A budget that does not allow holds the upgrade between deployment and trial.
+    // A budget that allows no eviction holds the upgrade between deployment and trial.
     workload::allow_unavailable(&client, 0).await?;
     rig.ask(&image).await?;
     rig.wait_phase("Deployed", UPGRADE).await?;
@@ -23,7 +24,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
         "/sysroot/ostree/deploy/debian/deploy/{}.0/usr/lib/systemd/systemd",
         image.digest
     );
-    // A file sealed with fs-verity cannot be written, only replaced.
+    // A file that fs-verity seals cannot be written, only replaced.
     let tamper = format!(
         "mount -o remount,rw /sysroot && cp {file} {file}.x && printf x >>{file}.x && mv {file}.x {file} && sync"
     );

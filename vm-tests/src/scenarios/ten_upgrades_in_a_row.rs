@@ -1,5 +1,6 @@
-//! Ten upgrades in a row on one node, to a new image and then to and fro between the two that it keeps: disk, /boot, record, notes, the agent's memory and
-//! what it says in the journal stay as large as they were.
+//! Ten upgrades in a row on one node, to a new image and then back and forth between the two that
+//! it keeps. The disk, /boot, the record, the notes, the agent's memory and its journal output do
+//! not grow.
 
 use std::fmt;
 
@@ -18,9 +19,10 @@ pub const SCENARIO: Scenario = Scenario {
 
 const UPGRADES: usize = 10;
 
-/// MiB on both file systems, bytes of what is ours, MiB of the journal, bytes of what our units have said in it since the node was installed, and the
-/// agent's peak in KiB: a line each. The peak is of this boot, in which it has judged the trial and blessed it: the record that it has read is what could
-/// have grown.
+/// Prints one value per line: MiB on both file systems, bytes of our files, MiB of the journal,
+/// bytes of our units' output in it since the installation, and the agent's peak in KiB. The peak
+/// is of this boot, in which the agent judged and blessed the trial. The record that the agent read
+/// is what could have grown.
 const MEASURE: &str = r"sync
 df --output=used -B1M /sysroot /boot | awk 'NR > 1 { sum += $1 } END { print sum }'
 du --bytes --summarize /sysroot/ostree/careen | cut -f1
@@ -28,15 +30,17 @@ du --block-size=1M --summarize /var/log/journal | cut -f1
 journalctl --quiet --unit 'careen-*' --output cat | wc --bytes
 awk '/^VmHWM:/ { print $2 }' /proc/$(systemctl show --value -p MainPID careen-agent)/status";
 
-/// The record tells of the last ten upgrades, and of no more; the journal grows up to its own bound, and its files by eight MiB at a time.
+/// The record holds the last ten upgrades and no more. The journal grows up to its own limit, and
+/// its files grow by eight MiB at a time.
 const MORE: u64 = 64;
 const MORE_OF_OURS: u64 = 64 << 10;
-/// Bytes that an upgrade may say beyond what the one before the last did: a wait more, or a try that was made again.
+/// The bytes that an upgrade may log beyond the one before the last: one more wait, or one more
+/// try.
 const MORE_WORDS: u64 = 64 << 10;
-/// KiB: an allocator does not always take the same.
+/// In KiB. An allocator does not always take the same amount.
 const MORE_MEMORY: u64 = 4 << 10;
 
-/// What a node takes.
+/// The space that a node uses.
 struct Size {
     used: u64,
     ours: u64,
@@ -99,7 +103,7 @@ async fn measure(rig: &mut Rig) -> Result<Size> {
     })
 }
 
-/// From the second on both systems are there, and the way is the same.
+/// From the second upgrade on both systems are there, and every upgrade takes the same path.
 fn expect_bounded(sizes: &[Size]) -> Result<()> {
     let [_, second, third, .., before, last] = sizes else {
         bail!("{} upgrades are no row", sizes.len());

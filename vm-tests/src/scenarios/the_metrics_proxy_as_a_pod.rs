@@ -1,5 +1,6 @@
-//! What packaging/monitoring ships between an agent and a Prometheus, as the pod that a real kubelet and containerd make of it: within its limits, with its
-//! rights, and with the token that docs/monitoring.md asks for. It is there again behind an upgrade, whose metrics it passes on.
+//! The proxy that packaging/monitoring ships between an agent and Prometheus, run as a pod by a
+//! real kubelet and containerd. It runs within its limits, with its permissions, and with the token
+//! that docs/monitoring.md names. It comes back after an upgrade and serves the upgrade's metrics.
 
 mod image;
 
@@ -23,7 +24,7 @@ pub const SCENARIO: Scenario = Scenario {
 const MANIFEST: &str = "packaging/monitoring/agent-proxy.yaml";
 const POLICY: &str = "[metrics]\nlisten = \"127.0.0.1:9840\"";
 
-/// The one that the manifest lets read, and one that it does not know.
+/// An account that the manifest allows to read, and one that it does not know.
 const SCRAPER: &str = "prometheus-k8s";
 const STRANGER: &str = "stranger";
 
@@ -43,7 +44,7 @@ const ROLLED_OUT: &[&str] = &[
     "10m",
 ];
 
-/// By the address that the node is known by. Prints the status; what was served lies in a file.
+/// Uses the node's address. Prints the status and writes the served content to a file.
 const ASKED: &str =
     "curl --silent --insecure --max-time 30 --output /run/rig-served --write-out '%{http_code}' ";
 const AT: &str = "\"https://$(ip -4 route get 10.0.2.2 | sed 's/.* src \\([^ ]*\\).*/\\1/;q'):9841";
@@ -70,7 +71,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     served_at_last(rig, &token, "requests_total{outcome=\"upgraded\"").await
 }
 
-/// The shipped manifest with the image that was pushed.
+/// The shipped manifest with the pushed image.
 fn manifest(rig: &Rig, image: &str) -> Result<String> {
     let shipped = std::fs::read_to_string(programs::home().join("..").join(MANIFEST))?;
     let line = shipped.lines().find(|line| line.contains(" image: "));
@@ -106,7 +107,7 @@ async fn expect_it_to_serve_whom_it_should_alone(rig: &mut Rig) -> Result<()> {
     Ok(())
 }
 
-/// Waits until who may read is served this.
+/// Waits until an allowed reader gets this.
 async fn served_at_last(rig: &mut Rig, token: &str, piece: &str) -> Result<()> {
     rig.progress.step(&format!("it passes on {piece:?}"));
     let ask = question("metrics", token);
@@ -128,14 +129,14 @@ fn question(path: &str, token: &str) -> String {
     format!("{ASKED}{with}{AT}/{path}\"")
 }
 
-/// Of an account, for these audiences; without any, for the API server.
+/// A token of an account for these audiences; without audiences, for the API server.
 async fn token(rig: &Rig, account: &str, audiences: &[&str]) -> Result<String> {
     let create = ["-n", "monitoring", "create", "token", account];
     let token = kubectl(rig, &[&create, audiences].concat()).await?;
     Ok(token.trim().to_owned())
 }
 
-/// What kube-proxy, which the rig has none of, does for the one Service that a proxy needs.
+/// Does what kube-proxy does for the one Service that a proxy needs. The rig has no kube-proxy.
 async fn lead_to_the_api_server(rig: &mut Rig) -> Result<()> {
     let there = format!("{HOST_SEEN_FROM_GUEST}:{}", rig.plane.api_port());
     let rule = "iptables -t nat -A OUTPUT -d 10.96.0.1 -p tcp --dport 443 -j DNAT --to-destination";

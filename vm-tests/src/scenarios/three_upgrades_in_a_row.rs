@@ -1,4 +1,5 @@
-//! After three upgrades the first system is gone, the last but one is kept, and the disk does not fill up.
+//! After three upgrades the first system is gone, the last but one is kept, and the disk does not
+//! fill up.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The same through OVMF, where the ESP holds a constant grub.cfg that names libostree's.
+//! An upgrade through OVMF, where the ESP holds a constant grub.cfg that points to libostree's.
 
 use super::prelude::*;
 

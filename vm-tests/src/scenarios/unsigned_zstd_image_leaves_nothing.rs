@@ -1,5 +1,5 @@
-//! An unsigned container image, packed by zstd, is refused by a plan and by an upgrade, and nothing of it is on the disk afterwards. The repository
-//! is closed to everybody but root.
+//! A plan and an upgrade both reject an unsigned container image with zstd layers. Nothing of it is
+//! left on the disk. Only root can enter the repository.
 
 use upgrade::plan::Plan;
 
@@ -26,7 +26,8 @@ signed-by = "careen""#
     )
 }
 
-/// All that a fetch writes, below the repository and in the state folder. The record changes with each answer.
+/// Lists all that a fetch writes, below the repository and in the state folder. The record changes
+/// with each answer.
 const WRITTEN: &str = "find /sysroot/ostree/repo /sysroot/ostree/careen /var/cache/careen -not -type d -not -name '*lock' \
     -not -path '*/tmp/cache/*' -not -name 'record.*' -not -name policy.toml -printf '%p %s %M\\n' 2>/dev/null | sort";
 
@@ -56,7 +57,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     expect_the_same(rig, &disk).await
 }
 
-/// The disk was made with a repository that everybody may enter, as libostree makes it.
+/// The disk was made with a repository that everybody may enter, which is libostree's default.
 async fn expect_closed(rig: &mut Rig) -> Result<()> {
     let mode = rig.guest.run("stat -c %a /sysroot/ostree/repo").await?;
     ensure!(mode == "700", "the repository has mode {mode}");

@@ -1,4 +1,5 @@
-//! An annotated node upgrades itself: another kernel, another kubelet, one trial boot, and it is the default.
+//! An annotated node upgrades itself to another kernel and another kubelet. There is one trial
+//! boot, and the new system is the default.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Kernel and initramfs are shared by both deployments: the boot entries differ in the deployment alone.
+//! Both deployments share kernel and initramfs, so the boot entries differ only in the deployment.
 
 use super::prelude::*;
 

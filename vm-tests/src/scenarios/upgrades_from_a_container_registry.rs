@@ -1,5 +1,6 @@
-//! An image comes from a container registry: one that nobody signed and one that is not there leave the node as it was, the good one
-//! upgrades it over TLS that wants the node's certificate, within its hours and with a hook that asks systemd for what its own rights do not allow. Doctor and journal are content.
+//! An image comes from a container registry. An unsigned image and a missing one leave the node
+//! unchanged. The good one upgrades it over TLS with a client certificate, within its hours. A hook
+//! asks systemd for what its own permissions do not allow. Doctor and journal report no problem.
 
 use anyhow::Context;
 
@@ -17,7 +18,8 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The commit inside must be of an allowed branch and signed by whom the OSTree remote trusts; and it is always open.
+/// The commit inside must be of an allowed branch and have a signature that the OSTree remote
+/// trusts. The hours are always open.
 fn policy(allowed: [String; 2]) -> String {
     format!(
         r#"tries = 2
@@ -31,7 +33,7 @@ open = ["daily 00:00-24:00"]"#
     )
 }
 
-/// Where the hook and the service that it starts leave their word; /var is the same in both systems.
+/// The file that the hook and its service write. /var is the same in both systems.
 const WORD_OF_THE_HOOK: &str = "/var/lib/rig-hook";
 const WORD_OF_THE_SERVICE: &str = "/var/lib/rig-service";
 
@@ -79,7 +81,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_journal(&ended).await
 }
 
-/// A hook that starts a service, and says for which upgrade.
+/// A hook that starts a service and passes the upgrade's id.
 async fn hook(rig: &mut Rig) -> Result<()> {
     let script = format!(
         "set -e\numask 022\n\
@@ -94,7 +96,7 @@ async fn hook(rig: &mut Rig) -> Result<()> {
     rig.guest.run(&script).await.map(drop)
 }
 
-/// Once, for this upgrade: those that were refused had none.
+/// Checks that the hook ran once, for this upgrade, and not for the refused ones.
 async fn expect_hook_ran(rig: &mut Rig, id: &str) -> Result<()> {
     let said = rig.guest.run(&format!("cat {WORD_OF_THE_HOOK}")).await?;
     ensure!(said == id, "the hook ran for {said:?}, not once for {id}");

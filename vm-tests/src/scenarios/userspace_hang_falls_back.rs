@@ -1,4 +1,4 @@
-//! Userspace hangs before the agent could start: the deadman ends the trial.
+//! Userspace hangs before the agent can start, and the deadman ends the trial.
 
 use super::prelude::*;
 
@@ -11,10 +11,11 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// Seconds that the agent has for its verdict.
+/// The agent's health deadline, in seconds.
 const DEADLINE: u32 = 60;
 
-/// The deadman is due a minute later. Less than that, because the console's time is another clock than the deadman's.
+/// The deadman is due a minute after the deadline. The margin allows for the console's clock, which
+/// differs from the deadman's.
 const DEADMAN: u32 = DEADLINE + 60 - 20;
 
 async fn run(rig: &mut Rig) -> Result<()> {

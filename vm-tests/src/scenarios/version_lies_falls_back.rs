@@ -1,4 +1,5 @@
-//! An image whose kubelet is another one than it says: everything is well but that, and that is not what was asked for.
+//! The kubelet of an image has another version than the image says. The system is otherwise
+//! healthy, but it is not what was requested.
 
 use super::prelude::*;
 
@@ -18,7 +19,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.ask(&image).await?;
     let view = rig.expect_fallback(&before, &["Unhealthy"]).await?;
     let reason = view.reason.unwrap_or_default();
-    // It carries the kubelet that runs already.
+    // It contains the kubelet that already runs.
     let found = format!("the kubelet is {}", before.kubelet);
     ensure!(
         reason.contains(&found),

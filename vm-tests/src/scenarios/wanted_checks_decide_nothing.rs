@@ -1,4 +1,5 @@
-//! A check in `wanted.d` that fails and one that hangs neither turn the verdict nor hold it up; that they failed stands in the journal.
+//! In `wanted.d`, a check that fails and one that hangs neither change nor delay the verdict. The
+//! journal says that they failed.
 
 use anyhow::Context;
 
@@ -13,7 +14,8 @@ pub const SCENARIO: Scenario = Scenario {
     run: |rig| Box::pin(run(rig)),
 };
 
-/// The hanging one may run far longer than a trial takes to its verdict, so that one that waited for it would come too late.
+/// The hanging check may run much longer than a trial takes to its verdict. A verdict that waited
+/// for it would come too late.
 const POLICY: &str = "[health]\ncheck-seconds = 150\ncheck-tries = 1";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -34,7 +36,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     .await
 }
 
-/// /etc goes with the new system, and so does the check.
+/// /etc goes along with the new system, and so does the check.
 async fn check(rig: &mut Rig, name: &str, script: &str) -> Result<()> {
     let file = format!("/etc/careen/wanted.d/{name}");
     let lay = format!(

@@ -1,5 +1,5 @@
-//! The new system lets nothing run any more, systemd and the deadman among it: the hardware watchdog resets the machine, and the old
-//! system is back.
+//! In the new system nothing can run any more, including systemd and the deadman. The hardware
+//! watchdog resets the machine, and the old system is back.
 
 use super::prelude::*;
 
@@ -19,7 +19,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.ask(&image).await?;
     rig.expect_fallback(&before, &["NoVerdict"]).await?;
     rig.expect_one_trial()?;
-    // Nothing in that system has asked for it.
+    // Nothing in that system requested the reset.
     ensure!(
         rig.expect_trial_lasted(0).is_err(),
         "the trial was ended from within, not by the watchdog"

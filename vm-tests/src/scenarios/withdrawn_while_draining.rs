@@ -1,4 +1,5 @@
-//! The request is taken back during the drain: uncordoned, undone, no reboot.
+//! The request is withdrawn during the drain. The node is uncordoned and the deployment is undone,
+//! without a reboot.
 
 use super::prelude::*;
 

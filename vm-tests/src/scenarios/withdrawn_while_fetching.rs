@@ -1,5 +1,6 @@
-//! A label that looks like a pause holds a request, and the Node says so; when it goes, the image is fetched. The request is taken back
-//! meanwhile: the fetch stops, nothing else happened.
+//! A label that looks like a pause holds a request, and the Node says so. When it is removed, the
+//! image is fetched. The request is withdrawn meanwhile: the fetch stops, and nothing else
+//! happened.
 
 use super::prelude::*;
 
@@ -36,7 +37,7 @@ async fn held_by_a_label(
 ) -> Result<()> {
     let label = |value: Option<&str>| json!({"metadata": {"labels": {names::PAUSED: value}}});
     rig.patch(label(Some("backup"))).await?;
-    // The label is on the Node from here on.
+    // From here on the label is on the Node.
     let traces = rig.traces().await?;
     let served = rig.repo.served();
     rig.ask(image).await?;

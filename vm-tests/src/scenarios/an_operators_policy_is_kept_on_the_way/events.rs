@@ -9,17 +9,19 @@ use super::super::prelude::*;
 use crate::node::NAME;
 use crate::patience::within;
 
-/// Who reports the agent's Events.
+/// The component that reports the agent's Events.
 const CONTROLLER: &str = "careen.dev/agent";
 
-/// An Event is published behind the Node's status, in its own time.
+/// The agent publishes an Event after the Node's status, and independently of it.
 const PUBLISHED: Duration = Duration::from_secs(120);
 
-/// The reasons of the agent's Events about this Node in the order of their times, once one of this reason is there. One that follows its
-/// like is left out: an agent that starts anew may tell the same again.
+/// Waits for an Event with this reason. Returns the reasons of the agent's Events about this Node
+/// in the order of their times. It drops a repeated reason, because an agent that restarts may
+/// report the same again.
 ///
 /// # Errors
-/// When it does not come in time.
+///
+/// Fails when it does not come in time.
 pub async fn events_until(rig: &Rig, last: &str) -> Result<Vec<String>> {
     let api: Api<Event> = Api::namespaced(rig.plane.client().await?, "default");
     let listed = async {
@@ -52,11 +54,12 @@ fn is_ours(event: &Event) -> bool {
     is_about_the_node && event.reporting_controller.as_deref() == Some(CONTROLLER)
 }
 
-/// These reasons came in this order, as each came first, and none that is not listed. Of those that last but for a moment (`false`) any may
-/// be missing: phases that follow at once share a report.
+/// Checks that these reasons came in this order, by the first of each, and no others. A short-lived
+/// reason (`false`) may be missing, because phases that follow immediately share a report.
 ///
 /// # Errors
-/// When it was otherwise.
+///
+/// Fails when the sequence is different.
 pub fn expect_sequence(found: &[String], expected: &[(&str, bool)]) -> Result<()> {
     let mut first = Vec::new();
     for reason in found.iter().map(String::as_str) {

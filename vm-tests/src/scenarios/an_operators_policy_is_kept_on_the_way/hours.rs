@@ -1,15 +1,15 @@
-//! Hours that are over by the clock of a zone far away, and open by that of UTC.
+//! Hours that are over by the clock of a distant zone, and open by UTC.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::super::prelude::*;
 
-/// Fourteen hours ahead of UTC, in summer as in winter: it has no summer.
+/// Fourteen hours ahead of UTC all year: it has no daylight saving time.
 pub const ZONE: &str = "Pacific/Kiritimati";
 const AHEAD: u64 = 14 * HOUR;
 
-/// The rig's images have no time zone database, and the node gets a single zone of it.
+/// The rig's images have no time zone database, and the node gets only one zone.
 pub const ZONE_WITHOUT_A_FILE: &str = "Europe/Berlin";
 
 const HOUR: u64 = 3600;
@@ -21,17 +21,17 @@ const WEEK: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 /// `zic -b slim` of `Zone Pacific/Kiritimati 14:00 - +14`.
 const FILE: &str = "VFppZjIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQAAAAEAAAAAAAAAVFppZjIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQAAAAQAAMTgAAArMTQACjwrMTQ+LTE0Cg==";
 
-/// Daily hours around the one that it is in UTC.
+/// Daily hours around the current hour in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hours {
     from: u64,
     to: u64,
-    /// When they come next in [`ZONE`], in seconds since 1970.
+    /// When the hours next open in [`ZONE`], in seconds since 1970.
     pub opens: u64,
 }
 
 impl Hours {
-    /// With more than an hour left, by UTC.
+    /// Hours with more than an hour left, by UTC.
     pub fn around_now() -> Result<Self> {
         Ok(Self::around(
             SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs(),
@@ -62,9 +62,10 @@ impl fmt::Display for Hours {
     }
 }
 
-/// Puts the zone where the agent looks for it: in the system, which is read-only, so over it. All else of the folder is what it was, and is
-/// looked up where what comes over it does not come as well. The keys are copied: in the agent's own mounts the links lead to themselves, and
-/// it looks at who may write a key.
+/// Puts the zone where the agent looks for it. The system is read-only, so the script mounts a copy
+/// over that folder. Everything else in the copy is a link to a bind mount of the original folder.
+/// The script copies the keys: in the agent's own mounts the links would lead to themselves, and the
+/// agent checks who may write a key.
 pub async fn bring_the_zone(rig: &mut Rig) -> Result<()> {
     let script = format!(
         "set -e\ncd /run && mkdir -p rig-zones/system rig-zones/share\n\
@@ -84,7 +85,7 @@ pub async fn bring_the_zone(rig: &mut Rig) -> Result<()> {
     rig.guest.run(&script).await.map(drop)
 }
 
-/// Nothing of it stays for the upgrade.
+/// Removes the zone again, so that none of it stays for the upgrade.
 pub async fn take_the_zone_away(rig: &mut Rig) -> Result<()> {
     let script = "umount --lazy /usr/share && umount --lazy /run/rig-zones/system";
     rig.guest.run(script).await.map(drop)

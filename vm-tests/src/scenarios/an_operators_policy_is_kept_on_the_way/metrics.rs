@@ -6,13 +6,13 @@ use anyhow::Context;
 
 use super::super::prelude::*;
 
-/// Where docs/monitoring.md has the agent serve them.
+/// The address on which the agent serves metrics, as in docs/monitoring.md.
 pub const LISTEN: &str = "127.0.0.1:9840";
 
-/// What stands before each name.
+/// The prefix of each name.
 const PREFIX: &str = "careen_agent_";
 
-/// What was served at one moment: each value by its name without prefix, with its labels as they stand there.
+/// The metrics at one moment: each value by its name without the prefix, with its labels verbatim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metrics(BTreeMap<String, f64>);
 
@@ -30,16 +30,18 @@ impl Metrics {
     /// The value of this name, with its labels.
     ///
     /// # Errors
-    /// When there is none.
+    ///
+    /// Fails when there is none.
     pub fn value(&self, name: &str) -> Result<f64> {
         let found = self.0.get(name).copied();
         found.with_context(|| format!("no {name} among {:#?}", self.0))
     }
 
-    /// Each of these is there with its value.
+    /// Checks that each of these metrics has its value.
     ///
     /// # Errors
-    /// When one is not.
+    ///
+    /// Fails when one does not have it.
     pub fn expect(&self, wanted: &[(&str, f64)]) -> Result<()> {
         for &(name, value) in wanted {
             let found = self.value(name)?;
@@ -48,10 +50,11 @@ impl Metrics {
         Ok(())
     }
 
-    /// Each of these lies between the two, both included.
+    /// Checks that each of these metrics is between the two values, both included.
     ///
     /// # Errors
-    /// When one does not, or is not there.
+    ///
+    /// Fails when one is not, or is missing.
     pub fn expect_between(&self, least: f64, most: f64, names: &[&str]) -> Result<()> {
         for name in names {
             let found = self.value(name)?;
@@ -64,10 +67,12 @@ impl Metrics {
     }
 }
 
-/// What the agent serves now at [`LISTEN`], where the policy must have it; waits for an agent that has just started.
+/// The metrics that the agent serves now at [`LISTEN`], which the policy must name. Waits for an
+/// agent that has just started.
 ///
 /// # Errors
-/// When it serves nothing in time.
+///
+/// Fails when it serves nothing in time.
 pub async fn metrics(rig: &mut Rig) -> Result<Metrics> {
     let ask = format!("curl --silent --fail --max-time 20 http://{LISTEN}/metrics");
     let script = format!("until {ask} >/run/rig-metrics; do sleep 1; done; cat /run/rig-metrics");

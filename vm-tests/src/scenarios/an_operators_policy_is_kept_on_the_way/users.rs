@@ -1,4 +1,5 @@
-//! The node's users: pods that are to leave it in their order, load balancers, and the operator's hooks around them.
+//! The node's users: pods that must leave in order, load balancers, and the operator's hooks around
+//! them.
 
 use anyhow::Context;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
@@ -12,10 +13,11 @@ use super::{GRACE, ID, LAST, LATE, LOAD_BALANCERS, SLOW, watching};
 use crate::node::NAME;
 use crate::patience::within;
 
-/// What the hooks say. /var is the same in both systems.
+/// The file for the hooks' output. /var is the same in both systems.
 const NOTES: &str = "/var/lib/rig-notes";
 
-/// One that is a second in going, and one that takes all its time: `sleep` as PID 1 ignores SIGTERM.
+/// One pod that terminates within a second, and one that uses all its time: `sleep` as PID 1
+/// ignores SIGTERM.
 pub async fn pods(client: &Client) -> Result<()> {
     let namespace: Namespace = serde_json::from_value(json!({"metadata": {"name": LAST.0}}))?;
     let namespaces: Api<Namespace> = Api::all(client.clone());
@@ -51,7 +53,8 @@ pub async fn pods(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// They say in which order they ran, and for what. A last one holds the upgrade before the node is given back.
+/// Hooks that write down in which order they ran, and for what. The last one holds the upgrade
+/// before the node becomes schedulable.
 pub async fn hooks(rig: &mut Rig) -> Result<()> {
     let script = format!(
         "set -e\numask 022\nmkdir -p /etc/careen/pre.d /etc/careen/post.d\n\
@@ -64,7 +67,7 @@ pub async fn hooks(rig: &mut Rig) -> Result<()> {
     rig.hold_post_hook().await
 }
 
-/// This is what the hooks have said so far; nothing where none has run.
+/// Checks what the hooks have written so far; nothing if none has run.
 pub async fn expect_notes(rig: &mut Rig, wanted: &[String]) -> Result<()> {
     let found = rig
         .guest
@@ -79,7 +82,8 @@ fn notes_of_the_pre_hooks() -> Vec<String> {
     vec![format!("first {ID}"), format!("second {ID}")]
 }
 
-/// Behind the pre-hooks load balancers are asked to leave the node out; the cordon comes when they have had their time.
+/// After the pre-hooks the agent asks load balancers to exclude the node. The cordon follows when
+/// they have had their time.
 pub async fn excluded_then_drained(rig: &mut Rig, client: &Client) -> Result<()> {
     let nodes: Api<Node> = Api::all(client.clone());
     let marked = await_condition(nodes.clone(), NAME, |found: Option<&Node>| {
@@ -113,14 +117,15 @@ pub async fn excluded_then_drained(rig: &mut Rig, client: &Client) -> Result<()>
     Ok(())
 }
 
-/// Kubernetes' label, and our mark.
+/// Kubernetes' label, and our own marker.
 fn is_excluded(node: &Node) -> bool {
     let mark = node.annotations().get(names::EXCLUDED_BY);
     let label = node.labels().get(names::EXCLUDED);
     label.is_some_and(|label| label == "true") && mark.is_some_and(|mark| mark == ID)
 }
 
-/// The one that is to leave last is asked only when the one before it has ended, however long that takes. Its object may still be there.
+/// The agent asks the last pod to leave only when the one before it has ended, however long that
+/// takes. The object of the ended pod may still be there.
 pub async fn leave_in_order(client: &Client) -> Result<()> {
     let pods = |namespace| -> Api<Pod> { Api::namespaced(client.clone(), namespace) };
     let is_asked =
@@ -143,7 +148,7 @@ fn has_ended(pod: &Pod) -> bool {
     matches!(phase, Some("Succeeded" | "Failed"))
 }
 
-/// Behind the blessing the post-hooks run; cordon and label go after them.
+/// After the blessing the post-hooks run. The cordon and the label are removed after them.
 pub async fn given_back(rig: &mut Rig, client: &Client) -> Result<()> {
     rig.wait_guest(&format!("until grep -qs ^last {NOTES}; do sleep 0.5; done"))
         .await?;
@@ -158,7 +163,7 @@ pub async fn given_back(rig: &mut Rig, client: &Client) -> Result<()> {
     rig.let_post_hook_go().await
 }
 
-/// The hooks ran once each, and load balancers have the node again.
+/// Checks that the hooks ran once each and that load balancers include the node again.
 pub async fn expect_served(rig: &mut Rig, client: &Client) -> Result<()> {
     let mut notes = notes_of_the_pre_hooks();
     notes.push(format!("last {ID} Upgraded"));

@@ -1,4 +1,4 @@
-//! What one sees of it who watches: metrics, Events, journal, and the Node's condition.
+//! What an observer sees: metrics, Events, the journal, and the Node's condition.
 
 use tokio::time::Instant;
 
@@ -8,7 +8,7 @@ use super::metrics::metrics;
 use super::{GRACE, Hours, ID, LATE, LOAD_BALANCERS, expect_condition};
 use crate::node::View;
 
-/// The reasons of the Events in their order; which of them last, and so must have been told.
+/// The reasons of the Events in order, and which of them last long enough that they must appear.
 const EVENTS: &[(&str, bool)] = &[
     ("OptedOut", true),
     ("BadPolicy", true),
@@ -38,17 +38,18 @@ const REFUSED: [(&str, f64); 2] = [
     ),
 ];
 
-/// What the upgrade costs the node's users.
+/// The metrics of what the upgrade costs the node's users.
 const BILL: [&str; 3] = [
     "upgrade_cordoned_seconds",
     "upgrade_drained_seconds",
     "upgrade_not_ready_seconds",
 ];
 
-/// What counting in whole seconds may cost a comparison.
+/// The error that counting in whole seconds may add to a comparison.
 const SECOND: f64 = 2.0;
 
-/// The hours are over, also where the file is broken by now and the last one that held says so.
+/// Checks the metrics while the hours are over. They are the same when the file is broken by now
+/// and the last valid policy says so.
 pub async fn expect_waiting(rig: &mut Rig, hours: &Hours, valid: bool) -> Result<()> {
     let metrics = metrics(rig).await?;
     metrics.expect(&REFUSED)?;
@@ -64,7 +65,7 @@ pub async fn expect_waiting(rig: &mut Rig, hours: &Hours, valid: bool) -> Result
     ])
 }
 
-/// Load balancers have their time.
+/// Checks the metrics while load balancers have their time.
 pub async fn expect_in_the_middle(rig: &mut Rig) -> Result<()> {
     wait_condition(rig, "True Deployed").await?;
     metrics(rig).await?.expect(&[
@@ -77,7 +78,7 @@ pub async fn expect_in_the_middle(rig: &mut Rig) -> Result<()> {
     ])
 }
 
-/// The new system is watched.
+/// Checks the metrics while the new system soaks.
 pub async fn expect_on_trial(rig: &mut Rig) -> Result<()> {
     let metrics = metrics(rig).await?;
     metrics.expect(&[
@@ -97,10 +98,11 @@ pub async fn wait_condition(rig: &mut Rig, wanted: &str) -> Result<()> {
     rig.node.wait(&what, MINUTE, says).await.map(drop)
 }
 
-/// Who looks behind the end is told the whole of it, and what it has cost; `cordoned` is when the cordon was seen.
+/// Checks that an observer sees the whole upgrade after its end, and what it cost. `cordoned` is
+/// when the cordon was seen.
 pub async fn expect_told(rig: &mut Rig, cordoned: Instant) -> Result<()> {
     expect_condition(&rig.node.now(), "False Upgraded")?;
-    // It ended before now, and was seen to begin a little late.
+    // The cordon ended before now, and was seen to begin a little late.
     let longest = cordoned.elapsed().as_secs() + LATE;
     expect_sequence(&events_until(rig, "Upgraded").await?, EVENTS)?;
     for fields in [("STEP", "Drain"), ("PHASE", "Upgraded")] {
@@ -127,7 +129,8 @@ async fn expect_bill(rig: &mut Rig, longest: f64) -> Result<()> {
         metrics.value(BILL[1])?,
         metrics.value(BILL[2])?,
     ];
-    // It is away for a part of the time that it has no pods, and has them for as long as the slow one takes.
+    // The node is away for a part of the time without pods. It still has pods for as long as the
+    // slow one takes.
     ensure!(
         cordoned + SECOND >= drained + GRACE as f64 && drained + SECOND >= not_ready,
         "cordoned {cordoned} s, drained {drained} s, not Ready {not_ready} s"
@@ -135,7 +138,7 @@ async fn expect_bill(rig: &mut Rig, longest: f64) -> Result<()> {
     let deployed = "upgrade_phase_duration_seconds{phase=\"Deployed\"}";
     let least = (LOAD_BALANCERS + GRACE) as f64 - SECOND;
     metrics.expect_between(least, f64::MAX, &[deployed])?;
-    // The scenario stood still for longer under the broken file.
+    // The scenario itself waited longer than this with the broken file.
     metrics.expect_between(10.0, f64::MAX, &["upgrade_waiting_seconds"])?;
     let free = ["free_bytes{place=\"root\"}", "free_bytes{place=\"boot\"}"];
     metrics.expect_between(1e6, 1e12, &free)

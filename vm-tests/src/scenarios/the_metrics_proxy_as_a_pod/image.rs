@@ -1,4 +1,5 @@
-//! kube-rbac-proxy in an image with nothing else, as its makers have it: of v0.19.1, the newest whose module could be fetched (tests/tests/monitoring).
+//! kube-rbac-proxy in an image with nothing else, as upstream builds it. This is v0.19.1, the
+//! newest version whose module was available (tests/tests/monitoring).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,10 +12,10 @@ use crate::registry::Registry;
 
 const NAME: &str = "kube-rbac-proxy:v0.19.1";
 const PROGRAM: &str = "usr/local/bin/kube-rbac-proxy";
-/// Built by `make vm` beforehand: a lane has no network.
+/// `make vm` builds it earlier, because a lane has no network.
 const BUILD: &str = "../tests/tests/monitoring/build.sh";
 
-/// As the node is to pull it.
+/// Returns the image under the name that the node pulls.
 pub async fn pushed(rig: &Rig, registry: &Registry) -> Result<String> {
     rig.progress.step("an image with kube-rbac-proxy");
     let archive = archive(&rig.dir().join("proxy"))?;
@@ -38,7 +39,7 @@ fn archive(work: &Path) -> Result<PathBuf> {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
     let entry = json!({ "Entrypoint": [format!("/{PROGRAM}")], "User": "65532:65532" });
     fs::write(&config, entry.to_string())?;
-    // Of the root it takes what programs need; this one needs nothing.
+    // The script copies from the root what a program needs; this one needs nothing.
     let packed = Command::new(programs::home().join("images/installer.sh"))
         .args([&layer, &layer, &config])
         .arg(format!("localhost/{NAME}"))
