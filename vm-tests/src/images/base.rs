@@ -8,7 +8,7 @@ use super::cache::{Key, built};
 use super::script::{beside, read, script, step};
 use crate::programs;
 
-/// Which kernel and which Kubernetes.
+/// The kernel and the Kubernetes version of a base tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
     /// Debian's cloud kernel and Kubernetes v1.35.
@@ -29,7 +29,8 @@ impl Base {
         }
     }
 
-    /// The base whose tree the initramfs is made in: where the kernel is the same, the initramfs shall be the same bytes.
+    /// The base in whose tree the initramfs is made. Bases with the same kernel share the same
+    /// initramfs bytes.
     pub const fn of_initramfs(self) -> Self {
         match self {
             Self::SecondOnFirstKernel => Self::First,
@@ -51,7 +52,7 @@ impl Base {
         }
     }
 
-    /// The version that its kubelet says.
+    /// The version that its kubelet reports.
     pub const fn kubernetes(self) -> &'static str {
         match self {
             Self::First => "v1.35.4",
@@ -59,7 +60,8 @@ impl Base {
         }
     }
 
-    /// The program that is its kubelet and its kubeadm, by the name that it is called with; built on first use.
+    /// The program that is both its kubelet and its kubeadm, by the name of the call. Built on
+    /// first use.
     fn kube(self) -> Result<PathBuf> {
         let build = programs::home().join("kube/build.sh");
         read(build, [self.minor(), "node"]).map(PathBuf::from)
@@ -68,7 +70,8 @@ impl Base {
     /// Its tree, built on first use.
     ///
     /// # Errors
-    /// When a step fails.
+    ///
+    /// Fails when a step fails.
     pub fn tree(self) -> Result<PathBuf> {
         let root = root()?;
         let containers = containers()?;
@@ -102,10 +105,12 @@ impl Base {
     }
 }
 
-/// The versions of Kubernetes that nodes have, the older one first, each with the program that is its kubelet and its kubeadm.
+/// The Kubernetes versions of nodes, the older one first, each with its kubelet and kubeadm
+/// program.
 ///
 /// # Errors
-/// When one does not build.
+///
+/// Fails when one does not build.
 pub fn kubernetes() -> Result<[(&'static str, PathBuf); 2]> {
     let of = |base: Base| Ok::<_, anyhow::Error>((base.kubernetes(), base.kube()?));
     Ok([of(Base::First)?, of(Base::Second)?])
@@ -114,7 +119,8 @@ pub fn kubernetes() -> Result<[(&'static str, PathBuf); 2]> {
 /// The bootstrapped Debian.
 ///
 /// # Errors
-/// When mmdebstrap fails.
+///
+/// Fails when mmdebstrap fails.
 pub fn root() -> Result<PathBuf> {
     let key = Key::default()
         .files(&beside("root.sh"))?
@@ -127,7 +133,8 @@ pub fn root() -> Result<PathBuf> {
 /// The images of what runs in pods, as an archive for containerd.
 ///
 /// # Errors
-/// When it cannot be made.
+///
+/// Fails when it cannot be made.
 pub fn containers() -> Result<PathBuf> {
     let root = root()?;
     let key = Key::default().files(&beside("containers.sh"))?.built(&root);

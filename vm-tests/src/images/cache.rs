@@ -1,4 +1,5 @@
-//! Built things, kept by the content of what went into them: the same inputs are never built twice, other inputs never mistaken.
+//! A build cache keyed by the content of the inputs. The same inputs are never built twice, and
+//! different inputs never share a result.
 
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +11,8 @@ use sha2::{Digest, Sha256};
 
 use crate::programs;
 
-/// How many generations of one thing stay: a machine of a run beside this one may still have the last one open.
+/// How many generations of one thing stay. A machine of a parallel run may still have the last one
+/// open.
 const KEPT: usize = 2;
 
 /// A hash over inputs in the order they are added.
@@ -18,7 +20,7 @@ const KEPT: usize = 2;
 pub struct Key(Sha256);
 
 impl Key {
-    /// Adds a word, or the path of something that is cached by content itself.
+    /// Adds a word, or the path of something that the cache already keys by content.
     pub fn text(mut self, text: impl AsRef<[u8]>) -> Self {
         let text = text.as_ref();
         self.0.update((text.len() as u64).to_le_bytes());
@@ -26,7 +28,7 @@ impl Key {
         self
     }
 
-    /// Adds the path of something built, whose name holds its own key.
+    /// Adds the path of something built, whose name contains its own key.
     pub fn built(self, path: &Path) -> Self {
         self.text(path.as_os_str().as_bytes())
     }
@@ -34,7 +36,8 @@ impl Key {
     /// Adds a file or a folder: names, modes, link targets and contents.
     ///
     /// # Errors
-    /// When something in it cannot be read.
+    ///
+    /// Fails when something in it cannot be read.
     pub fn files(self, path: &Path) -> Result<Self> {
         self.entry(path)
             .with_context(|| format!("cannot read {}", path.display()))
@@ -57,7 +60,7 @@ impl Key {
             .try_fold(key, |key, child| key.entry(child))
     }
 
-    /// It, in 16 digits.
+    /// The key, in 16 digits.
     pub fn digits(&self) -> String {
         let digest = self.0.clone().finalize();
         digest[..8]
@@ -67,10 +70,12 @@ impl Key {
     }
 }
 
-/// The cached thing `name` for `key`, made first by `make` when it is not there. `make` gets a path that it must create.
+/// Returns the cached thing `name` for `key`. If it is missing, `make` creates it at the path that
+/// it gets.
 ///
 /// # Errors
-/// What `make` fails with; nothing is kept then.
+///
+/// Returns the error of `make`; nothing is kept then.
 pub fn built(name: &str, key: &Key, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let dir = dir()?;
     let done = dir.join(format!("{name}-{}", key.digits()));
@@ -85,20 +90,23 @@ pub fn built(name: &str, key: &Key, make: impl FnOnce(&Path) -> Result<()>) -> R
     Ok(done)
 }
 
-/// The folder of everything here.
+/// The folder of this cache.
 ///
 /// # Errors
-/// When it cannot be made.
+///
+/// Fails when it cannot be made.
 pub fn dir() -> Result<PathBuf> {
     let dir = programs::cache()?.join("images");
     fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
     Ok(dir)
 }
 
-/// One builder at a time; runs side by side wait for each other and find the result. Unlocked when dropped.
+/// Allows one builder at a time. Parallel runs wait for each other and find the result. Dropping it
+/// unlocks.
 ///
 /// # Errors
-/// When the lock file cannot be had.
+///
+/// Fails when the lock file cannot be had.
 pub fn lock() -> Result<File> {
     let path = dir()?.join("lock");
     let file = File::create(&path).with_context(|| format!("cannot open {}", path.display()))?;

@@ -1,44 +1,45 @@
-//! A Containerfile as far as the rig can follow one. What it cannot follow is an error: a line that is passed over would be one that nobody has
-//! tried.
+//! Parses the parts of a Containerfile that the rig can follow. It rejects everything else, because
+//! a skipped line would be an untested line.
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// What a recipe asks for.
+/// The content of a Containerfile.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Containerfile {
-    /// What it begins with.
+    /// The base image.
     pub base: String,
-    /// What is done to that, in its order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// Whom it is run as.
+    /// The user that the image runs as.
     pub user: Option<String>,
-    /// What is run, whatever arguments there are.
+    /// The program that runs, whatever the arguments are.
     pub entrypoint: Vec<String>,
-    /// The arguments where none are given.
+    /// The default arguments.
     pub arguments: Vec<String>,
 }
 
-/// One thing that is done.
+/// One step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A file or folder of the context goes to a path of the image.
+    /// Copies a file or folder of the context to a path in the image.
     Copy {
         /// In the context.
         from: String,
         /// In the image.
         to: String,
     },
-    /// These packages of Debian's are installed.
+    /// Installs these Debian packages.
     Install(Vec<String>),
-    /// A shell runs this.
+    /// Runs this in a shell.
     Run(String),
 }
 
 impl Containerfile {
-    /// Reads one.
+    /// Parses a Containerfile.
     ///
     /// # Errors
-    /// When there is something in it that the rig does not follow; the message has the line.
+    ///
+    /// Fails when it contains something that the rig does not follow. The message has the line.
     pub fn parse(text: &str) -> Result<Self> {
         let mut recipe = Self::default();
         for line in instructions(text) {
@@ -72,7 +73,7 @@ impl Containerfile {
     }
 }
 
-/// Lines without comments, those that go on put together.
+/// The lines without comments, with continued lines joined.
 fn instructions(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut open = String::new();
@@ -121,7 +122,8 @@ fn run(rest: &str) -> Result<Step> {
     Ok(Step::Install(packages.concat()))
 }
 
-/// What a command in a line of apt's installs. Such a line is read and not run: where a scenario runs there is no network.
+/// The packages that an apt command installs. The rig parses such a line and does not run it,
+/// because a scenario has no network.
 fn packages(command: &str) -> Result<Vec<String>> {
     let words: Vec<&str> = command.split_whitespace().collect();
     match words.as_slice() {
@@ -149,7 +151,7 @@ mod tests {
     fn the_recipe_of_the_daemonset_is_followed_line_by_line() {
         let recipe = Containerfile::parse(SHIPPED).unwrap();
         let lines = instructions(SHIPPED).len();
-        // FROM, USER, ENTRYPOINT and CMD are no steps.
+        // FROM, USER, ENTRYPOINT and CMD are not steps.
         assert_eq!(recipe.steps.len() + 4, lines, "{recipe:#?}");
         assert_eq!(recipe.entrypoint, ["/careen-installer"]);
         assert_eq!(recipe.user.as_deref(), Some("0:0"));

@@ -9,21 +9,24 @@ use super::cache::{Key, built};
 use super::script::{beside, script, step};
 use super::{Commit, ours, repository};
 
-/// How a disk is laid out and booted.
+/// The layout and boot method of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiskKind {
     /// GPT, GRUB in a BIOS boot partition, /boot on ext4, root on ext4 with fs-verity.
     Bios,
-    /// The same with GRUB on an EFI system partition, whose configuration only names the one in /boot.
+    /// The same with GRUB on an EFI system partition, whose configuration only names the one in
+    /// /boot.
     Uefi,
     /// BIOS, with /boot on an LVM volume: GRUB boots from it but cannot write there.
     LvmBoot,
-    /// BIOS, on a root file system without fs-verity: the stage has to read what the kernel cannot vouch for.
+    /// BIOS, with a root file system without fs-verity. The stage must read what the kernel cannot
+    /// verify.
     NoVerity,
 }
 
-/// What nearly all images are made upon lies in the disk's repository from the start, held by a ref of the rig's own: most scenarios are
-/// about what comes after the fetch, and fetching it takes half of an emulated staging. See [`crate::rig::Rig::forget_base`].
+/// The disk's repository contains the base of nearly all images from the start, under a ref of the
+/// rig's own. Most scenarios are about what follows the fetch, and the fetch takes half of an
+/// emulated staging. See [`crate::rig::Rig::forget_base`].
 const LAID_READY: Base = Base::Second;
 
 impl DiskKind {
@@ -40,7 +43,8 @@ impl DiskKind {
 /// The disk, made on first use.
 ///
 /// # Errors
-/// When a step fails.
+///
+/// Fails when a step fails.
 pub fn ensure(kind: DiskKind, first: &Commit) -> Result<PathBuf> {
     let root = base::root()?;
     let grub = ours::programs()?.join("careen-grub");

@@ -1,4 +1,4 @@
-//! Following a recipe: what its steps leave, on the rig's own Debian in place of the one that it begins with.
+//! Follows a Containerfile: runs its steps on the rig's own Debian instead of the base image.
 
 use std::fs;
 use std::path::Path;
@@ -10,26 +10,28 @@ use super::containerfile::{Containerfile, Step};
 use super::layer::Layer;
 use super::script::script;
 
-/// What is wanted of a package. The whole of it, and Debian with it, would take an emulated node minutes to pull.
+/// The file needed from a package. The whole package, and Debian with it, would take an emulated
+/// node minutes to pull.
 const WANTED: [(&str, &str); 1] = [("systemd", "/usr/bin/journalctl")];
 
-/// What Debian's own image sets for its programs.
+/// The PATH that Debian's own image sets.
 const PATH: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Where a recipe is followed.
+/// The folders for following a Containerfile.
 pub struct Site<'a> {
-    /// What it copies from.
+    /// The context, the source of its copies.
     pub context: &'a Path,
     /// The rig's Debian.
     pub root: &'a Path,
-    /// What its steps leave.
+    /// The result of its steps.
     pub layer: &'a Path,
 }
 
-/// Does its steps. Gives the programs of Debian that it wants in the image.
+/// Runs its steps. Returns the Debian programs that it needs in the image.
 ///
 /// # Errors
-/// When one fails, or the rig has nothing to follow it with.
+///
+/// Fails when a step fails, or the rig has nothing to follow it with.
 pub fn follow(recipe: &Containerfile, site: &Site<'_>) -> Result<Vec<&'static str>> {
     stands_in(&recipe.base, site.root)?;
     Layer::new(site.layer)?;
@@ -53,7 +55,7 @@ pub fn follow(recipe: &Containerfile, site: &Site<'_>) -> Result<Vec<&'static st
     Ok(programs)
 }
 
-/// What an image says of how it is run.
+/// The image configuration: how the image runs.
 pub fn config(recipe: &Containerfile) -> Value {
     json!({
         "User": recipe.user.as_deref().unwrap_or_default(),
@@ -63,7 +65,7 @@ pub fn config(recipe: &Containerfile) -> Value {
     })
 }
 
-/// The rig's Debian is of the release that the recipe begins with.
+/// Checks that the rig's Debian has the same release as the base image.
 fn stands_in(base: &str, root: &Path) -> Result<()> {
     let text = fs::read_to_string(root.join("usr/lib/os-release"))?;
     let codename = text
@@ -99,7 +101,7 @@ fn copy(from: &str, to: &str, site: &Site<'_>) -> Result<()> {
     Layer::new(site.layer)?.copy_all(&source, &place)
 }
 
-/// What of this package goes into the image.
+/// The part of this package that goes into the image.
 fn program(package: &str, root: &Path) -> Result<&'static str> {
     let list = format!("var/lib/dpkg/info/{package}.list");
     ensure!(
@@ -122,7 +124,7 @@ mod tests {
         Containerfile::parse(&format!("FROM debian:trixie-slim\n{line}\n")).unwrap()
     }
 
-    /// A Debian with nothing in it but its name and a package, and a context.
+    /// A Debian that contains only its name and a package, and a context.
     fn follow_in(work: &Path, recipe: &Containerfile) -> Result<Vec<&'static str>> {
         let [root, context, layer] = ["root", "context", "layer"].map(|name| work.join(name));
         let debian = Layer::new(&root)?;

@@ -1,4 +1,4 @@
-//! The layer with the initramfs: one per kernel, shared by all images with that kernel.
+//! The layer with the initramfs. There is one per kernel, and all images with that kernel share it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::layer::Layer;
 use super::ours;
 use super::script::{beside, finish, step};
 
-/// What of ours goes into an initramfs: only a change there needs another one.
+/// Our files in an initramfs. Only a change in them requires another one.
 const OURS: [&str; 4] = [
     "usr/lib/dracut/modules.d/55careen",
     "usr/libexec/careen/careen-stage",
@@ -20,12 +20,12 @@ const OURS: [&str; 4] = [
     "usr/lib/systemd/system/careen-initrd-deadman.timer",
 ];
 
-/// What an initramfs is made with.
+/// The variant of an initramfs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Initramfs {
     /// Everything.
     Whole,
-    /// Without the driver of the disk that the root is on.
+    /// Without the driver of the root's disk.
     WithoutDisk,
     /// Without our module.
     WithoutStage,
@@ -37,12 +37,13 @@ pub enum Initramfs {
 
 const PREPARE_ROOT: &str = "usr/lib/systemd/system/ostree-prepare-root.service";
 
-/// It counts as done, and does nothing.
+/// It counts as done and does nothing.
 const SKIPPED: &str = "[Unit]\nDescription=Skipped on purpose\nDefaultDependencies=no\nConditionPathExists=/nowhere\n\
 After=sysroot.mount\nRequires=sysroot.mount\nBefore=initrd-root-fs.target\n\
 [Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/false\n";
 
-/// A shell that stops itself, for nothing else is sure to be in an initramfs. systemd gives it all the time in the world.
+/// A shell that stops itself, because an initramfs contains no other program for certain. systemd
+/// gives it unlimited time.
 const HANGS: &str = "[Unit]\nDescription=Hangs on purpose\nDefaultDependencies=no\n\
 After=sysroot.mount\nRequires=sysroot.mount\nBefore=initrd-root-fs.target\n\
 [Service]\nType=oneshot\nRemainAfterExit=yes\nTimeoutStartSec=infinity\nExecStart=/bin/sh -c 'kill -STOP $$$$'\n";
@@ -58,7 +59,7 @@ impl Initramfs {
         }
     }
 
-    /// The unit in the place of the system's own.
+    /// The unit that replaces the system's own.
     const fn prepare_root(self) -> Option<&'static str> {
         match self {
             Self::Whole | Self::WithoutDisk | Self::WithoutStage => None,
@@ -70,7 +71,8 @@ impl Initramfs {
     /// The layer, built on first use.
     ///
     /// # Errors
-    /// When dracut fails.
+    ///
+    /// Fails when dracut fails.
     pub fn layer(self, base: Base) -> Result<PathBuf> {
         let base = base.of_initramfs();
         let tree = base.tree()?;
@@ -127,7 +129,8 @@ impl Initramfs {
 /// The version of the only kernel in a tree.
 ///
 /// # Errors
-/// When there is none.
+///
+/// Fails when there is none.
 pub fn kernel(tree: &Path) -> Result<String> {
     let modules = tree.join("usr/lib/modules");
     let entry = fs::read_dir(&modules)?

@@ -1,4 +1,5 @@
-//! The image of the DaemonSet, made by the recipe that ships, as an archive to be pushed to a registry.
+//! The DaemonSet's image, built from the shipped Containerfile as an archive that can be pushed to
+//! a registry.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,15 +16,15 @@ use super::ours::{STATIC_TARGET, cargo, programs, source};
 use super::script::{beside, finish, script, step};
 use crate::programs as rig;
 
-/// The program of the pod, which no image of a node has.
+/// The pod's program, which no node image has.
 const PROGRAM: &str = "careen-installer";
 
-/// The agent that the image brings.
+/// The agent in the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PodAgent {
-    /// That of the node's images.
+    /// The agent of the node's images.
     Ours,
-    /// One that says its version, and ends with an error whenever it is started.
+    /// An agent that prints its version, and ends with an error whenever it is started.
     Broken,
 }
 
@@ -33,11 +34,12 @@ echo 'careen-agent: broken on purpose' >&2
 exit 1
 ";
 
-/// The image `localhost/careen-installer:<version>` in an OCI archive. Its programs are those of the node's images; for the node they are
-/// of this version, so that it has something to prefer.
+/// The image `localhost/careen-installer:<version>` in an OCI archive. Its programs are those of
+/// the node's images. It declares this version, so that the node has a reason to prefer it.
 ///
 /// # Errors
-/// When something does not build, or the rig cannot follow the recipe.
+///
+/// Fails when something does not build, or the rig cannot follow the recipe.
 pub fn installer(version: &str, agent: PodAgent) -> Result<PathBuf> {
     let _lock = cache::lock()?;
     let (root, all) = (root()?, with_installer(agent)?);
@@ -64,7 +66,7 @@ pub fn installer(version: &str, agent: PodAgent) -> Result<PathBuf> {
     })
 }
 
-/// The context of the recipe, as it is laid out for everybody.
+/// The context of the Containerfile, laid out as for every user.
 fn lay_out(all: &Path, version: &str, work: &Path) -> Result<PathBuf> {
     let context = work.join("context");
     let script = source().join("packaging/daemonset/context.sh");
@@ -78,7 +80,7 @@ fn lay_out(all: &Path, version: &str, work: &Path) -> Result<PathBuf> {
     Ok(context)
 }
 
-/// Papers of no content: the recipe wants them, and the rig ships nothing.
+/// Empty SBOM and licence files. The Containerfile needs them, and the rig ships nothing.
 fn papers(all: &Path, work: &Path) -> Result<PathBuf> {
     let papers = work.join("papers");
     let layer = Layer::new(&papers)?;
@@ -91,7 +93,7 @@ fn papers(all: &Path, work: &Path) -> Result<PathBuf> {
     Ok(papers)
 }
 
-/// Follows the recipe, and packs what comes of it.
+/// Follows the Containerfile and packs the result.
 fn make(root: &Path, context: &Path, work: &Path, out: &Path, version: &str) -> Result<()> {
     let recipe = source().join("packaging/daemonset/Containerfile");
     let recipe = Containerfile::parse(&fs::read_to_string(recipe)?)?;
@@ -109,7 +111,7 @@ fn make(root: &Path, context: &Path, work: &Path, out: &Path, version: &str) -> 
     script("installer.sh", &arguments)
 }
 
-/// A folder with the programs of the images, and the pod's.
+/// A folder with the programs of the images, and the pod's program.
 fn with_installer(agent: PodAgent) -> Result<PathBuf> {
     let target = rig::cache()?.join("target");
     step(PROGRAM, || {

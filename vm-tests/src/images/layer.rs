@@ -1,4 +1,4 @@
-//! A folder that is laid over a tree when it is committed.
+//! A folder that is laid over a tree in a commit.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -6,33 +6,36 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The folder. Paths in it are relative to the root of the image; what is /etc on a node is `usr/etc` here.
+/// The folder. Its paths are relative to the root of the image. A node's /etc is `usr/etc` here.
 pub struct Layer(PathBuf);
 
 impl Layer {
     /// An empty layer at `path`.
     ///
     /// # Errors
-    /// When it cannot be made.
+    ///
+    /// Fails when it cannot be made.
     pub fn new(path: &Path) -> Result<Self> {
         fs::create_dir_all(path)?;
         Ok(Self(path.to_owned()))
     }
 
-    /// Puts a file there with its mode.
+    /// Copies a file into it with its mode.
     ///
     /// # Errors
-    /// When it cannot be read or written.
+    ///
+    /// Fails when it cannot be read or written.
     pub fn copy(&self, from: &Path, to: &str) -> Result<()> {
         let to = self.place(to)?;
         fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
         Ok(())
     }
 
-    /// Puts a file there, or a folder with all that is in it.
+    /// Copies a file, or a folder with its whole content.
     ///
     /// # Errors
-    /// When something cannot be read or written.
+    ///
+    /// Fails when something cannot be read or written.
     pub fn copy_all(&self, from: &Path, to: &str) -> Result<()> {
         if from.is_file() {
             return self.copy(from, to);
@@ -55,7 +58,8 @@ impl Layer {
     /// Writes a file.
     ///
     /// # Errors
-    /// When it cannot be written.
+    ///
+    /// Fails when it cannot be written.
     pub fn write(&self, to: &str, content: &str, mode: u32) -> Result<()> {
         let to = self.place(to)?;
         fs::write(&to, content)?;
@@ -65,7 +69,8 @@ impl Layer {
     /// Makes a symbolic link.
     ///
     /// # Errors
-    /// When it cannot be made.
+    ///
+    /// Fails when it cannot be made.
     pub fn link(&self, at: &str, target: &str) -> Result<()> {
         Ok(symlink(target, self.place(at)?)?)
     }

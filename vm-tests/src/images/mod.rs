@@ -1,9 +1,12 @@
-//! The OS images of the rig: signed OSTree commits in a repository for HTTP, and disks that boot the first of them.
+//! The OS images of the rig: signed OSTree commits in a repository for HTTP, and disks that boot
+//! the first of them.
 //!
-//! From the bottom up, each step cached by the content of what goes into it: a Debian root (`root.sh`) → a base tree with one kernel and
-//! one Kubernetes (`tree.sh`) → its commit → thin layers on top (our programs, an initramfs, what makes an image special: see
-//! [`recipe`]) → the image's commit, signed → a disk (`disk.sh`). A change of our code costs a layer and a commit: seconds.
-//! Needs root. Debian's mirror moves on, so an empty cache may give a newer patch level of a package.
+//! The build steps, each cached by the content of its inputs: a Debian root (`root.sh`) → a base
+//! tree with one kernel and one Kubernetes (`tree.sh`) → its commit → thin layers on top (our
+//! programs, an initramfs, the special files of an image: see [`recipe`]) → the image's commit,
+//! signed → a disk (`disk.sh`). A change of our code costs a layer and a commit: seconds. The build
+//! needs root. Debian's mirror changes, so an empty cache may give a newer patch level of a
+//! package.
 
 mod base;
 mod cache;
@@ -32,7 +35,7 @@ pub use ours::{careen_image, programs};
 /// An image in the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
-    /// The ref that names it, the same as the image's name.
+    /// The ref of the image, the same as its name.
     pub reference: String,
     /// The commit's checksum, 64 hexadecimal digits.
     pub digest: String,
@@ -46,10 +49,11 @@ impl Commit {
     }
 }
 
-/// Builds an image unless it is there, and gives its commit. [`names`] lists them.
+/// Builds an image if necessary and returns its commit. [`names`] lists the images.
 ///
 /// # Errors
-/// When there is no image of that name, or a step fails; the step's own output went to standard error.
+///
+/// Fails when no image has that name, or a step fails. The step's own output is on standard error.
 pub fn ensure_commit(name: &str) -> Result<Commit> {
     let recipe = recipe::find(name).with_context(|| {
         let known: Vec<&str> = names().collect();
@@ -59,25 +63,28 @@ pub fn ensure_commit(name: &str) -> Result<Commit> {
     repository::commit(recipe)
 }
 
-/// Builds a disk with image `v1` installed unless it is there, and gives its path (raw, never to be written: put an overlay on it).
+/// Builds a disk with image `v1` installed if necessary, and returns its path. The disk is raw and
+/// must never be written: use an overlay.
 ///
 /// # Errors
-/// When a step fails; its own output went to standard error.
+///
+/// Fails when a step fails. Its own output is on standard error.
 pub fn ensure_disk(kind: DiskKind) -> Result<PathBuf> {
     let first = ensure_commit("v1")?;
     let _lock = cache::lock()?;
     disk::ensure(kind, &first)
 }
 
-/// The repository that the images lie in, for serving over HTTP.
+/// The repository of the images, for serving over HTTP.
 ///
 /// # Errors
-/// When the cache has no place, or the repository cannot be made.
+///
+/// Fails when the cache has no place, or the repository cannot be made.
 pub fn repository() -> Result<PathBuf> {
     repository::path()
 }
 
-/// Every image's name, the good ones first.
+/// The name of every image, the good ones first.
 pub fn names() -> impl Iterator<Item = &'static str> {
     recipe::RECIPES.iter().map(|recipe| recipe.name)
 }

@@ -1,4 +1,5 @@
-//! Our own programs, as they go into an image, and the layer that puts them there with units and dracut module.
+//! Our own programs as an image contains them, and the layer that adds them with units and dracut
+//! module.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,31 +14,33 @@ use super::script::{finish, step};
 use super::signing::Signer;
 use crate::programs;
 
-/// The static programs run in the initramfs and, for careen-grub, on the host that makes a disk; the others link the image's libostree.
+/// The static programs run in the initramfs. careen-grub also runs on the host that makes a disk.
+/// The others link the image's libostree.
 pub(super) const STATIC_TARGET: &str = "x86_64-unknown-linux-gnu";
 
 const UNITS: &str = "usr/lib/systemd/system";
 
-/// What of Careen an image has in its root.
+/// The Careen files in an image's root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ours {
     /// Everything.
     Whole,
-    /// Neither a program nor a unit: the key that its signatures are checked with, which is the rig's, and no more.
+    /// No program and no unit; only the rig's key, which verifies the image's signatures.
     Nothing,
 }
 
-/// The folder with `careen-agent`, `careen-deploy`, `careen-grub` and `careen-stage`: `$CAREEN_PROGRAMS` when that is set, else built from
-/// this source tree.
+/// The folder with `careen-agent`, `careen-deploy`, `careen-grub` and `careen-stage`:
+/// `$CAREEN_PROGRAMS` if set, else built from this source tree.
 ///
 /// # Errors
-/// When they do not compile.
+///
+/// Fails when they do not compile.
 pub fn programs() -> Result<PathBuf> {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     if let Some(dir) = std::env::var_os("CAREEN_PROGRAMS") {
         return Ok(dir.into());
     }
-    // Once a run: what is edited meanwhile belongs to the next run.
+    // Once per run: a later edit belongs to the next run.
     if let Some(dir) = BUILT.get() {
         return Ok(dir.clone());
     }
@@ -79,10 +82,11 @@ fn compile() -> Result<PathBuf> {
 }
 
 impl Ours {
-    /// The layer with it, except what `image.json` says.
+    /// The layer with these files, except `image.json`.
     ///
     /// # Errors
-    /// When something does not build.
+    ///
+    /// Fails when something does not build.
     pub fn layer(self) -> Result<PathBuf> {
         match self {
             Self::Whole => layer(),
@@ -91,7 +95,7 @@ impl Ours {
     }
 }
 
-/// Where every image has the key.
+/// The path of the key in every image.
 const KEY: &str = "usr/share/careen-rig/key.gpg";
 
 fn key_alone() -> Result<PathBuf> {
@@ -100,10 +104,11 @@ fn key_alone() -> Result<PathBuf> {
     built("ours-key", &key, |out| Layer::new(out)?.copy(&public, KEY))
 }
 
-/// The layer of everything that is Careen's in an image, except what `image.json` says of it.
+/// The layer of all Careen files in an image, except `image.json`.
 ///
 /// # Errors
-/// When something does not build.
+///
+/// Fails when something does not build.
 pub fn layer() -> Result<PathBuf> {
     let source = source();
     let bin = programs()?;
@@ -128,10 +133,12 @@ pub fn layer() -> Result<PathBuf> {
     })
 }
 
-/// The program that wraps a commit in a container image and pushes it: of the host, in no image.
+/// The program that wraps a commit in a container image and pushes it. It runs on the host and is
+/// in no image.
 ///
 /// # Errors
-/// When it does not compile.
+///
+/// Fails when it does not compile.
 pub fn careen_image() -> Result<PathBuf> {
     let target = programs::cache()?.join("target");
     step("careen-image", || {
@@ -140,7 +147,7 @@ pub fn careen_image() -> Result<PathBuf> {
     Ok(target.join("image/careen-image"))
 }
 
-/// The source tree that this crate lies in.
+/// The source tree of this crate.
 pub(super) fn source() -> PathBuf {
     programs::home()
         .parent()
@@ -161,8 +168,8 @@ pub(super) fn cargo(target: &Path, profile: &str, arguments: &[&str], flags: &st
     )
 }
 
-/// Puts the folders of `systemd/` where systemd looks for them, and enables the units: by links below /usr, since an upgrade keeps the
-/// links in /etc of the system before it.
+/// Copies the folders of `systemd/` to systemd's paths and enables the units. The links are below
+/// /usr, because an upgrade keeps the links in /etc of the previous system.
 fn units(layer: &Layer, from: &Path) -> Result<()> {
     layer.copy_all(&from.join("tmpfiles.d"), "usr/lib/tmpfiles.d")?;
     layer.copy_all(&from.join("system-preset"), "usr/lib/systemd/system-preset")?;
@@ -183,7 +190,7 @@ fn units(layer: &Layer, from: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The folders, `.wants` and `.requires`, that a unit's [Install] section asks for a link in.
+/// The `.wants` and `.requires` folders in which a unit's [Install] section wants a link.
 fn pulled_in_by(unit: &str) -> Vec<String> {
     let mut dirs = Vec::new();
     for (setting, suffix) in [("WantedBy=", "wants"), ("RequiredBy=", "requires")] {

@@ -1,4 +1,4 @@
-//! Every image of the rig in one table: what it is made of, and what is wrong with it.
+//! Every image of the rig in one table: its parts, and its fault.
 
 use super::base::Base;
 use super::initramfs::Initramfs;
@@ -10,21 +10,21 @@ use super::signing::Signer;
 pub struct Recipe {
     /// Its name and its ref.
     pub name: &'static str,
-    /// The tree below.
+    /// The base tree.
     pub base: Base,
     /// The initramfs; `None` leaves kernel and initramfs out.
     pub initramfs: Option<Initramfs>,
-    /// What of Careen is in the root; the initramfs has its own part.
+    /// The Careen files in the root. The initramfs has its own.
     pub ours: Ours,
-    /// The version that `image.json` says, when that is not the base's.
+    /// The version in `image.json`, if it is not the base's.
     pub says: Option<&'static str>,
-    /// The architecture that `image.json` says.
+    /// The architecture in `image.json`.
     pub architecture: &'static str,
-    /// Who signs.
+    /// The signer.
     pub signer: Signer,
-    /// The day of January 2026 that the commit says it was made.
+    /// The day of January 2026 that the commit gives as its date.
     pub day: u32,
-    /// What is laid on top.
+    /// The files on top.
     pub extra: &'static [Extra],
 }
 
@@ -37,7 +37,7 @@ pub enum Extra {
     Program(&'static str, &'static str),
     /// Path and target.
     Link(&'static str, &'static str),
-    /// Path, and what `kube/build.sh` is called with for the program.
+    /// Path, and the arguments of `kube/build.sh` for the program.
     Built(&'static str, &'static [&'static str]),
 }
 use Extra::{Built, File, Link, Program};
@@ -54,7 +54,7 @@ const V2: Recipe = Recipe {
     extra: &[],
 };
 
-/// One for nodes that have their agent from a DaemonSet.
+/// An image for nodes that get their agent from a DaemonSet.
 const GUARD_ALONE: Recipe = Recipe {
     name: "guard-alone",
     ours: Ours::Nothing,
@@ -65,7 +65,7 @@ const fn bad(name: &'static str, extra: &'static [Extra]) -> Recipe {
     Recipe { name, extra, ..V2 }
 }
 
-/// The images. Good ones first, then by the moment at which they go wrong.
+/// The images. The good ones come first, then the others by the moment at which they fail.
 pub const RECIPES: &[Recipe] = &[
     Recipe {
         name: "v1",
@@ -91,7 +91,7 @@ pub const RECIPES: &[Recipe] = &[
         extra: &[File("usr/share/careen-rig/generation", "4\n")],
         ..V2
     },
-    // As good as the others, and its containerd writes the state of a later format.
+    // As good as the others, but its containerd writes state in a later format.
     Recipe {
         name: "newer-containerd",
         extra: &[
@@ -199,8 +199,9 @@ pub const RECIPES: &[Recipe] = &[
             ),
         ],
     ),
-    // Nothing of lower priority runs any more on the only processor, systemd included: neither by the throttle of real-time work nor, from
-    // Linux 6.12 on, by the server that keeps a share for all the rest.
+    // Nothing of lower priority, including systemd, can run any more on the only processor. Neither
+    // the throttling of real-time work nor, from Linux 6.12 on, the server that keeps a share for
+    // the rest prevents it.
     bad(
         "deaf",
         &[
@@ -257,7 +258,8 @@ pub const RECIPES: &[Recipe] = &[
                 "usr/etc/systemd/network/20-wired.network",
                 "[Match]\nType=ether\n[Link]\nUnmanaged=yes\n",
             ),
-            // It would wait two minutes for what never comes, and the kubelet with it.
+            // Without this it would wait two minutes for a network that never comes, and the
+            // kubelet with it.
             File(
                 "usr/lib/systemd/system/systemd-networkd-wait-online.service.d/rig.conf",
                 "[Service]\nTimeoutStartSec=5\n",
@@ -275,7 +277,7 @@ const KUBELET_CRASHES: &[Extra] = &[Program(
     "echo 'kubelet: broken on purpose' >&2\nexit 1\n",
 )];
 
-/// Signatures belong to a commit, so these two must be commits that no good image shares.
+/// Signatures belong to a commit, so no good image may share these two commits.
 const MARKED: &[Extra] = &[File("usr/share/careen-rig/generation", "unsigned\n")];
 const MARKED_TOO: &[Extra] = &[File("usr/share/careen-rig/generation", "wrong key\n")];
 

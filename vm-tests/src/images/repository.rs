@@ -1,4 +1,4 @@
-//! The OSTree repository in the cache: base commits, and the images as thin layers upon them.
+//! The OSTree repository in the cache: base commits, and the images as thin layers on top.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,14 @@ use crate::programs;
 /// The repository, made on first use.
 ///
 /// # Errors
-/// When ostree fails.
+///
+/// Fails when ostree fails.
 pub fn path() -> Result<PathBuf> {
     let repo = cache::dir()?.join("repo");
     if !repo.join("config").exists() {
         run("ostree", [&at(&repo), "init", "--mode=archive"])?;
-        // Fetched over loopback and made often: speed counts more than size and survival.
+        // It is fetched over loopback and made often, so speed matters more than size and
+        // durability.
         run(
             "ostree",
             [&at(&repo), "config", "set", "archive.zlib-level", "1"],
@@ -35,10 +37,11 @@ pub fn path() -> Result<PathBuf> {
     Ok(repo)
 }
 
-/// The commit of an image, made unless the same inputs made it before.
+/// The commit of an image. It is made unless the same inputs made it before.
 ///
 /// # Errors
-/// When a step fails.
+///
+/// Fails when a step fails.
 pub fn commit(recipe: &Recipe) -> Result<Commit> {
     let mut layers = vec![recipe.ours.layer()?];
     if let Some(initramfs) = recipe.initramfs {
@@ -67,7 +70,8 @@ pub fn commit(recipe: &Recipe) -> Result<Commit> {
     })
 }
 
-/// Without a kernel a commit cannot be marked bootable, and a file can only be left out of a folder, not of a commit.
+/// A commit without a kernel cannot be marked bootable, and a file can only be left out of a
+/// folder, not of a commit.
 fn special(recipe: &Recipe) -> Result<Option<String>> {
     if recipe.initramfs.is_some() {
         return Ok(Some("--bootable".to_owned()));
@@ -81,10 +85,11 @@ fn special(recipe: &Recipe) -> Result<Option<String>> {
     Ok(Some(format!("--skip-list={}", list.display())))
 }
 
-/// The base's commit, by its checksum: the ref's name alone would not tell two contents apart.
+/// The base's commit, by its checksum. The ref's name would not distinguish two contents.
 ///
 /// # Errors
-/// When a step fails.
+///
+/// Fails when a step fails.
 pub fn base(base: Base) -> Result<String> {
     let reference = format!("base/{}", base.name());
     let tree = base.tree()?;
@@ -124,7 +129,8 @@ fn go_program(module: &[&str]) -> Result<PathBuf> {
     Ok(path.into())
 }
 
-/// Commits to a ref, unless the last commit there came from the same arguments, whose paths are cached by content.
+/// Commits to a ref, unless the last commit there came from the same arguments. Their paths are
+/// cached by content.
 fn once(reference: &str, arguments: Vec<String>) -> Result<String> {
     let repo = path()?;
     let made = cache::dir()?.join("made").join(reference);
@@ -158,7 +164,7 @@ fn once(reference: &str, arguments: Vec<String>) -> Result<String> {
     Ok(digest)
 }
 
-/// The same content made again is the same commit, and ostree refuses to sign one twice with the same key.
+/// The same content gives the same commit, and ostree refuses to sign it twice with the same key.
 fn sign_once(repo: &Path, digest: &str, sign: &[&String]) -> Result<()> {
     let (first, rest) = digest.split_at(2);
     let signed = repo

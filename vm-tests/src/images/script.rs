@@ -1,4 +1,4 @@
-//! The scripts in `images/`, run with progress: what is being made, and how long it took.
+//! Runs the scripts in `images/` and prints what it makes and how long that took.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,11 @@ pub fn beside(name: &str) -> PathBuf {
     programs::home().join("images").join(name)
 }
 
-/// Says what begins, does it, and says how long it took.
+/// Prints what begins, does it, and prints how long it took.
 ///
 /// # Errors
-/// What `work` fails with.
+///
+/// Returns the error of `work`.
 pub fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let begun = Instant::now();
     eprintln!("  {what} ...");
@@ -29,7 +30,8 @@ pub fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Runs a program; its output goes to standard error.
 ///
 /// # Errors
-/// When it cannot be started or fails.
+///
+/// Fails when it cannot be started or fails.
 pub fn run<S: AsRef<OsStr>>(
     program: impl AsRef<OsStr>,
     arguments: impl IntoIterator<Item = S>,
@@ -43,10 +45,11 @@ pub fn run<S: AsRef<OsStr>>(
     )
 }
 
-/// Runs a program and gives what it prints, without the last newline.
+/// Runs a program and returns its output without the last newline.
 ///
 /// # Errors
-/// When it cannot be started or fails.
+///
+/// Fails when it cannot be started or fails.
 pub fn read<S: AsRef<OsStr>>(
     program: impl AsRef<OsStr>,
     arguments: impl IntoIterator<Item = S>,
@@ -69,7 +72,8 @@ pub fn read<S: AsRef<OsStr>>(
 /// Runs one of the scripts beside this crate.
 ///
 /// # Errors
-/// When it fails.
+///
+/// Fails when it fails.
 pub fn script(name: &str, arguments: &[&Path]) -> Result<()> {
     run(beside(name), arguments)
 }
@@ -77,7 +81,8 @@ pub fn script(name: &str, arguments: &[&Path]) -> Result<()> {
 /// Runs a prepared command to its end.
 ///
 /// # Errors
-/// When it cannot be started or fails.
+///
+/// Fails when it cannot be started or fails.
 pub fn finish(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| said(command))?;
     ensure!(status.success(), "{}: {status}", said(command));

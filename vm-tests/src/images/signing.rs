@@ -1,4 +1,5 @@
-//! Keys that images are signed with, made once. They protect nothing: the tests only need a right one and a wrong one.
+//! Keys that sign images, made once. They protect nothing: the tests only need a right one and a
+//! wrong one.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use anyhow::{Context, Result};
 use super::cache::{Key, built};
 use super::script::{read, run};
 
-/// Who signs an image.
+/// The signer of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signer {
     /// The key that the image's remote trusts.
@@ -22,7 +23,8 @@ impl Signer {
     /// The public key, as the image's remote wants it.
     ///
     /// # Errors
-    /// When the key cannot be made.
+    ///
+    /// Fails when the key cannot be made.
     pub fn public(self) -> Result<PathBuf> {
         Ok(self.home()?.join("public.gpg"))
     }
@@ -30,7 +32,8 @@ impl Signer {
     /// The arguments that make `ostree commit` sign.
     ///
     /// # Errors
-    /// When the key cannot be made.
+    ///
+    /// Fails when the key cannot be made.
     pub fn arguments(self) -> Result<Vec<String>> {
         if self == Self::Nobody {
             return Ok(Vec::new());
@@ -84,7 +87,7 @@ impl Signer {
                     "--export",
                 ],
             )?;
-            // The folder is about to be renamed; gpg starts another agent when it needs one.
+            // The folder is about to be renamed. gpg starts another agent when it needs one.
             run("gpgconf", [&at, "--kill", "all"])
         })
     }

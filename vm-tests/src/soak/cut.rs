@@ -1,4 +1,4 @@
-//! One power cut: after how many requests, and what became of the writes that no flush had made safe.
+//! One power cut: after how many requests, and what happened to the unflushed writes.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,20 +12,21 @@ use serde::{Deserialize, Serialize};
 use super::way::Way;
 use super::writes::{Log, Request};
 
-/// A drive writes sectors whole.
+/// A drive writes whole sectors.
 const SECTOR: usize = 512;
-/// What drives write whole nowadays.
+/// Current drives write whole blocks of this size.
 const BLOCK: usize = 4096;
-/// ext4's mark, and where it stands in the block with the superblock (Linux, Documentation/filesystems/ext4/super.rst: `s_magic`).
+/// ext4's magic number, and its place in the superblock's block (Linux,
+/// Documentation/filesystems/ext4/super.rst: `s_magic`).
 const MAGIC: [u8; 2] = [0x53, 0xef];
 const MAGIC_AT: usize = 1024 + 0x38;
 
-/// What became of the writes since the last flush.
+/// What happened to the writes since the last flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
-    /// The drive had no cache, or was quick.
+    /// All are there: the drive had no cache, or was quick.
     Kept,
-    /// All are gone.
+    /// All are lost.
     Lost,
     /// Some are there, in no order, and some of those in part.
     Torn,
@@ -38,29 +39,31 @@ pub struct Cut {
     pub plan: u64,
     /// Its place in the plan.
     pub index: usize,
-    /// Which upgrade is cut.
+    /// The upgrade that is cut.
     pub way: Way,
-    /// So many requests had been made.
+    /// The number of requests before the cut.
     pub after: usize,
-    /// What became of those that were not safe.
+    /// What happened to the unflushed writes.
     pub fate: Fate,
-    /// Chooses what is torn.
+    /// Selects what is torn.
     pub seed: u64,
-    /// The upgrade is let go on afterwards; else the request is taken back as soon as the node is up, where that is still possible.
+    /// The upgrade continues afterwards. Otherwise the request is withdrawn as soon as the node is
+    /// up, if that is still possible.
     pub goes_on: bool,
 }
 
 impl Cut {
-    /// Makes the disk as it is when the power comes back: a raw file at `to`.
+    /// Builds the disk as it is when the power returns: a raw file at `to`.
     ///
     /// # Errors
-    /// When it cannot be written.
+    ///
+    /// Fails when it cannot be written.
     pub fn make_disk(&self, base: &Path, log: &Log, to: &Path) -> Result<()> {
         copy(base, to)?;
         write(log, self.after, self.fate, self.seed, to)
     }
 
-    /// So many of the log's requests are on the disk for sure.
+    /// The number of the log's requests that are on the disk for certain.
     #[must_use]
     pub fn safe(&self, log: &Log) -> usize {
         match self.fate {
@@ -70,27 +73,29 @@ impl Cut {
     }
 }
 
-/// What was asked of the disk before the cut.
+/// The disk requests before the cut.
 fn made(log: &Log, after: usize) -> &[Request] {
     log.requests.get(..after).unwrap_or(&log.requests)
 }
 
-/// The place of the last flush: what stands before it is safe.
+/// The position of the last flush. Every request before it is durable.
 fn last_flush(requests: &[Request]) -> usize {
     let flushed = |request: &Request| *request == Request::Flush;
     requests.iter().rposition(flushed).unwrap_or(0)
 }
 
-/// Writes onto a raw disk what a machine asked of it in its first `after` requests, as far as a cut behind them leaves it there.
+/// Writes a machine's first `after` disk requests to a raw disk, as far as a cut after them leaves
+/// them there.
 ///
 /// # Errors
-/// When it cannot be written.
+///
+/// Fails when it cannot be written.
 pub fn write(log: &Log, after: usize, fate: Fate, seed: u64, disk: &Path) -> Result<()> {
     let disk = File::options().write(true).open(disk)?;
     let before = made(log, after);
     let safe = last_flush(before);
     let mut rng = Rng::with_seed(seed);
-    // In one cut most of it is there, in another next to nothing.
+    // One cut keeps most of it, another almost nothing.
     let kept = [0.1, 0.5, 0.9][rng.usize(..3)];
     for (at, request) in before.iter().enumerate() {
         let Request::Write {
@@ -120,7 +125,7 @@ fn copy(base: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Mostly the write as a whole; else its beginning, or any of its sectors.
+/// Usually keeps the whole write; otherwise its beginning, or any of its sectors.
 fn tear(disk: &File, place: u64, data: &[u8], rng: &mut Rng) -> Result<()> {
     let there = rng.usize(..=data.len() / SECTOR);
     let way = rng.u8(..8);
@@ -137,8 +142,10 @@ fn tear(disk: &File, place: u64, data: &[u8], rng: &mut Rng) -> Result<()> {
     Ok(())
 }
 
-/// Whether the sector of this number comes with its block: where that is all of the write, and where ext4's superblock is in it, which the kernel
-/// writes in one request with the blocks behind it. ext4 does not survive that one torn: its checksum is looked at before the journal is.
+/// Whether this sector arrives together with its whole block. This is so if the block is the whole
+/// write, or if it contains ext4's superblock. The kernel writes the superblock in one request with
+/// the blocks after it. ext4 does not survive a torn one: it verifies its checksum before the
+/// journal.
 fn comes_whole(data: &[u8], sector: usize) -> bool {
     let begin = sector * SECTOR / BLOCK * BLOCK;
     let block = data.get(begin..).unwrap_or_default();
@@ -150,7 +157,7 @@ mod tests {
     use super::*;
     use crate::soak::writes::tests::{FLUSHED, log, written};
 
-    /// Two writes that were flushed and two that were not, each of a sector of its own number.
+    /// Two flushed writes and two unflushed ones, each of a sector with its own number.
     fn disk_after(fate: Fate, after: usize, seed: u64) -> Vec<u8> {
         let entries = [
             written(1),
@@ -189,7 +196,7 @@ mod tests {
         assert!(torn.contains(&later_without_earlier), "{torn:?}");
     }
 
-    /// What is there of a write of three blocks, each byte a 7 but for what `mark` makes of it.
+    /// What is left of a write of three blocks. Each byte is a 7 except for what `mark` changes.
     fn torn(seed: u64, mark: impl Fn(&mut [u8])) -> Vec<u8> {
         let mut data = vec![7; 3 * BLOCK];
         mark(&mut data);

@@ -1,4 +1,4 @@
-//! The power comes back: which system boots, how the upgrade ends, and what is left of it.
+//! The power returns. Checks which system boots, how the upgrade ends, and what it leaves.
 
 use std::time::Duration;
 
@@ -19,38 +19,40 @@ pub struct Verdict {
     /// The cut.
     #[serde(flatten)]
     pub cut: Cut,
-    /// What the upgrade was at when the power went, by its record.
+    /// The step of the upgrade at the power cut, by its record.
     pub step: String,
-    /// From power-on until the node was Ready and schedulable with its answer, in seconds.
+    /// Seconds from power-on until the node was Ready and schedulable with its answer.
     pub seconds: f64,
     /// The answer, `Upgraded` or `Failed`.
     pub answer: String,
-    /// The reason's code, if there is one.
+    /// The code of the reason, if there is one.
     pub code: Option<String>,
-    /// Which promise was broken, and what was seen instead.
+    /// The broken promise, and what was seen instead.
     pub broken: Option<String>,
 }
 
-/// When the Node says one of these, the request can be taken back.
+/// While the Node reports one of these phases, the request can be withdrawn.
 const BEFORE_THE_TRIAL: [&str; 5] = ["Accepted", "Fetched", "Verified", "Deployed", "Drained"];
-/// In one of these a trial may have been counted and not judged. At `Drained` the arming may be on the disk already.
+/// In these phases a trial may be counted but not judged. At `Drained` the arming may be on the
+/// disk already.
 const AROUND_THE_TRIAL: [&str; 4] = ["Drained", "Armed", "Trial", "Healthy"];
 
 /// The trial runs, so its attempt was counted before and GRUB has cleared the one-shot.
 const TRIAL: &str = "Trial";
-/// From here on an upgrade goes on, whoever takes the request back (docs/state-machine.md).
+/// From here on an upgrade continues even if the request is withdrawn (docs/state-machine.md).
 const TOO_LATE: &str = "Armed";
 
-/// What is left to do in the boot that runs, once it is Ready with its answer: a clean-up that was cut off is done again.
+/// The limit for the remaining work in the running boot, once it is Ready with its answer. An
+/// interrupted cleanup runs again.
 const CLEAN_UP: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Whether the request of this cut is taken back.
+/// Whether the request of this cut is withdrawn.
 fn is_taken_back(cut: &Cut, place: &Place<'_>) -> bool {
     !cut.goes_on && BEFORE_THE_TRIAL.contains(&place.told.phase.as_str())
 }
 
-/// An upgrade may fail for what was done to it, a bad image for what it is, and for nothing else.
+/// Checks the reason of a failure. The only excuses are the cut itself and a bad image.
 fn expect_excused(cut: &Cut, place: &Place<'_>, code: &str) -> Result<()> {
     let trial = place
         .phases()
@@ -90,7 +92,8 @@ fn expect_allowed<'a>(
     Ok(&recorded.recording.old)
 }
 
-/// The policy has one trial. The console begins behind the cut: a trial that surely lies before it is none that it could show.
+/// The policy allows one trial. The console output begins after the cut, so it cannot show a trial
+/// that certainly came before.
 fn expect_trials(trials: usize, recorded: &Recorded, cut: &Cut) -> Result<()> {
     let sure = recorded.surely(cut);
     let spent = sure.is_some_and(|mark| cut.way.has_come_to(TRIAL, &mark.phase));
@@ -103,19 +106,20 @@ fn expect_trials(trials: usize, recorded: &Recorded, cut: &Cut) -> Result<()> {
     Ok(())
 }
 
-/// How a node came to its rest.
+/// The final state of a node.
 #[derive(Debug)]
 pub struct Rest {
-    /// What it said.
+    /// The Node's last state.
     pub view: View,
     /// How long it took.
     pub took: Duration,
 }
 
-/// Boots the node and follows it to its rest.
+/// Boots the node and follows it to its final state.
 ///
 /// # Errors
-/// When it breaks a promise: the message says which.
+///
+/// Fails when the node breaks a promise. The message says which.
 pub async fn judge(
     rig: &mut Rig,
     recorded: &Recorded,
@@ -135,13 +139,13 @@ pub async fn judge(
         ensure!(Instant::now() < deadline, broken);
         sleep(PAUSE).await;
     }
-    // Whatever it was asked for meanwhile, the answer is the one that was judged.
+    // Whatever else was requested meanwhile, the answer is the judged one.
     let view = rig.node.now();
     expect_allowed(recorded, cut, place, &view)?;
     Ok(Rest { view, took })
 }
 
-/// Everything that must hold at rest: on the disk, in the menu, on the Node.
+/// Checks everything that must hold in the end: on the disk, in the menu, on the Node.
 async fn look(rig: &mut Rig, recorded: &Recorded, cut: &Cut, system: &System) -> Result<()> {
     rig.expect_runs(&system.commit).await?;
     rig.expect_disarmed().await?;
@@ -160,7 +164,7 @@ async fn look(rig: &mut Rig, recorded: &Recorded, cut: &Cut, system: &System) ->
     expect_trials(rig.trials(), recorded, cut)
 }
 
-/// The old system lies there whatever has happened, the new one only where it runs.
+/// The old system is always on the disk, the new one only where it runs.
 async fn expect_systems(rig: &mut Rig, recorded: &Recorded, runs: &System) -> Result<()> {
     let (old, new) = (&recorded.recording.old, &recorded.recording.new);
     let list = "ls /sysroot/ostree/deploy/*/deploy";
@@ -173,7 +177,7 @@ async fn expect_systems(rig: &mut Rig, recorded: &Recorded, runs: &System) -> Re
     Ok(())
 }
 
-/// What the operator had written before is there, in whichever system runs.
+/// Checks that the operator's earlier file is there in the running system.
 async fn expect_etc(rig: &mut Rig, policy: &str) -> Result<()> {
     let there = rig.guest.run("cat /etc/careen/policy.toml").await?;
     ensure!(there.contains(policy), "the policy is {there:?}");
@@ -185,7 +189,7 @@ fn code(view: &View) -> &str {
     code.map_or("", String::as_str)
 }
 
-/// Until the Node has its answer, and is Ready and schedulable in the boot that runs.
+/// Waits until the Node has its answer, and is Ready and schedulable in the running boot.
 async fn at_rest(rig: &mut Rig, deadline: Instant) -> Result<View> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -195,7 +199,7 @@ async fn at_rest(rig: &mut Rig, deadline: Instant) -> Result<View> {
             .node
             .wait("an answer of a Ready, schedulable node", left, there)
             .await?;
-        // The Node still says what it said before the power went until its kubelet is back.
+        // Until its kubelet is back, the Node still says what it said before the power cut.
         if rig.boot_id().await? == view.boot {
             return Ok(view);
         }
@@ -289,7 +293,8 @@ mod tests {
         length: 512,
     };
 
-    /// The one-shot is armed and flushed, then the trial writes its record: the fourth request, and the fifth flushes it.
+    /// The one-shot is armed and flushed, then the trial writes its record in the fourth request.
+    /// The fifth flushes it.
     fn tried() -> Recorded {
         let mark = |(after, phase): (usize, &str)| Mark {
             after,

@@ -1,9 +1,10 @@
-//! Power cuts by the hundred on the real machine: an upgrade is recorded, and one that falls back, every write and flush of its disk;
-//! then the disk is made as a cut anywhere in it would leave it, with all, some or none of the writes that no flush had made safe, and
-//! the node is switched on.
+//! Hundreds of power cuts on the real machine. The rig records every write and flush of the disk
+//! during an upgrade, and during one that falls back. Then it builds the disk as a cut at any point
+//! would leave it: with all, some or none of the writes that were not flushed. Then it powers the
+//! node on.
 //!
-//! What it must do then is the whole claim: boot a system that was known to be good, come to an end by itself, Ready and schedulable,
-//! with an answer that is true. A cut costs a boot, not an upgrade.
+//! The node must boot a system that was known to be good and finish on its own, Ready and
+//! schedulable, with a correct answer. A cut costs a boot, not an upgrade.
 
 pub mod cut;
 pub mod judge;
@@ -36,26 +37,28 @@ use way::Way;
 
 pub use run::run;
 
-/// What a run makes.
+/// The options of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Soak {
-    /// So many cuts. With none, what was made so far is added up and written into the docs.
+    /// The number of cuts. With 0, the run adds up all results so far and writes them into the
+    /// docs.
     pub cuts: usize,
     /// The same seed makes the same cuts of the same recordings.
     pub seed: u64,
-    /// So many at a time.
+    /// How many run at a time.
     pub jobs: usize,
-    /// This one alone, once more, whatever the report says of it.
+    /// Make only this cut once more, whatever the report says about it.
     pub only: Option<usize>,
 }
 
-/// Where all runs lie, of whichever build.
+/// The folder of all runs, of any build.
 fn all_runs() -> PathBuf {
     out().join("soak")
 }
 
-/// Where all of it lies. What is recorded is that of one joined node, two images and one build: with any of them changed, another
-/// recording has to be made, and a report of the former is none of these programs.
+/// The folder of a run. A recording belongs to one joined node, two images and one build. If any of
+/// them changes, a new recording is necessary, and an earlier report does not apply to these
+/// programs.
 fn folder(programs: &Path) -> Result<PathBuf> {
     let mut key = Key::default().text(Joined::identity(DiskKind::Bios)?);
     for way in Way::ALL {
@@ -65,21 +68,22 @@ fn folder(programs: &Path) -> Result<PathBuf> {
     Ok(all_runs().join(key.files(programs)?.digits()))
 }
 
-/// Where one way's recording lies.
+/// The files of one way's recording.
 fn files(folder: &Path, way: Way) -> Files {
     Files::in_folder(&folder.join(way.name()))
 }
 
-/// Where one cut's machine lies, and the disk that it is made of.
+/// The folder of one cut's machine, and the disk that it starts from.
 fn place_of(folder: &Path, cut: &Cut) -> (PathBuf, PathBuf) {
     let name = |end: &str| folder.join(format!("cut-{}-{}{end}", cut.plan, cut.index));
     (name(""), name(".raw"))
 }
 
-/// Records an upgrade, in its lane: the last part of `folder` is its way's name.
+/// Records an upgrade in its lane. The last part of `folder` is the name of its way.
 ///
 /// # Errors
-/// When it fails.
+///
+/// Fails when it fails.
 pub async fn record_for_a_lane(folder: &Path) -> Result<()> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let way = Way::called(&name).with_context(|| format!("no way is called {name:?}"))?;
@@ -88,13 +92,15 @@ pub async fn record_for_a_lane(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes one cut, in its lane, and tells its verdict as JSON.
+/// Makes one cut in its lane and prints its verdict as JSON.
 ///
 /// # Errors
-/// When the rig does not work: that is no verdict.
+///
+/// Fails when the rig does not work. That is not a verdict.
 pub async fn cut_for_a_lane(folder: &Path, cut: &str) -> Result<()> {
     let cut: Cut = serde_json::from_str(cut)?;
-    // A cluster of another joined node would refuse this one, which would look like its fault.
+    // The cluster of another joined node would reject this node, which would look like the node's
+    // fault.
     let now = self::folder(&images::programs()?)?;
     ensure!(
         now == folder,
