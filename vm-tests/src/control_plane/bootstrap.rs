@@ -1,4 +1,4 @@
-//! What `kubeadm init` puts into a new cluster, so that nodes can join and upgrade.
+//! The objects that `kubeadm init` creates in a new cluster, so that nodes can join and upgrade.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use serde_json::json;
 
 use super::{ControlPlane, HOST_SEEN_FROM_GUEST, credentials};
 
-/// Rights of the administrator, the uploaded configuration, the bootstrap token and cluster-info.
+/// The administrator's permissions, the uploaded configuration, the bootstrap token and
+/// cluster-info.
 pub async fn run(plane: &ControlPlane) -> Result<()> {
     bind_administrators(plane).await?;
     let config = plane.dir.join("upload.yaml").display().to_string();
@@ -41,13 +42,13 @@ async fn bind_administrators(plane: &ControlPlane) -> Result<()> {
     Api::all(client)
         .create(&PostParams::default(), &binding)
         .await?;
-    // The authorizer learns of it through a watch; a moment later every admin call is allowed.
+    // The authorizer learns of it through a watch. A moment later every admin call is allowed.
     tokio::time::sleep(Duration::from_millis(200)).await;
     Ok(())
 }
 
-/// The phase wrote the server from our own kubeconfig, 127.0.0.1, and a join would pass discovery and then be refused. The
-/// bootstrapsigner signs the changed ConfigMap again within a second.
+/// The phase took the server from our own kubeconfig, 127.0.0.1. A join would pass discovery and
+/// then be refused. The bootstrapsigner signs the changed ConfigMap again within a second.
 async fn point_cluster_info_at_guest_address(plane: &ControlPlane) -> Result<()> {
     let api: Api<ConfigMap> = Api::namespaced(plane.client().await?, "kube-public");
     let info = api.get("cluster-info").await?;

@@ -2,7 +2,7 @@
 
 use super::{ControlPlane, HOST_SEEN_FROM_GUEST};
 
-/// A single member without fsync: a VM's disk is slower than this cluster is worth.
+/// A single member without fsync. Durability is not worth the time on a VM's disk.
 pub fn etcd(plane: &ControlPlane) -> Vec<String> {
     let client = format!("http://127.0.0.1:{}", plane.ports.etcd);
     let peer = format!("http://127.0.0.1:{}", plane.ports.etcd_peer);
@@ -18,7 +18,7 @@ pub fn etcd(plane: &ControlPlane) -> Vec<String> {
     ]
 }
 
-/// As kubeadm's manifest has it, but on loopback, and without an endpoint of its own in the cluster.
+/// As in kubeadm's manifest, but on loopback, and without its own endpoint in the cluster.
 pub fn api_server(plane: &ControlPlane) -> Vec<String> {
     let pki = plane.dir.join("pki");
     let pki = pki.display();
@@ -74,12 +74,13 @@ pub fn controller_manager(plane: &ControlPlane) -> Vec<String> {
     arguments
 }
 
-/// Nothing special.
+/// The scheduler, without special flags.
 pub fn scheduler(plane: &ControlPlane) -> Vec<String> {
     secured(plane, "scheduler", plane.ports.scheduler)
 }
 
-/// What controller manager and scheduler share. There is one of each, so that waiting for a lease would only cost 15 s at every start.
+/// The common flags of controller manager and scheduler. There is one of each, so waiting for a
+/// lease would only cost 15 s at every start.
 fn secured(plane: &ControlPlane, user: &str, port: u16) -> Vec<String> {
     let kubeconfig = plane.kubeconfig(user);
     let kubeconfig = kubeconfig.display();

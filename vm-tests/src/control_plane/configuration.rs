@@ -1,4 +1,5 @@
-//! What kubeadm's phases are told. Two files, because one of them is uploaded and read by nodes.
+//! The configuration for kubeadm's phases. It is two files, because one of them is uploaded and
+//! read by nodes.
 
 use std::fs;
 
@@ -6,16 +7,16 @@ use anyhow::Result;
 
 use super::{ControlPlane, HOST_SEEN_FROM_GUEST};
 
-/// The bootstrap token of every cluster of the rig: it opens nothing but a cluster on loopback.
+/// The bootstrap token of every cluster of the rig. It gives access only to a cluster on loopback.
 pub const JOIN_TOKEN: &str = "careen.0123456789abcdef";
 
-/// The version that the uploaded configuration names.
+/// The version in the uploaded configuration.
 const KUBERNETES: &str = "v1.36.3";
 
 /// Writes `kubeadm.yaml`, for making certificates, and `upload.yaml`, for the cluster.
 ///
-/// They differ in `certificatesDir` alone: kubeadm copies it into the uploaded kubelet configuration as `clientCAFile`, and a kubelet on a
-/// node then ends at once, since the path is this machine's.
+/// They differ only in `certificatesDir`. kubeadm copies it into the uploaded kubelet configuration
+/// as `clientCAFile`. A kubelet on a node then exits at once, because the path is this machine's.
 pub fn write(plane: &ControlPlane) -> Result<()> {
     let certificates = format!("certificatesDir: {}", plane.dir.join("pki").display());
     fs::write(

@@ -1,9 +1,12 @@
-//! A control plane as four processes on this machine: etcd, API server, controller manager, scheduler.
+//! A control plane as four processes on this machine: etcd, API server, controller manager,
+//! scheduler.
 //!
-//! Made with kubeadm's own phases, so that `kubeadm join` and `kubeadm upgrade node` meet what they expect. A guest reaches the API
-//! server as 10.0.2.2 (QEMU's user network maps that to our loopback); programs on this machine as 127.0.0.1. Ready in about 6 s.
-//! Everything lies in one folder, which can be copied while stopped and started elsewhere: a cluster goes back together with a VM's
-//! snapshot. Not a production set-up: etcd neither encrypts nor fsyncs.
+//! kubeadm's own phases create it, so that `kubeadm join` and `kubeadm upgrade node` find what they
+//! expect. A guest reaches the API server as 10.0.2.2 (QEMU's user network maps that to our
+//! loopback); programs on this machine reach it as 127.0.0.1. It is ready in about 6 s. Everything
+//! is in one folder, which can be copied while stopped and started elsewhere. So a cluster can be
+//! restored together with a VM's snapshot. It is not for production: etcd neither encrypts nor
+//! fsyncs.
 
 mod bootstrap;
 mod components;
@@ -25,13 +28,14 @@ use crate::programs;
 pub use configuration::JOIN_TOKEN;
 use ports::Ports;
 
-/// Where QEMU's user network shows the host's loopback to the guest.
+/// The address at which QEMU's user network shows the host's loopback to the guest.
 pub const HOST_SEEN_FROM_GUEST: &str = "10.0.2.2";
 
-/// How long a component may take to answer. Seconds on a quiet machine; long because the machine may be busy.
+/// How long a component may take to answer. It takes seconds on a quiet machine; the limit is long
+/// because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A running control plane. Dropping it kills its processes; its folder stays.
+/// A running control plane. Dropping it kills its processes; its folder remains.
 #[derive(Debug)]
 pub struct ControlPlane {
     dir: PathBuf,
@@ -41,15 +45,17 @@ pub struct ControlPlane {
     api: Mutex<Option<Process>>,
     controllers: Option<Process>,
     scheduler: Option<Process>,
-    /// Where others slow this machine down, an emulated node's signs of life come late: it is missed after two minutes.
+    /// Waits longer for a silent node. On a busy machine an emulated node's heartbeats come late,
+    /// so it counts as lost only after two minutes.
     is_patient: bool,
 }
 
 impl ControlPlane {
-    /// Starts the control plane that lives in `dir`; an empty or missing folder becomes a new cluster first.
+    /// Starts the control plane in `dir`. An empty or missing folder becomes a new cluster first.
     ///
     /// # Errors
-    /// When a program does not start or answer; the message names its log.
+    ///
+    /// Fails when a program does not start or answer. The message names its log.
     pub async fn start(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir.join("logs"))?;
         let dir = dir.canonicalize()?;
@@ -73,7 +79,7 @@ impl ControlPlane {
             scheduler: None,
             is_patient: true,
         };
-        // Also for a copy: kubeadm is told where the folder is.
+        // Also for a copy, because kubeadm needs the path of the folder.
         configuration::write(&this)?;
         if new {
             credentials::make(&this)?;
@@ -113,28 +119,33 @@ impl ControlPlane {
     /// A client with the administrator's rights, bound to the caller's runtime.
     ///
     /// # Errors
-    /// When the kubeconfig cannot be read.
+    ///
+    /// Fails when the kubeconfig cannot be read.
     pub async fn client(&self) -> Result<Client> {
         credentials::client(&self.admin_kubeconfig()).await
     }
 
-    /// A new kubeconfig with what a kubelet of this name holds: `CN=system:node:<name>`, `O=system:nodes`.
+    /// A new kubeconfig with the identity of this kubelet: `CN=system:node:<name>`,
+    /// `O=system:nodes`.
     ///
     /// # Errors
-    /// When kubeadm refuses.
+    ///
+    /// Fails when kubeadm refuses.
     pub fn node_kubeconfig(&self, node: &str, valid_for: Duration) -> Result<PathBuf> {
         credentials::for_node(self, node, valid_for)
     }
 
-    /// Kills the API server: whoever connects is refused. The rest runs on, as in a real outage.
+    /// Kills the API server, so that connections are refused. The rest continues, as in a real
+    /// outage.
     pub fn stop_api_server(&self) {
         *lock(&self.api) = None;
     }
 
-    /// Starts the API server again and waits until it is ready; nothing happens when it runs.
+    /// Starts the API server again and waits until it is ready. Does nothing while it runs.
     ///
     /// # Errors
-    /// When it does not get ready.
+    ///
+    /// Fails when it does not become ready.
     pub async fn start_api_server(&self) -> Result<()> {
         if self.begin_api_server()? {
             self.wait_for_api().await?;
@@ -142,7 +153,7 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Whether there was anything to begin.
+    /// Returns whether it started the API server.
     fn begin_api_server(&self) -> Result<bool> {
         let mut api = lock(&self.api);
         if api.is_some() {
@@ -158,7 +169,8 @@ impl ControlPlane {
     /// Stops the API server without closing its port: connections open, and no answer ever comes.
     ///
     /// # Errors
-    /// When it does not run.
+    ///
+    /// Fails when it does not run.
     pub fn freeze_api_server(&self) -> Result<()> {
         lock(&self.api)
             .as_ref()
@@ -166,10 +178,11 @@ impl ControlPlane {
             .freeze()
     }
 
-    /// Lets a frozen API server go on.
+    /// Resumes a frozen API server.
     ///
     /// # Errors
-    /// When it does not run.
+    ///
+    /// Fails when it does not run.
     pub fn thaw_api_server(&self) -> Result<()> {
         lock(&self.api)
             .as_ref()
@@ -186,10 +199,11 @@ impl ControlPlane {
         *lock(&self.etcd) = None;
     }
 
-    /// Copies the whole cluster to `to` (which must not exist) and goes on.
+    /// Copies the whole cluster to `to` (which must not exist) and continues.
     ///
     /// # Errors
-    /// When the copy or the new start fails.
+    ///
+    /// Fails when the copy or the new start fails.
     pub async fn save(&mut self, to: &Path) -> Result<()> {
         self.stop();
         copy(&self.dir, to)?;
@@ -223,17 +237,19 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Has a silent node missed after 50 s from now on, as an operator's cluster has it.
+    /// From now on a silent node counts as lost after 50 s, as in an operator's cluster.
     ///
     /// # Errors
-    /// When the controllers do not start again.
+    ///
+    /// Fails when the controllers do not start again.
     pub fn miss_silent_nodes_as_kubernetes_does(&mut self) -> Result<()> {
         self.is_patient = false;
         self.controllers = None;
         self.start_controllers()
     }
 
-    /// Asks with the administrator's kubeconfig: its CA is ours alone, so that somebody else's server on this port never counts.
+    /// Uses the administrator's kubeconfig. Its CA is only ours, so another server on this port
+    /// never counts.
     async fn wait_for_api(&self) -> Result<()> {
         let client = credentials::client(&self.kubeconfig("super-admin")).await?;
         let start = Instant::now();
@@ -283,15 +299,16 @@ impl ControlPlane {
     }
 }
 
-/// What a test that panicked has left is a process or none, all the same.
+/// A panicked test leaves a process or none; either way the value is usable.
 fn lock(part: &Mutex<Option<Process>>) -> MutexGuard<'_, Option<Process>> {
     part.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether somebody else listens on the port that a stopped cluster needs for its API server.
+/// Whether another program listens on the port that a stopped cluster needs for its API server.
 ///
 /// # Errors
-/// When the folder holds no cluster.
+///
+/// Fails when the folder holds no cluster.
 pub fn port_is_taken(dir: &Path) -> Result<bool> {
     Ok(std::net::TcpListener::bind(("127.0.0.1", Ports::of(dir)?.api)).is_err())
 }
@@ -299,7 +316,8 @@ pub fn port_is_taken(dir: &Path) -> Result<bool> {
 /// Copies a stopped cluster; start it with [`ControlPlane::start`] on the copy.
 ///
 /// # Errors
-/// When the target exists or the copy fails.
+///
+/// Fails when the target exists or the copy fails.
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     ensure!(
         !to.exists(),

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Context, Result, bail};
 
-/// One port of each program; all but the API server's are free to change between two starts.
+/// One port of each program. All but the API server's may change between two starts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ports {
     pub api: u16,
@@ -19,7 +19,7 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    /// The API server keeps its port for good, because joined nodes have it in their kubelet.conf.
+    /// The API server keeps its port forever, because joined nodes have it in their kubelet.conf.
     pub fn of(dir: &Path) -> Result<Self> {
         let [api, etcd, etcd_peer, controllers, scheduler] = free()?;
         let file = dir.join("api-port");
@@ -42,14 +42,16 @@ impl Ports {
     }
 }
 
-/// Below the ports that the kernel gives to whoever connects somewhere (net.ipv4.ip_local_port_range begins at 32768): one of those may be
-/// taken between the moment that we find it free and the moment that its program listens.
+/// Below the kernel's ephemeral ports (net.ipv4.ip_local_port_range begins at 32768). Another
+/// program may take one of those after we find it free and before our program listens.
 const BELOW: std::ops::Range<u16> = 24_000..32_000;
 
-/// Ports that nobody listens at, on any address. None comes twice in the life of this process, and each process begins elsewhere.
+/// Ports on which no program listens, on any address. None repeats within this process, and each
+/// process begins elsewhere.
 ///
 /// # Errors
-/// When all are taken.
+///
+/// Fails when all are taken.
 pub fn free<const N: usize>() -> Result<[u16; N]> {
     let mut ports = [0; N];
     for port in &mut ports {
@@ -77,7 +79,8 @@ fn next_free() -> Result<u16> {
     )
 }
 
-/// Ports between the beginnings of two processes whose ids follow each other; a run with three control planes takes some thirty.
+/// The distance between the first ports of two processes with consecutive ids. A run with three
+/// control planes uses about thirty.
 const SPREAD: u32 = 97;
 
 #[cfg(test)]

@@ -1,30 +1,32 @@
-//! The steps of an upgrade as its disk saw them: each write of the record, found in the log by the record's own text.
+//! The steps of an upgrade as its disk saw them: each write of the record, found in the log by the
+//! record's own text.
 //!
-//! The Node is told of a step only behind it, and of steps that follow at once not of each; the record is written before every one.
+//! The agent reports a step to the Node only afterwards, and skips steps that follow immediately.
+//! It writes the record before every step.
 
 use anyhow::Result;
 use serde_json::from_str;
 
 use super::writes::{Log, Request};
 
-/// How each copy of the record begins (`host::journal`), at the begin of a block.
+/// The beginning of each copy of the record (`host::journal`), at the beginning of a block.
 const BEGIN: &[u8] = b"{\n  \"format\": ";
-/// No record is longer.
+/// The maximum length of a record.
 const LONGEST: u64 = 64 << 10;
 
-/// A record was written.
+/// A write of the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
-    /// So many requests had been made with this one.
+    /// The number of requests up to and including this one.
     pub after: usize,
-    /// The phase that it is in, as the Node spells it.
+    /// The phase in the record, as the Node spells it.
     pub phase: String,
-    /// The step that it is about to take.
+    /// The step that the agent is about to take.
     pub step: Option<String>,
 }
 
 impl Mark {
-    /// For a person and the report.
+    /// A name for people and the report.
     #[must_use]
     pub fn name(&self) -> String {
         match &self.step {
@@ -34,10 +36,11 @@ impl Mark {
     }
 }
 
-/// All of them, the first first.
+/// All writes of the record, in order.
 ///
 /// # Errors
-/// When the log cannot be read.
+///
+/// Fails when the log cannot be read.
 pub fn marks(log: &Log) -> Result<Vec<Mark>> {
     let mut marks = Vec::new();
     for (at, request) in log.requests.iter().enumerate() {
@@ -53,11 +56,12 @@ pub fn marks(log: &Log) -> Result<Vec<Mark>> {
     Ok(marks)
 }
 
-/// What a write says, if it is the begin of a record. The record may go on in another write: what is looked for stands near its begin.
+/// The mark of a write, if it is the beginning of a record. The record may continue in another
+/// write, but the fields are near its beginning.
 fn mark(after: usize, data: &[u8]) -> Option<Mark> {
     let text = String::from_utf8_lossy(data.strip_prefix(BEGIN)?);
     let upgrade = &text[text.find("\n  \"upgrade\": {")?..];
-    // One that was refused or has ended and lies further down is none of this.
+    // A refused or finished upgrade further down does not count.
     let upgrade = &upgrade[..upgrade.find("\n  }").unwrap_or(upgrade.len())];
     Some(Mark {
         after,
@@ -66,7 +70,7 @@ fn mark(after: usize, data: &[u8]) -> Option<Mark> {
     })
 }
 
-/// The string that follows `key`, the first behind `place`.
+/// The string value of the first `key` after `place`.
 fn value(text: &str, place: &str, key: &str) -> Option<String> {
     let (_, within) = text.split_once(place)?;
     let (within, _) = within.split_once('}')?;

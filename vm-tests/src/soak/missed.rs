@@ -1,4 +1,4 @@
-//! Which steps no cut was made in: a table of those that were says nothing of the others.
+//! The steps in which no cut was made. A table of the cuts that were made does not show them.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use super::judge::Verdict;
 use super::place::Recorded;
 use super::report::rows;
 
-/// What is to be cut, by the names of the report's rows.
+/// The steps to cut, by the names of the report's rows.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
-    /// Each step that the recorded upgrades have taken.
+    /// Each step of the recorded upgrades.
     #[serde(default)]
     steps: BTreeSet<String>,
-    /// Phases that they were to come through and whose record was never written: no cut could be made in them.
+    /// Expected phases whose record was never written, so no cut was possible in them.
     #[serde(default)]
     unreached: BTreeSet<String>,
 }
@@ -36,7 +36,7 @@ impl Expected {
         expected
     }
 
-    /// What either of two runs expects.
+    /// The union of what two runs expect.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.steps.extend(other.steps.iter().cloned());
@@ -44,7 +44,7 @@ impl Expected {
         self
     }
 
-    /// What none of these cuts was made in, a line each; none where nothing was missed.
+    /// The steps in which none of these cuts was made, one line each; empty if nothing was missed.
     #[must_use]
     pub fn missed_by(&self, cuts: &[Verdict]) -> Vec<String> {
         let made: BTreeSet<String> = rows(cuts).into_iter().map(|(name, _)| name).collect();
@@ -99,7 +99,7 @@ mod tests {
         let mut steps: Vec<_> = phases.map(|phase| (10, *phase, None)).collect();
         steps.retain(|(_, phase, _)| *phase != "Blessed");
         steps.push((20, "Trial", Some("Pass")));
-        // Of the upgrade before.
+        // A step of the previous upgrade.
         steps.push((1, "Failed", Some("Clean")));
         let expected = Expected::of(&[recorded(&steps)]);
         let cut = |step: &str| Verdict {

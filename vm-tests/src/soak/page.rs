@@ -1,4 +1,4 @@
-//! What all runs came to together, written into the docs from their own reports.
+//! The combined results of all runs, written into the docs from their reports.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,15 +12,17 @@ use super::missed::Expected;
 use super::report::{Report, rows};
 use crate::programs;
 
-/// The page, and what stands around the part that is written here.
+/// The page, and the marker before the part that is written here.
 const PAGE: &str = "../docs/reliability.md";
 const BEGIN: &str = "<!-- soak-power: from the runs' own reports, by `make soak-report` -->\n";
 const END: &str = "<!-- soak-power ends -->\n";
 
-/// Adds up what all runs have left in `folder` and writes it into the docs; true when no promise was broken.
+/// Adds up the reports of all runs in `folder` and writes the result into the docs. Returns true
+/// when no promise was broken.
 ///
 /// # Errors
-/// When a report cannot be read or the page not be written.
+///
+/// Fails when a report cannot be read or the page cannot be written.
 pub fn write(folder: &Path) -> Result<bool> {
     let reports = reports(folder)?;
     let path = programs::home().join(PAGE);
@@ -32,7 +34,7 @@ pub fn write(folder: &Path) -> Result<bool> {
     Ok(reports.iter().all(|report| report.broken().count() == 0))
 }
 
-/// Those of all builds, in the order of their files.
+/// The reports of all builds, in the order of their files.
 fn reports(folder: &Path) -> Result<Vec<Report>> {
     let builds: BTreeSet<_> = entries(folder)?.into_iter().collect();
     let mut reports = Vec::new();
@@ -42,10 +44,11 @@ fn reports(folder: &Path) -> Result<Vec<Report>> {
     Ok(reports)
 }
 
-/// Those of one build, of all seeds.
+/// The reports of one build, with all seeds.
 ///
 /// # Errors
-/// When one cannot be read.
+///
+/// Fails when one cannot be read.
 pub fn of_build(folder: &Path) -> Result<Vec<Report>> {
     let mut files = entries(folder)?;
     files.retain(|path| is_report(path));
@@ -95,7 +98,7 @@ fn part(reports: &[Report]) -> String {
         seeds.join(", ")
     );
     for (name, row) in rows(&verdicts) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             part,
             "| {name} | {} | {} | {} | {} | {:.0} |",

@@ -1,4 +1,4 @@
-//! Where a cut falls: what the disk may have kept of the upgrade by then, and what its Node was told.
+//! The state at a cut: what the disk may have kept of the upgrade, and what its Node said.
 
 use anyhow::{Context, Result};
 
@@ -8,12 +8,12 @@ use super::recording::{Moment, Recording};
 use super::way::Way;
 use super::writes::Log;
 
-/// A recording with all that is found in its log.
+/// A recording with all findings in its log.
 #[derive(Debug)]
 pub struct Recorded {
-    /// Of which way it is.
+    /// The way that it records.
     pub way: Way,
-    /// What was said meanwhile.
+    /// The Node's states meanwhile.
     pub recording: Recording,
     /// Each write of the record.
     pub marks: Vec<Mark>,
@@ -22,7 +22,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// How many requests had been made when the upgrade was asked for.
+    /// The number of requests when the upgrade was requested.
     #[must_use]
     pub fn begin(&self) -> usize {
         let first = self.recording.moments.first();
@@ -30,23 +30,26 @@ impl Recorded {
         begin.min(self.log.requests.len())
     }
 
-    /// Its steps: each write of the record since it was asked for. Those of the upgrade before lie before.
+    /// Its steps: each write of the record since the request. Steps of the previous upgrade come
+    /// before.
     pub fn steps(&self) -> impl Iterator<Item = &Mark> {
         let begin = self.begin();
         self.marks.iter().filter(move |mark| mark.after >= begin)
     }
 
-    /// What the record said last whose bytes the cut cannot have taken. All that was written to the disk before it is there as well.
+    /// The last record that the cut cannot have lost. Everything written before it is on the disk
+    /// as well.
     #[must_use]
     pub fn surely(&self, cut: &Cut) -> Option<&Mark> {
         let safe = cut.safe(&self.log);
         self.steps().filter(|mark| mark.after <= safe).last()
     }
 
-    /// Where a cut behind so many requests falls.
+    /// The state at a cut after this many requests.
     ///
     /// # Errors
-    /// When it comes before the request.
+    ///
+    /// Fails when the cut is before the upgrade's request.
     pub fn place(&self, after: usize) -> Result<Place<'_>> {
         let moments = &self.recording.moments;
         let later = moments.partition_point(|moment| moment.after <= after);
@@ -59,19 +62,20 @@ impl Recorded {
     }
 }
 
-/// What the power finds.
+/// The state at the power cut.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// What the Node was told last.
+    /// The Node's last state.
     pub told: &'a Moment,
-    /// What it was told next. It is told only behind what is done, and of what follows at once not of each.
+    /// The Node's next state. The agent reports only what is done, and skips what follows
+    /// immediately.
     pub next: Option<&'a Moment>,
-    /// What the record said last, if the disk has kept it.
+    /// The last record, if the disk has kept it.
     pub mark: Option<&'a Mark>,
 }
 
 impl Place<'_> {
-    /// The phases that the upgrade may be in, by what is on the disk.
+    /// The phases in which the upgrade may be, by the content of the disk.
     pub fn phases(&self) -> impl Iterator<Item = &str> {
         let told = [Some(self.told), self.next].into_iter().flatten();
         let told = told.map(|moment| moment.phase.as_str());

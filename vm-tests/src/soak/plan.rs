@@ -1,5 +1,6 @@
-//! Which cuts a run makes: one in each step of either way first, then at every other write of the record and where the Node is told of another
-//! phase, then wherever the seed says, near flushes more often than elsewhere.
+//! Selects the cuts of a run. The first ones are in each step of either way. The next ones are at
+//! every other write of the record and at every phase change of the Node. The seed selects the
+//! rest, more often near flushes than elsewhere.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +12,17 @@ use super::recording::Moment;
 use super::way::Way;
 use super::writes::Request;
 
-/// Of so many cuts one is made in the way back, the others in the upgrade to its blessing.
+/// One of this many cuts is on the way back, the others are in the upgrade to its blessing.
 const FALLBACK: usize = 3;
 
-/// Of so many cuts of one way one lets the upgrade go on to its end, which takes the longest.
+/// In one of this many cuts of a way the upgrade continues to its end, which takes the longest.
 const GOES_ON: usize = 4;
 
-/// Added to the seed for what becomes of the writes: drawn apart from the places, it does not depend on how many there are.
+/// Added to the seed for the fate of the writes. These are drawn apart from the places, so they do
+/// not depend on the number of places.
 const FATES: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The way that the cut of this number is made in.
+/// The way of the cut with this number.
 const fn way_of(index: usize) -> Way {
     if index % FALLBACK == FALLBACK - 1 {
         Way::Fallback
@@ -42,7 +44,7 @@ pub fn cuts(recorded: &[Recorded], count: usize, seed: u64) -> Vec<Cut> {
 }
 
 fn of_one(one: &Recorded, indices: &[usize], plan: u64) -> Vec<Cut> {
-    // Each way's draws are its own, so that they do not depend on the other's.
+    // Each way draws on its own, so that it does not depend on the other.
     let seed = plan.wrapping_mul(2).wrapping_add(one.way as u64);
     let places = places(one, indices.len(), seed);
     let mut rng = Rng::with_seed(seed.wrapping_add(FATES));
@@ -73,7 +75,7 @@ fn places(one: &Recorded, count: usize, seed: u64) -> Vec<usize> {
     places
 }
 
-/// A short run is to have cut each step once before any is cut twice.
+/// A short run should cut each step once before it cuts one twice.
 fn at_steps(one: &Recorded, flushes: &[usize], rng: &mut Rng) -> Vec<usize> {
     let ends = one.steps().skip(1).map(|next| next.after);
     let ends = ends.chain(std::iter::once(usize::MAX));
@@ -95,7 +97,8 @@ fn at_steps(one: &Recorded, flushes: &[usize], rng: &mut Rng) -> Vec<usize> {
     places
 }
 
-/// Where the Node is told of another phase, or the cordon comes or goes. Most of its changes only count on, and would leave the seed no cut.
+/// The changes of the Node's phase or cordon. Most other changes only update a counter, and would
+/// leave no cuts for the seed.
 fn turns(moments: &[Moment]) -> impl Iterator<Item = usize> {
     let told = |moment: &Moment| (moment.phase.clone(), moment.node["spec"].clone());
     let turns = moments.iter().enumerate().filter(move |(at, moment)| {
@@ -105,8 +108,8 @@ fn turns(moments: &[Moment]) -> impl Iterator<Item = usize> {
     turns.map(|(_, moment)| moment.after)
 }
 
-/// A record is written, flushed, renamed and flushed again: with it as the last request, or behind the first or the second flush, as long as the next
-/// one is not written by then.
+/// A record is written, flushed, renamed and flushed again. The cut comes with the write as the
+/// last request, or after the first or second flush, if the next record is not written by then.
 fn behind(step: std::ops::Range<usize>, flushes: &[usize], rng: &mut Rng) -> usize {
     let next = flushes.partition_point(|flush| *flush < step.start);
     let chosen = [None, flushes.get(next), flushes.get(next + 1)][rng.usize(..3)];
@@ -114,7 +117,7 @@ fn behind(step: std::ops::Range<usize>, flushes: &[usize], rng: &mut Rng) -> usi
     place.filter(|at| step.contains(at)).unwrap_or(step.start)
 }
 
-/// Just before a flush or just behind it, where order matters; or anywhere.
+/// Just before or after a flush, where order matters; or anywhere.
 fn place(rng: &mut Rng, all: std::ops::Range<usize>, flushes: &[usize]) -> usize {
     match (rng.u8(..3), rng.choice(flushes)) {
         (0, Some(flush)) => *flush,
@@ -150,7 +153,7 @@ mod tests {
                     .into(),
                 ..Recording::default()
             },
-            // One of the upgrade before lies before the request.
+            // A mark of the previous upgrade, before the request.
             marks: [1, 20, 50].map(mark).into(),
             log: Log::of((0..100).map(|_| Request::Flush).collect()),
         }

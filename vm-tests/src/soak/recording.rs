@@ -1,4 +1,5 @@
-//! One upgrade with the power on: all that it wrote to the disk, and how the Node was meanwhile.
+//! One upgrade without a power cut: everything that it wrote to the disk, and the Node's states
+//! meanwhile.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,12 +23,12 @@ use crate::node::{NAME, View};
 use crate::progress::Progress;
 use crate::rig::{Rig, UPGRADE};
 
-/// What is recorded.
+/// A recording.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Recording {
-    /// The system that ran before.
+    /// The system before the upgrade.
     pub old: System,
-    /// The one that was asked for.
+    /// The requested system.
     pub new: System,
     /// The Node at each of its changes since the request, the oldest first.
     pub moments: Vec<Moment>,
@@ -38,25 +39,25 @@ pub struct Recording {
 pub struct System {
     /// Its commit.
     pub commit: String,
-    /// The version of its kubelet; nothing where none was ever seen.
+    /// The version of its kubelet; none if it was never seen.
     pub kubelet: Option<String>,
 }
 
 /// A change of the Node.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Moment {
-    /// So many requests had been made to the disk.
+    /// The number of disk requests so far.
     pub after: usize,
-    /// What the Node said of the upgrade.
+    /// The phase that the Node reported.
     pub phase: String,
-    /// What is ours on the Node, and the cordon, as a patch that makes it so again.
+    /// Our fields on the Node and the cordon, as a patch that restores them.
     pub node: Value,
 }
 
-/// Where a recording lies.
+/// The files of a recording.
 #[derive(Debug, Clone)]
 pub struct Files {
-    /// The disk as the node joined with it.
+    /// The disk as it was when the node joined.
     pub base: PathBuf,
     /// All writes and flushes.
     pub log: PathBuf,
@@ -64,7 +65,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// In this folder.
+    /// The files in this folder.
     #[must_use]
     pub fn in_folder(dir: &Path) -> Self {
         Self {
@@ -74,10 +75,11 @@ impl Files {
         }
     }
 
-    /// Removes them, the last word of the recording first.
+    /// Removes them, the closing file of the recording first.
     ///
     /// # Errors
-    /// When one cannot be removed.
+    ///
+    /// Fails when one cannot be removed.
     pub fn remove(&self) -> Result<()> {
         for file in [&self.said, &self.log, &self.base] {
             if file.exists() {
@@ -87,10 +89,11 @@ impl Files {
         Ok(())
     }
 
-    /// Reads what was recorded.
+    /// Reads a recording.
     ///
     /// # Errors
-    /// When there is no whole recording.
+    ///
+    /// Fails when there is no complete recording.
     pub fn read(&self, way: Way) -> Result<Recorded> {
         let text = fs::read(&self.said).context("no recording of an upgrade")?;
         let mut log = Log::open(&self.log)?;
@@ -107,7 +110,8 @@ impl Files {
 /// Takes a node this way and keeps everything in `dir`.
 ///
 /// # Errors
-/// When it ends otherwise than it should; what a person needs then lies in `dir`.
+///
+/// Fails when it ends in an unexpected way. The files that a person needs are then in `dir`.
 pub async fn record(way: Way, dir: &Path) -> Result<()> {
     let node = dir.join("node");
     fs::create_dir_all(dir)?;
@@ -127,7 +131,7 @@ pub async fn record(way: Way, dir: &Path) -> Result<()> {
     drop(rig);
     cut_to_its_length(&files.log)?;
     fs::remove_dir_all(&node)?;
-    // The last word: with it the recording is whole.
+    // The closing file: with it the recording is complete.
     let part = files.said.with_extension("new");
     fs::write(&part, serde_json::to_vec_pretty(&recording)?)?;
     Ok(fs::rename(part, &files.said)?)
@@ -145,7 +149,7 @@ async fn follow_to_its_end(rig: &mut Rig, way: Way, files: &Files) -> Result<Rec
         None => rig.expect_upgraded(&before, &image).await?,
         Some(verdict) => rig.expect_fallback(&before, &[verdict]).await?,
     };
-    // What has been cleaned up is flushed when this is.
+    // This also flushes the cleanup.
     rig.guest.run("sync").await?;
     let kubelet = rig.node.now().kubelet;
     Ok(Recording {
@@ -161,7 +165,7 @@ async fn follow_to_its_end(rig: &mut Rig, way: Way, files: &Files) -> Result<Rec
     })
 }
 
-/// QEMU wants room for the longest log, in holes that a copy would fill.
+/// QEMU reserves space for the longest log, in holes that a copy would fill.
 fn cut_to_its_length(path: &Path) -> Result<()> {
     let mut log = Log::open(path)?;
     log.read_on()?;
@@ -169,10 +173,12 @@ fn cut_to_its_length(path: &Path) -> Result<()> {
     Ok(file.set_len(log.length())?)
 }
 
-/// The disk below the overlay, which the recorded writes went to, as a raw one at `to`.
+/// Writes the disk below the overlay to `to` as a raw disk. The recorded writes went to the
+/// overlay.
 ///
 /// # Errors
-/// When it lies over nothing, or cannot be written.
+///
+/// Fails when it is not an overlay, or the copy cannot be written.
 pub fn save_base(overlay: &Path, to: &Path) -> Result<()> {
     let info = Command::new("qemu-img")
         .args(["info", "--output=json"])
@@ -190,7 +196,7 @@ pub fn save_base(overlay: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The Node at each of its changes until it has its answer, and is Ready and schedulable with it.
+/// Records the Node at each of its changes, until it has its answer and is Ready and schedulable.
 async fn follow(rig: &mut Rig, way: Way, log: &mut Log) -> Result<Vec<Moment>> {
     let api: Api<Node> = Api::all(rig.plane.client().await?);
     let deadline = Instant::now() + UPGRADE;
@@ -200,7 +206,8 @@ async fn follow(rig: &mut Rig, way: Way, log: &mut Log) -> Result<Vec<Moment>> {
         let (view, node) = (View::of(&node), ours(&node));
         if moments.last().is_none_or(|last| last.node != node) {
             moments.push(Moment {
-                // Behind the look, so that no later state of the Node stands beside an earlier one of the disk.
+                // Read after the Node, so that no later state of the Node is paired with an earlier
+                // state of the disk.
                 after: log.read_on()?,
                 phase: view.phase().to_owned(),
                 node,

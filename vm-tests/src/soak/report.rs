@@ -1,4 +1,4 @@
-//! What a person reads of a run, and the JSON beside it.
+//! A run's report for people, and as JSON.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use super::judge::Verdict;
 use super::missed::Expected;
 use super::way::Way;
 
-/// One cut, as it is done.
+/// One finished cut.
 #[must_use]
 pub fn line(verdict: &Verdict, number: usize, all: usize) -> String {
     let end = match &verdict.broken {
@@ -35,49 +35,50 @@ pub fn line(verdict: &Verdict, number: usize, all: usize) -> String {
     )
 }
 
-/// The cuts of one seed that were made so far, and where that is written.
+/// The cuts of one seed so far, and their file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Report {
     #[serde(skip)]
     file: PathBuf,
-    /// Whose cuts they are.
+    /// The seed of the cuts.
     pub seed: u64,
-    /// What is to be cut at least.
+    /// The steps that must be cut at least once.
     #[serde(default)]
     pub expected: Expected,
-    /// What of that no cut was made in.
+    /// The steps among them without a cut.
     #[serde(default)]
     missed: Vec<String>,
-    /// Over all cuts, of each way and at each step.
+    /// The totals of all cuts, of each way and of each step.
     #[serde(default)]
     totals: BTreeMap<String, Totals>,
-    /// Each of them, as they were done.
+    /// The cuts, in the order in which they were made.
     pub cuts: Vec<Verdict>,
 }
 
-/// What cuts came to.
+/// The results of some cuts.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// How many.
+    /// The number of cuts.
     pub cuts: usize,
     /// The new system serves.
     pub upgraded: usize,
-    /// The old one does.
+    /// The old system serves.
     pub failed: usize,
     /// A promise was broken.
     pub broken: usize,
-    /// The longest time from power-on until the node was at rest, where no promise was broken.
+    /// The longest time from power-on until the node's final state, if no promise was broken.
     pub slowest_seconds: f64,
 }
 
-/// The row of all cuts together.
+/// The row for all cuts together.
 const ALL: &str = "all";
 
 impl Report {
-    /// What an earlier run of this seed has left in this folder; an empty one when there is none.
+    /// The report of an earlier run with this seed in this folder, or an empty one.
     ///
     /// # Errors
-    /// When there is one that cannot be read: a night's work is not written over.
+    ///
+    /// Fails when there is one that cannot be read. The run does not overwrite a night's work.
     pub fn read(dir: &Path, seed: u64) -> Result<Self> {
         let file = dir.join(format!("report-{seed}.json"));
         let cuts = match fs::read(&file) {
@@ -99,22 +100,23 @@ impl Report {
         Ok(serde_json::from_slice::<Self>(text)?.cuts)
     }
 
-    /// Those of the plan that are not made yet.
+    /// The cuts of the plan that are not made yet.
     #[must_use]
     pub fn left_of<'a>(&self, plan: &'a [Cut]) -> Vec<&'a Cut> {
         let made = |cut: &Cut| self.cuts.iter().any(|verdict| verdict.cut == *cut);
         plan.iter().filter(|cut| !made(cut)).collect()
     }
 
-    /// Those that broke a promise.
+    /// The cuts that broke a promise.
     pub fn broken(&self) -> impl Iterator<Item = &Verdict> {
         self.cuts.iter().filter(|cut| cut.broken.is_some())
     }
 
-    /// Adds one and writes all: a long run may be cut short.
+    /// Adds a verdict and writes the report, because a long run may be interrupted.
     ///
     /// # Errors
-    /// When it cannot be written.
+    ///
+    /// Fails when it cannot be written.
     pub fn add(&mut self, verdict: Verdict) -> Result<()> {
         self.cuts.push(verdict);
         self.totals = rows(&self.cuts).into_iter().collect();
@@ -124,7 +126,7 @@ impl Report {
         Ok(fs::rename(part, &self.file)?)
     }
 
-    /// The table by step and the closing line; true when nothing was broken.
+    /// Prints the table by step and the closing line. Returns true when nothing was broken.
     #[must_use]
     pub fn close(&self, took: Duration) -> bool {
         println!(
@@ -152,14 +154,14 @@ impl Report {
     }
 }
 
-/// What they came to: all, then each way, then each of its steps in their order.
+/// The rows: all cuts, then each way, then each of its steps in order.
 #[must_use]
 pub fn rows(verdicts: &[Verdict]) -> Vec<(String, Totals)> {
     let mut rows: BTreeMap<Place, Totals> = BTreeMap::new();
     for verdict in verdicts {
         let way = Some(verdict.cut.way);
         let phase = verdict.step.split(',').next().unwrap_or_default();
-        // Before the first there is the request alone.
+        // Before the first phase there is only the request.
         let nth = Phase::NAMES.iter().position(|name| *name == phase);
         let step = (nth, verdict.step.as_str());
         for place in [(None, None), (way, None), (way, Some(step))] {
@@ -171,7 +173,7 @@ pub fn rows(verdicts: &[Verdict]) -> Vec<(String, Totals)> {
         .collect()
 }
 
-/// Of a row: its way, and its step with the place of that step's phase among all.
+/// A row's way, and its step with the position of the step's phase.
 type Place<'a> = (Option<Way>, Option<(Option<usize>, &'a str)>);
 
 fn name(place: Place<'_>) -> String {
@@ -213,7 +215,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Of a cut in the trial; without an answer a promise was broken.
+    /// The verdict of a cut in the trial. Without an answer a promise was broken.
     pub fn verdict(index: usize, answer: &str, seconds: f64) -> Verdict {
         Verdict {
             cut: cut(index),
@@ -259,7 +261,7 @@ pub(super) mod tests {
             upgraded: 1,
             failed: 1,
             broken: 1,
-            // One that never came to its rest was not slow.
+            // A node that never reached its final state does not count as slow.
             slowest_seconds: 50.0,
         };
         for row in [ALL, "upgrade", "upgrade: Trial, Pass"] {

@@ -1,4 +1,5 @@
-//! One run: records what is to be recorded, makes the cuts that no run before has made, a few at a time, and reports each.
+//! One run: makes missing recordings, makes the cuts that no earlier run has made, a few at a time,
+//! and reports each.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,25 +23,27 @@ use crate::images::{self, DiskKind};
 use crate::joined::Joined;
 use crate::lanes;
 
-/// A cut's disk, its overlay and a recording fit into it, in bytes; of a full disk a machine stands still, and would look hung.
+/// In bytes, enough for a cut's disk, its overlay and a recording. On a full disk a machine stops
+/// and would look hung.
 const ROOM: u64 = 16 << 30;
 
-/// So many cuts one after the other that came to no verdict: then it is the rig that does not work.
+/// After this many cuts in a row without a verdict, the rig itself is broken.
 const GIVE_UP: usize = 3;
 
-/// Of so many broken cuts the disk is kept; `ONLY=` makes it again of any.
+/// The number of broken cuts whose disk is kept. `ONLY=` builds it again for any cut.
 const DISKS: usize = 3;
 
-/// Records unless there are recordings, makes the cuts and reports; true when every one was made and no promise was broken. Cuts
-/// that a run before this one has made are not made again.
+/// Makes missing recordings and cuts, and reports. Returns true when every cut was made and no
+/// promise was broken. It does not repeat the cuts of an earlier run.
 ///
 /// # Errors
-/// When the rig does not work.
+///
+/// Fails when the rig does not work.
 pub async fn run(soak: Soak) -> Result<bool> {
     if soak.cuts == 0 && soak.only.is_none() {
         return page::write(&all_runs());
     }
-    // Its recordings hold for this one alone.
+    // The recordings are valid only for this one.
     let _joined = Joined::hold(DiskKind::Bios).await?;
     let programs = images::programs()?;
     let folder = folder(&programs)?;
@@ -59,8 +62,8 @@ pub async fn run(soak: Soak) -> Result<bool> {
     ground.make_all(&cuts, soak.jobs, report).await
 }
 
-/// Removes what the recordings of other builds take, gigabytes each, and what lanes that died have left. Their reports and what is left of
-/// broken cuts stay.
+/// Removes the recordings of other builds, gigabytes each, and the files of lanes that died. It
+/// keeps their reports and the files of broken cuts.
 fn drop_others(folder: &Path) -> Result<()> {
     let all = all_runs();
     let others = fs::read_dir(&all).with_context(|| all.display().to_string())?;
@@ -76,7 +79,7 @@ fn drop_others(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes what a lane that died has left; what is left of broken cuts, of whichever seed, stays.
+/// Removes the files of a lane that died. It keeps the files of broken cuts, of any seed.
 fn tidy(folder: &Path) -> Result<()> {
     let reports = page::of_build(folder)?;
     let broken = reports.iter().flat_map(Report::broken);
@@ -98,8 +101,9 @@ fn tidy(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A copy of our programs in `folder`, of the same name, which is in the key of what is made of them. The rig of another source tree builds its
-/// own into the same cache, and a run of hours would go on with those.
+/// A copy of our programs in `folder`, under the same name, which is part of the key. The rig of
+/// another source tree builds into the same cache, and a run of hours would continue with those
+/// programs.
 fn keep_programs(programs: &Path, folder: &Path) -> Result<PathBuf> {
     let kept = folder.join(programs.file_name().unwrap_or_default());
     fs::create_dir_all(&kept)?;
@@ -111,7 +115,7 @@ fn keep_programs(programs: &Path, folder: &Path) -> Result<PathBuf> {
     Ok(kept)
 }
 
-/// What all cuts of a run start from.
+/// The common start of all cuts in a run.
 struct Ground {
     folder: PathBuf,
     programs: PathBuf,
@@ -192,7 +196,8 @@ impl Ground {
         Ok(held && left == 0)
     }
 
-    /// What is left of a cut says what has happened, and made once more it may well pass: that goes beside, its disk is the same again.
+    /// Moves the files of an earlier attempt aside. They show what happened, and a repeated cut may
+    /// pass. The disk can be built again.
     fn keep_first(&self, cut: &Cut) -> Result<()> {
         let (dir, _) = place_of(&self.folder, cut);
         let first = format!("first-{}-{}", cut.plan, cut.index);
@@ -203,7 +208,8 @@ impl Ground {
         Ok(())
     }
 
-    /// Gigabytes for each broken cut would fill the disk before the night is over. Its logs stay.
+    /// Removes a broken cut's disk. With gigabytes for each one, the disk would fill up within the
+    /// night. The logs stay.
     fn drop_disk(&self, cut: &Cut, report: &Report) -> Result<()> {
         if report.broken().count() <= DISKS {
             return Ok(());
@@ -266,7 +272,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let broken = verdict(3, "", 1.0);
         Report::read(folder.path(), 1)?.add(broken.clone())?;
-        // Of another seed, which broke nothing.
+        // Cuts of another seed, which broke nothing.
         Report::read(folder.path(), 2)?.add(verdict(3, "Failed", 1.0))?;
         let others = [(1, 4), (2, 3)].map(|(plan, index)| Cut {
             plan,

@@ -1,16 +1,17 @@
-//! The two ways that are recorded: an upgrade to its blessing, and one to a bad image, through its trial and back.
+//! The two recorded ways: an upgrade to its blessing, and one to a bad image, through its trial and
+//! back.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use upgrade::report::Answer;
 
-/// Which upgrade is cut.
+/// The upgrade that is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Way {
-    /// To a good image: ends blessed.
+    /// To a good image. It ends blessed.
     Upgrade,
-    /// To a bad one: ends in the old system.
+    /// To a bad one. It ends in the old system.
     Fallback,
 }
 
@@ -18,7 +19,7 @@ impl Way {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Upgrade, Self::Fallback];
 
-    /// The image that is asked for.
+    /// The requested image.
     #[must_use]
     pub const fn image(self) -> &'static str {
         match self {
@@ -27,8 +28,9 @@ impl Way {
         }
     }
 
-    /// The operator's word. One trial: a node that the power left in it falls back at once, and a cut costs one boot. The bad image
-    /// is known for bad as soon as its kubelet has had the time that a good one takes.
+    /// The operator's policy. It allows one trial: a node that lost power in it falls back at once,
+    /// and a cut costs one boot. The bad image is judged as soon as its kubelet has had the time
+    /// that a good one takes.
     #[must_use]
     pub const fn policy(self) -> &'static str {
         match self {
@@ -37,7 +39,7 @@ impl Way {
         }
     }
 
-    /// The phases that it comes through when nothing is cut, as the Node spells them.
+    /// The phases that it passes without a cut, as the Node spells them.
     #[must_use]
     pub const fn phases(self) -> &'static [&'static str] {
         match self {
@@ -59,14 +61,15 @@ impl Way {
         }
     }
 
-    /// Whether a phase is this one of the way's or comes behind it. What is none of the way's, as that of an upgrade only asked for, is not.
+    /// Whether a phase is this one of the way's or comes after it. A phase outside the way, such as
+    /// a mere request, does not count.
     #[must_use]
     pub fn has_come_to(self, wanted: &str, phase: &str) -> bool {
         let place = |name: &str| self.phases().iter().position(|known| *known == name);
         place(phase).is_some_and(|at| Some(at) >= place(wanted))
     }
 
-    /// How it ends when nothing is cut.
+    /// The answer without a cut.
     #[must_use]
     pub const fn answer(self) -> Answer {
         match self {
@@ -75,7 +78,7 @@ impl Way {
         }
     }
 
-    /// What the bad image is refused for, when it was tried.
+    /// The reason why the bad image fails after its trial.
     #[must_use]
     pub const fn verdict(self) -> Option<&'static str> {
         match self {
@@ -84,7 +87,7 @@ impl Way {
         }
     }
 
-    /// The name of its folder and in the report.
+    /// The name of its folder and its name in the report.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -93,7 +96,7 @@ impl Way {
         }
     }
 
-    /// The one of this name.
+    /// The way with this name.
     #[must_use]
     pub fn called(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|way| way.name() == name)
@@ -102,7 +105,7 @@ impl Way {
 
 impl fmt::Display for Way {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not write_str, which heeds no width.
+        // Not write_str, which ignores the width.
         to.pad(self.name())
     }
 }

@@ -1,5 +1,6 @@
-//! What a machine asked of its disk, in its order: the log that QEMU's filter `blklogwrites` keeps, in the format of Linux's
-//! dm-log-writes (Documentation/admin-guide/device-mapper/log-writes.rst; QEMU's block/blklogwrites.c).
+//! A machine's disk requests in order. QEMU's filter `blklogwrites` writes this log in the format
+//! of Linux's dm-log-writes (Documentation/admin-guide/device-mapper/log-writes.rst; QEMU's
+//! block/blklogwrites.c).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,7 +11,8 @@ use anyhow::{Context, Result, ensure};
 const MAGIC: u64 = 0x006a_7366_7773_6872;
 const VERSION: u64 = 1;
 const DEFAULT_SECTOR: u64 = 512;
-/// Sector, number of sectors, flags, length of the data: eight bytes each, then padding up to a sector.
+/// Sector, number of sectors, flags, length of the data: eight bytes each, then padding up to a
+/// sector.
 const HEADER: usize = 32;
 const FLUSH: u64 = 1;
 const DISCARD: u64 = 4;
@@ -18,7 +20,7 @@ const DISCARD: u64 = 4;
 /// One request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// So many bytes, kept at `log` in the log, are to go to `disk`.
+    /// Writes this many bytes, kept at `log` in the log, to `disk`.
     Write {
         /// Where on the disk.
         disk: u64,
@@ -27,9 +29,9 @@ pub enum Request {
         /// How many bytes.
         length: u64,
     },
-    /// Nobody wants to read this any more; a drive may keep it or not, and here it does.
+    /// The data is not needed any more. A drive may keep it or not; here it does.
     Discard,
-    /// What was written before is safe from here on.
+    /// Everything written before is durable from here on.
     Flush,
 }
 
@@ -39,7 +41,7 @@ pub struct Log {
     file: File,
     sector: u64,
     next: u64,
-    /// What was found so far.
+    /// The requests found so far.
     pub requests: Vec<Request>,
 }
 
@@ -47,7 +49,8 @@ impl Log {
     /// Opens a log.
     ///
     /// # Errors
-    /// When it is none, or of a version that is not known here.
+    ///
+    /// Fails when it is not a log, or has an unknown version.
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).with_context(|| path.display().to_string())?;
         let mut head = [0; 28];
@@ -62,10 +65,11 @@ impl Log {
         })
     }
 
-    /// Reads on to where the log ends by now.
+    /// Reads to the current end of the log.
     ///
     /// # Errors
-    /// When it cannot be read.
+    ///
+    /// Fails when it cannot be read.
     pub fn read_on(&mut self) -> Result<usize> {
         while let Some(request) = self.read_one()? {
             self.requests.push(request);
@@ -93,7 +97,7 @@ impl Log {
         }))
     }
 
-    /// The length of what was read of it so far, in bytes: QEMU leaves far more room behind.
+    /// The length of the log read so far, in bytes. QEMU reserves much more space after it.
     #[must_use]
     pub const fn length(&self) -> u64 {
         self.next
@@ -102,7 +106,8 @@ impl Log {
     /// The bytes of a write.
     ///
     /// # Errors
-    /// When the log lacks them.
+    ///
+    /// Fails when the log does not contain them.
     pub fn data(&self, log: u64, length: u64) -> Result<Vec<u8>> {
         let mut data = vec![0; usize::try_from(length)?];
         self.file.read_exact_at(&mut data, log)?;
@@ -110,7 +115,8 @@ impl Log {
     }
 }
 
-/// What the superblock says of a sector's length. QEMU writes it with the first flush; what came before has its default.
+/// The sector size in the superblock. QEMU writes the superblock with the first flush; entries
+/// before that use the default.
 fn sector(head: &[u8; 28]) -> Result<u64> {
     if *head == [0; 28] {
         return Ok(DEFAULT_SECTOR);
@@ -134,7 +140,7 @@ fn number(bytes: &[u8], at: usize) -> u64 {
 pub(super) mod tests {
     use super::*;
 
-    /// The entry of a flush, its flag at byte 16.
+    /// The entry of a flush, with its flag at byte 16.
     pub const FLUSHED: [u8; 512] = {
         let mut entry = [0; 512];
         entry[16] = 1;
@@ -142,7 +148,7 @@ pub(super) mod tests {
     };
 
     impl Log {
-        /// One that is known by its requests alone.
+        /// A log that consists only of its requests.
         pub fn of(requests: Vec<Request>) -> Self {
             let file = tempfile::tempfile().unwrap();
             Self {
@@ -163,7 +169,7 @@ pub(super) mod tests {
         bytes
     }
 
-    /// The entry and the bytes of a write to the sector of this number, full of it.
+    /// The entry and the bytes of a write to the sector with this number, filled with it.
     pub fn written(sector: u8) -> Vec<u8> {
         [entry(u64::from(sector), 1, 0), vec![sector; 512]].concat()
     }
