@@ -1,5 +1,5 @@
-//! The story of Careen on one machine, in each of the three ways in which it is used, as the tutorial tells it, and with an image, a disk and a
-//! node of the reader's own.
+//! A demonstration of Careen on one machine: in each of its three modes, as in the tutorial, and
+//! with a reader's own image, disk and node.
 
 mod annotate;
 mod capi;
@@ -21,7 +21,7 @@ use crate::images::Commit;
 use crate::node::{NAME, Seen};
 use crate::rig::Rig;
 
-/// How upgrades are asked for, and how the agent has come to the node; or who types it.
+/// The way to request upgrades and to install the agent, or the pages to type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Way {
     /// Annotate a Node: an upgrade, then a bad image and the way back
@@ -32,11 +32,12 @@ pub enum Way {
     ClusterApi,
     /// The tutorial: each of its lines, as a newcomer types them (half an hour)
     Tutorial,
-    /// An image, a disk and a node of one's own, as docs/images.md and docs/install.md say (more than an hour)
+    /// An image, a disk and a node of one's own, as docs/images.md and docs/install.md say (more
+    /// than an hour)
     Newcomer,
 }
 
-/// What was seen of one upgrade, from the request to the answer.
+/// The record of one upgrade, from the request to the answer.
 struct Act {
     title: &'static str,
     begun: Instant,
@@ -44,10 +45,11 @@ struct Act {
     seen: Vec<Seen>,
 }
 
-/// Plays it, and says which other ways there are.
+/// Runs the demo and prints which other ways there are.
 ///
 /// # Errors
-/// When a part does not start, or the story ends otherwise than it should.
+///
+/// Fails when a part does not start, or the demo ends in an unexpected way.
 pub async fn run(way: Way) -> Result<()> {
     match way {
         Way::Annotate => annotate::run().await?,
@@ -77,7 +79,7 @@ impl Way {
     }
 }
 
-/// Asks as a person would, and shows what the Node says until it answers.
+/// Requests an upgrade as a person would, and shows the Node's status until the answer.
 async fn play(rig: &mut Rig, title: &'static str, image: &Commit, wanted: Answer) -> Result<Act> {
     rig.expect_a_new_answer();
     let from = rig.node.history().len();
@@ -95,7 +97,7 @@ async fn play(rig: &mut Rig, title: &'static str, image: &Commit, wanted: Answer
         "the answer is {answer}, not {}",
         wanted.as_str()
     );
-    // A moment for the kubelet's own report of the boot that answered.
+    // Waits a moment for the kubelet's own report of the boot that answered.
     let boot = rig.boot_id().await?;
     let settled = |view: &crate::node::View| view.ready && view.schedulable && view.boot == boot;
     rig.node
@@ -110,7 +112,7 @@ async fn play(rig: &mut Rig, title: &'static str, image: &Commit, wanted: Answer
     })
 }
 
-/// Prints a command and what it says.
+/// Prints a command and its output.
 fn show(rig: &Rig, arguments: &[&str]) -> Result<()> {
     println!("\n$ kubectl {}", arguments.join(" "));
     print!("{}", kubectl(rig, arguments)?);

@@ -1,4 +1,4 @@
-//! A kubeconfig with the rights of a ServiceAccount and no others.
+//! A kubeconfig with only the permissions of a ServiceAccount.
 
 use anyhow::{Context, Result};
 use k8s_openapi::api::authentication::v1::TokenRequest;
@@ -10,10 +10,11 @@ use serde_json::json;
 
 use crate::control_plane::ControlPlane;
 
-/// The administrator's, but with a token of a ServiceAccount: namespace and name.
+/// The administrator's kubeconfig, but with a token of a ServiceAccount (namespace and name).
 ///
 /// # Errors
-/// When there is no such account.
+///
+/// Fails when there is no such account.
 pub async fn kubeconfig_of(
     plane: &ControlPlane,
     admin: &Client,

@@ -1,8 +1,9 @@
-//! A joined node as the one Machine of a MachineDeployment, with everything around it: the real managers, the rig's infrastructure
-//! provider and careen-provider.
+//! A joined node as the one Machine of a MachineDeployment, with everything around it: the real
+//! managers, the rig's infrastructure provider and careen-provider.
 //!
-//! The node's own API server holds the management objects too. Nothing is played but the host's birth: the Machine is given the
-//! node that is there, and the infrastructure provider refuses to give it another or to take it away.
+//! The node's own API server holds the management objects too. Only the host's creation is
+//! simulated: the Machine gets the existing node. The infrastructure provider refuses to give it
+//! another node or to remove this one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,13 +31,14 @@ pub const DEPLOYMENT: &str = "workers";
 /// A worker needs no kubeadm control plane manager.
 const MANAGERS: [Manager; 2] = [Manager::Core, Manager::Bootstrap];
 
-/// How long Cluster API may take to follow what has changed. Seconds on a quiet machine; long because a node is emulated beside it.
+/// How long Cluster API may take to follow a change. It takes seconds on a quiet machine; the limit
+/// is long because a node is emulated at the same time.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// How often core asks again before a rollout counts as held.
+/// How often core must ask again before a rollout counts as held.
 const ASKED_AGAIN: u64 = 2;
 
-/// Kinds whose objects a replacement would make anew.
+/// Kinds whose objects a replacement would recreate.
 const KEPT: [(&str, &str); 4] = [
     ("cluster.x-k8s.io/v1beta2", "MachineDeployment"),
     ("cluster.x-k8s.io/v1beta2", "Machine"),
@@ -47,7 +49,7 @@ const KEPT: [(&str, &str); 4] = [
 /// UIDs by kind.
 type Identities = BTreeMap<&'static str, Vec<String>>;
 
-/// The node and all that drives it. Dropping it ends everything but the node.
+/// The node and everything that controls it. Dropping it ends everything except the node.
 pub struct Adopted {
     node: String,
     cluster: Cluster,
@@ -58,10 +60,12 @@ pub struct Adopted {
     _infrastructure: Infrastructure,
 }
 
-/// Builds what is started beside the node: minutes the first time, and not without a network.
+/// Builds the programs that run next to the node. The first build takes minutes and needs a
+/// network.
 ///
 /// # Errors
-/// When a build fails; its own output went to standard error.
+///
+/// Fails when a build fails. Its own output is on standard error.
 pub fn build() -> Result<()> {
     for manager in MANAGERS {
         manager.built(Version::NEWEST)?;
@@ -70,10 +74,12 @@ pub fn build() -> Result<()> {
 }
 
 impl Adopted {
-    /// Starts everything and makes a Machine of a Node that runs this version; returns when Cluster API finds it up to date.
+    /// Starts everything and makes a Machine from a Node that runs this version. Returns when
+    /// Cluster API finds it up to date.
     ///
     /// # Errors
-    /// When something does not start, or the Machine does not come to serve.
+    ///
+    /// Fails when a part does not start, or the Machine does not become available.
     pub async fn start(plane: &ControlPlane, node: &str, version: &str) -> Result<Self> {
         let client = plane.client().await?;
         let managers = Managers::start_these(&MANAGERS, Version::NEWEST, plane).await?;
@@ -102,15 +108,17 @@ impl Adopted {
         self.wait("the Machine serves", serves).await?;
         self.until_counted().await?;
         self.before = self.identities().await?;
-        // A worker does not go ahead of its control plane, and kubeadm joins only those of its own minor: so not before.
+        // Only after that: a worker may not be newer than its control plane, and kubeadm joins only
+        // nodes of its own minor.
         let server = self.cluster.client.apiserver_version().await?;
         self.cluster
             .control_plane_reaches(&server.git_version)
             .await
     }
 
-    /// Core counts a Machine some time after it is available. Until then it would replace it at no cost, as it thinks, and not ask
-    /// whether it can be updated in place (v1.14.2, the rolling update of `machinedeployment`).
+    /// Core counts a Machine some time after it is available. Until then core assumes that a
+    /// replacement costs nothing, and replaces it without asking for an in-place update (v1.14.2,
+    /// the rolling update of `machinedeployment`).
     async fn until_counted(&self) -> Result<()> {
         let ask = || async {
             let sets = self.available("MachineSet").await?;
@@ -129,10 +137,11 @@ impl Adopted {
         Ok(counts.filter_map(Value::as_u64).sum())
     }
 
-    /// Says which image carries a version, in place of whatever was said before.
+    /// Sets the image of a version, replacing the whole catalogue.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn catalogue(&self, version: &str, image: &str) -> Result<()> {
         self.provider.catalogue(version, image).await
     }
@@ -140,7 +149,8 @@ impl Adopted {
     /// Changes the MachineDeployment's version.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn ask_for(&self, version: &str) -> Result<()> {
         self.cluster.upgrade_deployment(DEPLOYMENT, version).await
     }
@@ -148,34 +158,40 @@ impl Adopted {
     /// The Machine.
     ///
     /// # Errors
-    /// When it was replaced.
+    ///
+    /// Fails when it was replaced.
     pub fn machine(&self) -> Result<View> {
         self.machines.the_one()
     }
 
-    /// Ok while everything runs.
+    /// Succeeds while everything runs.
     ///
     /// # Errors
-    /// When a process has ended: names its log and repeats the last lines.
+    ///
+    /// Fails when a process has ended. The message names its log and repeats the last lines.
     pub fn check(&mut self) -> Result<()> {
         self.managers.check()?;
         self.provider.check()
     }
 
-    /// Waits until Cluster API says so of the Machine.
+    /// Waits until Cluster API reports this about the Machine.
     ///
     /// # Errors
-    /// When it does not, a process ends, or the Machine is replaced.
+    ///
+    /// Fails when it does not, a process ends, or the Machine is replaced.
     pub async fn wait(&mut self, what: &str, wanted: impl Fn(&View) -> bool) -> Result<View> {
         let found = self.machines.wait(what, PATIENCE, wanted).await;
         self.check()?;
         found
     }
 
-    /// Adds to an error what Cluster API says of the Machine: what the node was not asked for stands there with its reason.
+    /// Adds to an error what Cluster API says about the Machine. If the node got no request, the
+    /// reason is there.
     ///
     /// # Errors
-    /// The error; or, where that explains it, that a process has ended or the Machine was replaced.
+    ///
+    /// Returns the error. If a process has ended or the Machine was replaced, it returns that
+    /// instead.
     pub fn explain<T>(&mut self, result: Result<T>) -> Result<T> {
         if result.is_ok() {
             return result;
@@ -185,10 +201,11 @@ impl Adopted {
         result.with_context(|| format!("the Machine is {machine:#?}"))
     }
 
-    /// The Machine has arrived in this version, by our hooks, and everything is still what it was.
+    /// Checks that our hooks updated the Machine to this version and that all objects are the same.
     ///
     /// # Errors
-    /// When anything of this is not so.
+    ///
+    /// Fails when any of these checks fails.
     pub async fn expect_updated_in_place(&mut self, version: &str) -> Result<()> {
         let serves = |machine: &View| machine.serves(version);
         self.wait("the Machine is up to date", serves).await?;
@@ -199,10 +216,12 @@ impl Adopted {
         self.expect_the_same().await
     }
 
-    /// The Machine says why it is not updated; core asks again and again, and nothing comes of it.
+    /// Checks that the Machine says why it is not updated while core asks again and again without
+    /// effect.
     ///
     /// # Errors
-    /// When anything of this is not so.
+    ///
+    /// Fails when any of these checks fails.
     pub async fn expect_held(&mut self, reason: &str) -> Result<()> {
         let holds = |machine: &View| {
             let told = machine.updating.as_ref();
@@ -221,10 +240,11 @@ impl Adopted {
         self.expect_the_same().await
     }
 
-    /// Nothing was deleted, and nothing made anew.
+    /// Checks that nothing was deleted or recreated.
     ///
     /// # Errors
-    /// When something was.
+    ///
+    /// Fails when something was.
     pub async fn expect_the_same(&self) -> Result<()> {
         self.machine()?;
         let (before, now) = (&self.before, self.identities().await?);
@@ -232,10 +252,11 @@ impl Adopted {
         Ok(())
     }
 
-    /// The UIDs of all that a replacement would make anew, the Node among them.
+    /// The UIDs of all objects that a replacement would recreate, including the Node.
     ///
     /// # Errors
-    /// When the API server does not say.
+    ///
+    /// Fails when the API server does not answer.
     pub async fn identities(&self) -> Result<Identities> {
         let mut found = Identities::new();
         for (version, kind) in KEPT {

@@ -1,8 +1,8 @@
-//! A Cluster of Cluster API whose workload API server is the very one that holds it.
+//! A Cluster of Cluster API whose workload API server is the one that holds it.
 //!
-//! One API server plays both sides: Cluster API reaches it through `<cluster>-kubeconfig` as it would any other. The certificates
-//! in the cluster's secrets are the control plane's own, so that what the real kubeadm bootstrap and control plane managers issue
-//! from them is accepted.
+//! One API server has both roles: Cluster API reaches it through `<cluster>-kubeconfig` like any
+//! other. The cluster's secrets contain the control plane's own certificates. So the API server
+//! accepts what the real kubeadm bootstrap and control plane managers issue from them.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
 const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
 const RIG_CONTROL_PLANE: &str = "controlplane.rig.careen.dev";
 
-/// A Cluster: its name is its namespace's too.
+/// A Cluster. Its name is also the name of its namespace.
 pub struct Cluster {
     /// The administrator of the API server.
     pub client: Client,
@@ -30,20 +30,21 @@ pub struct Cluster {
     pub name: String,
 }
 
-/// How a rollout may go about it.
+/// The limits of a rollout.
 #[derive(Clone, Copy, Debug)]
 pub struct Rolling {
-    /// How many more than asked for.
+    /// How many machines above the requested number.
     pub max_surge: u32,
     /// How many may be unavailable; a KubeadmControlPlane has no such setting.
     pub max_unavailable: u32,
 }
 
 impl Cluster {
-    /// Creates the Cluster with a control plane that is simply there, in a version: for tests of workers.
+    /// Creates the Cluster with a simulated control plane in this version, for tests of workers.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn with_workers(plane: &ControlPlane, name: &str, version: &str) -> Result<Self> {
         let this = Self::prepare(plane, name).await?;
         this.apply_cluster(plane, RIG_CONTROL_PLANE, "RigControlPlane")
@@ -52,11 +53,12 @@ impl Cluster {
         Ok(this)
     }
 
-    /// Lets the control plane that is simply there be in another version: workers may not be ahead of it, and kubeadm joins only
-    /// those of its own minor.
+    /// Sets the version of the simulated control plane. Workers may not be newer, and kubeadm joins
+    /// only nodes of its own minor.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn control_plane_reaches(&self, version: &str) -> Result<()> {
         let object = json!({
             "apiVersion": format!("{RIG_CONTROL_PLANE}/{VERSION}"), "kind": "RigControlPlane",
@@ -74,10 +76,12 @@ impl Cluster {
 
     /// Creates the Cluster with a KubeadmControlPlane of three machines.
     ///
-    /// Its etcd is external, for the nodes have no etcd pods whose health the manager could ask for.
+    /// Its etcd is external, because the nodes have no etcd pods whose health the manager could
+    /// check.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn with_control_plane(
         plane: &ControlPlane,
         name: &str,
@@ -108,10 +112,11 @@ impl Cluster {
         Ok(this)
     }
 
-    /// Creates a MachineDeployment with templates of its own, all of the same name.
+    /// Creates a MachineDeployment with its own templates, all with the same name.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn deployment(
         &self,
         name: &str,
@@ -145,10 +150,11 @@ impl Cluster {
         objects::apply(&self.client, &object).await
     }
 
-    /// Asks for another version, or anything else, of an object of this Cluster, as a person would with a merge patch.
+    /// Changes the version, or anything else, of an object of this Cluster with a merge patch.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn change(&self, kind: &GroupVersionKind, name: &str, change: Value) -> Result<()> {
         let api = objects::api(&self.client, kind, Some(&self.name));
         let how = PatchParams::default();
@@ -156,28 +162,32 @@ impl Cluster {
         Ok(())
     }
 
-    /// Asks for another version of a MachineDeployment.
+    /// Requests another version of a MachineDeployment.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn upgrade_deployment(&self, name: &str, version: &str) -> Result<()> {
         let change = json!({ "spec": { "template": { "spec": { "version": version } } } });
         self.change(&deployment_kind(), name, change).await
     }
 
-    /// Asks for another number of Machines of a MachineDeployment.
+    /// Requests another number of Machines of a MachineDeployment.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn scale_deployment(&self, name: &str, replicas: u32) -> Result<()> {
         let change = json!({ "spec": { "replicas": replicas } });
         self.change(&deployment_kind(), name, change).await
     }
 
-    /// Arms a MachineHealthCheck for a MachineDeployment: whose Node is not Ready for so many seconds is replaced.
+    /// Creates a MachineHealthCheck for a MachineDeployment. It replaces a Machine whose Node is
+    /// not Ready for this many seconds.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn health_check(&self, deployment: &str, seconds: u32) -> Result<()> {
         let bad =
             |status: &str| json!({ "type": "Ready", "status": status, "timeoutSeconds": seconds });
@@ -193,19 +203,21 @@ impl Cluster {
         Ok(())
     }
 
-    /// Asks for another version of the KubeadmControlPlane.
+    /// Requests another version of the KubeadmControlPlane.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn upgrade_control_plane(&self, version: &str) -> Result<()> {
         let change = json!({ "spec": { "version": version } });
         self.change(&control_plane_kind(), &self.name, change).await
     }
 
-    /// Deletes the Cluster and waits until Cluster API has taken everything of it away.
+    /// Deletes the Cluster and waits until Cluster API has removed all of it.
     ///
     /// # Errors
-    /// When something stays.
+    ///
+    /// Fails when something stays.
     pub async fn remove(&self) -> Result<()> {
         let kind = GroupVersionKind::gvk("cluster.x-k8s.io", "v1beta2", "Cluster");
         let api = objects::api(&self.client, &kind, Some(&self.name));
@@ -221,7 +233,8 @@ impl Cluster {
     /// Creates a RigMachineTemplate.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn template(&self, name: &str, spec: Value) -> Result<()> {
         let object = json!({
             "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "RigMachineTemplate", "metadata": self.named(name),

@@ -1,4 +1,4 @@
-//! The one host there is: a node that has joined already, and becomes a Machine's as it stands.
+//! The only host: a node that has already joined, and becomes a Machine's node unchanged.
 
 use anyhow::{Context, Result, bail};
 use k8s_openapi::api::core::v1::Node;
@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::infrastructure::{Host, Hosts, Order};
 
-/// The host. It belongs to the Machine that asks first; no other gets one, and nobody gets rid of it.
+/// The host. It belongs to the first Machine that asks. No other Machine gets one, and it cannot be
+/// removed.
 pub struct JoinedHost {
     nodes: Api<Node>,
     name: String,
@@ -24,7 +25,7 @@ impl JoinedHost {
         }
     }
 
-    /// A Node's provider id is set once, so it also says whose the Node is.
+    /// A Node's provider id is set once, so it also identifies the owner.
     async fn belongs_to(&self, node: &Node, provider_id: &str) -> Result<()> {
         let found = node.spec.as_ref().and_then(|spec| spec.provider_id.clone());
         match found.filter(|found| !found.is_empty()) {

@@ -1,8 +1,9 @@
-//! An infrastructure provider of the rig's own: it speaks Cluster API's contract v1beta2 for a RigMachine and leaves the hosts to
-//! whoever plays them.
+//! The rig's own infrastructure provider. It implements Cluster API's contract v1beta2 for a
+//! RigMachine and leaves the hosts to an implementation of [`Hosts`].
 //!
-//! Its definitions are in `cluster-api/infrastructure.yaml`. It reads a machine's specification once, when it boots the host: what
-//! changes later is changed in place by somebody else, as the contract asks of a provider.
+//! Its definitions are in `cluster-api/infrastructure.yaml`. It reads a machine's specification
+//! once, when it boots the host. Another component makes later changes in place, as the contract
+//! requires of a provider.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,10 +29,10 @@ pub const VERSION: &str = "v1alpha1";
 
 const FINALIZER: &str = "rig.careen.dev/host";
 
-/// How soon a host that did not boot is tried again.
+/// The delay before it retries a host that did not boot.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What a host is to be.
+/// The specification of a host.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// The machine's name, also the host's.
@@ -55,22 +56,25 @@ pub struct Host {
     pub address: String,
 }
 
-/// Whoever plays the hosts.
+/// Implements the hosts.
 pub trait Hosts: Send + Sync + 'static {
-    /// Boots a host. Asked again after an error, and perhaps after an Ok that was not written down: the same order is the same host.
+    /// Boots a host. The provider calls it again after an error, and possibly after an Ok that it
+    /// could not store: the same order is the same host.
     ///
     /// # Errors
-    /// When it does not boot now.
+    ///
+    /// Fails when it does not boot now.
     fn boot(&self, order: Order) -> impl Future<Output = Result<Host>> + Send;
 
-    /// Removes a host, and its Node; one that is not there is removed.
+    /// Removes a host and its Node. A missing host counts as removed.
     ///
     /// # Errors
-    /// When it stays for now.
+    ///
+    /// Fails when it cannot be removed now.
     fn scrap(&self, order: Order) -> impl Future<Output = Result<()>> + Send;
 }
 
-/// The running provider. Dropping it stops it; the hosts stay.
+/// The running provider. Dropping it stops it; the hosts remain.
 pub struct Infrastructure(JoinHandle<()>);
 
 impl Drop for Infrastructure {
@@ -84,7 +88,7 @@ struct World<H> {
     hosts: H,
 }
 
-/// The error of a reconciliation, as the controller wants it.
+/// The error type of a reconciliation, as the controller requires it.
 #[derive(Debug)]
 struct Trouble(anyhow::Error);
 
@@ -97,10 +101,12 @@ impl std::fmt::Display for Trouble {
 impl std::error::Error for Trouble {}
 
 impl Infrastructure {
-    /// Installs the definitions and begins to serve machines. Cluster API's own definitions must be there.
+    /// Installs the definitions and starts to serve machines. Cluster API's own definitions must
+    /// exist.
     ///
     /// # Errors
-    /// When the API server refuses a definition.
+    ///
+    /// Fails when the API server refuses a definition.
     pub async fn start(client: Client, hosts: impl Hosts) -> Result<Self> {
         let file = programs::home().join("cluster-api/infrastructure.yaml");
         install_definitions(&client, &manifests::read(&file)?).await?;
@@ -131,7 +137,7 @@ fn owner_kind() -> GroupVersionKind {
     GroupVersionKind::gvk("cluster.x-k8s.io", "v1beta2", "Machine")
 }
 
-/// The rig's machine behind a Machine, if it is one of ours.
+/// The rig's machine of a Machine, if it is one of ours.
 fn machine_of(owner: &DynamicObject) -> Option<ObjectRef<DynamicObject>> {
     let reference = owner.data.pointer("/spec/infrastructureRef")?;
     if reference["apiGroup"] != GROUP {
@@ -179,7 +185,7 @@ async fn provision<H: Hosts>(
     Ok(())
 }
 
-/// Keeps the machine until its host is scrapped.
+/// Adds a finalizer that keeps the machine until its host is removed.
 async fn hold(machine: &DynamicObject, api: &Api<DynamicObject>) -> Result<()> {
     let mut finalizers = machine.finalizers().to_vec();
     if !finalizers.iter().any(|name| name == FINALIZER) {
@@ -190,7 +196,8 @@ async fn hold(machine: &DynamicObject, api: &Api<DynamicObject>) -> Result<()> {
     Ok(())
 }
 
-/// Nothing while the Machine has no bootstrap data yet: the contract has the provider wait for it.
+/// None while the Machine has no bootstrap data yet. The contract requires the provider to wait for
+/// it.
 async fn order<H>(machine: &DynamicObject, world: &World<H>) -> Result<Option<Order>> {
     let namespace = machine.namespace().context("a machine in no namespace")?;
     let mut references = machine.owner_references().iter();
@@ -265,7 +272,7 @@ async fn merge(api: &Api<DynamicObject>, name: &str, change: Value) -> Result<()
     Ok(())
 }
 
-/// What whoever installs an infrastructure provider of another group is to grant careen-provider.
+/// The permissions that careen-provider needs for an infrastructure provider of another group.
 #[must_use]
 pub fn rights() -> Value {
     let rule = |resource: &str, verb: &str| json!({ "apiGroups": [GROUP], "resources": [resource], "verbs": [verb] });

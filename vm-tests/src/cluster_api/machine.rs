@@ -1,4 +1,5 @@
-//! What Cluster API says of its Machines: followed by a single watch, as the Node is (see [`crate::node`]).
+//! Cluster API's view of its Machines. A single watch follows them, as for the Node (see
+//! [`crate::node`]).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,24 +21,25 @@ use super::objects;
 pub struct View {
     /// Its name.
     pub name: String,
-    /// The version that it asks for.
+    /// The version in its specification.
     pub version: String,
     /// The version that its Node reports.
     pub running: String,
-    /// What condition `Updating` says while it is True.
+    /// The message of condition `Updating` while it is True.
     pub updating: Option<String>,
     /// Condition `UpToDate`.
     pub up_to_date: bool,
     /// Condition `Available`.
     pub available: bool,
-    /// It is being deleted, or gone.
+    /// Whether it is being deleted or gone.
     pub goes: bool,
 }
 
-/// All Machines that were ever seen, by UID.
+/// All Machines ever seen, by UID.
 type Seen = BTreeMap<String, View>;
 
-/// A watch on the Machines of one namespace, in which there is to be one and the same; ends when dropped.
+/// A watch on the Machines of one namespace, which must contain a single Machine that never changes
+/// identity. Dropping it ends it.
 #[derive(Debug)]
 pub struct MachineWatch {
     seen: watch::Receiver<Seen>,
@@ -45,7 +47,7 @@ pub struct MachineWatch {
 }
 
 impl View {
-    /// Up to date in this version, and serving.
+    /// Whether it is up to date in this version and available.
     #[must_use]
     pub fn serves(&self, version: &str) -> bool {
         self.version == version && self.running == version && self.up_to_date && self.available
@@ -81,7 +83,8 @@ impl MachineWatch {
     /// Starts watching.
     ///
     /// # Errors
-    /// Never, for the kind is well formed.
+    ///
+    /// Never fails, because the kind is well formed.
     pub fn start(client: &Client, namespace: &str) -> Result<Self> {
         let kind = objects::kind("cluster.x-k8s.io/v1beta2", "Machine")?;
         let (tell, seen) = watch::channel(Seen::new());
@@ -92,17 +95,21 @@ impl MachineWatch {
     /// The one Machine.
     ///
     /// # Errors
-    /// When there is none yet, when it goes, or when there ever was another: it was replaced then.
+    ///
+    /// Fails when there is none yet, when it is being deleted, or when another one ever existed:
+    /// then it was replaced.
     pub fn the_one(&self) -> Result<View> {
         let seen = self.seen.borrow();
         ensure_one(&seen)?;
         seen.values().next().cloned().context("there is no Machine")
     }
 
-    /// Waits until the one Machine is as `wanted` says.
+    /// Waits until the one Machine matches `wanted`.
     ///
     /// # Errors
-    /// When that does not happen in time, and at once when the Machine goes or another one comes.
+    ///
+    /// Fails when that does not happen in time, and at once when the Machine is deleted or another
+    /// one appears.
     pub async fn wait(
         &mut self,
         what: &str,
@@ -154,7 +161,7 @@ async fn follow(api: Api<DynamicObject>, tell: watch::Sender<Seen>) {
                 put(&tell, &machine, gone);
             }
             Ok(Event::Init | Event::InitDone) => {}
-            // The API server is away; the watch begins anew.
+            // The API server is away; the watch restarts.
             Err(_) => tokio::time::sleep(Duration::from_millis(500)).await,
         }
     }

@@ -1,4 +1,4 @@
-//! One manager: where its program comes from and what its command line is.
+//! One manager: its program and its command line.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -12,7 +12,8 @@ use crate::programs;
 /// A manager of Cluster API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
-    /// Cluster, MachineDeployment, MachineSet, Machine, ExtensionConfig; calls `UpdateMachine` and `CanUpdateMachineSet`.
+    /// Cluster, MachineDeployment, MachineSet, Machine, ExtensionConfig; calls `UpdateMachine` and
+    /// `CanUpdateMachineSet`.
     Core,
     /// KubeadmConfig: makes the bootstrap data.
     Bootstrap,
@@ -21,7 +22,7 @@ pub enum Manager {
 }
 
 impl Manager {
-    /// Those that every test needs.
+    /// The managers that every test needs.
     pub const ALL: [Self; 3] = [Self::Core, Self::Bootstrap, Self::ControlPlane];
 
     /// Its name in the cache, in log files and in webhook configurations.
@@ -37,7 +38,8 @@ impl Manager {
     /// The folder with `program`, `crd/` and `webhook.yaml`, built on first use (minutes).
     ///
     /// # Errors
-    /// When the build fails; its own output went to standard error.
+    ///
+    /// Fails when the build fails. Its own output is on standard error.
     pub fn built(self, version: Version) -> Result<PathBuf> {
         let script = programs::home().join("cluster-api/build.sh");
         let output = Command::new(&script)
@@ -63,8 +65,9 @@ impl Manager {
         arguments
     }
 
-    /// Few workers: a hundred at a time, the default, drown an API server that shares two cores with them in status patches
-    /// (measured: 200 machines were never ready with the default, and after 45 s with these).
+    /// Few workers. The default, a hundred at a time, overloads an API server on the same two cores
+    /// with status patches (measured: 200 machines were never ready with the default, and after 45
+    /// s with these).
     const fn own(self) -> &'static [&'static str] {
         match self {
             Self::Core => &[
@@ -86,7 +89,8 @@ impl Manager {
     }
 }
 
-/// The ports of one manager. They stay the same over its restarts, since the webhook configurations name them.
+/// The ports of one manager. They stay the same across restarts, because the webhook configurations
+/// name them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ports {
     pub webhook: u16,
@@ -94,7 +98,8 @@ pub(super) struct Ports {
     pub diagnostics: u16,
 }
 
-/// The API server's own certificate is for 127.0.0.1 too, where the webhooks listen, and the cluster's CA vouches for it.
+/// The API server's own certificate is also valid for 127.0.0.1, where the webhooks listen, and the
+/// cluster's CA signed it.
 fn shared(plane: &ControlPlane, ports: Ports) -> Vec<String> {
     vec![
         format!("--kubeconfig={}", plane.admin_kubeconfig().display()),

@@ -1,6 +1,8 @@
-//! A manager's CRDs and webhook configurations as upstream ships them in the module, made fit for programs that run on loopback.
+//! A manager's CRDs and webhook configurations from upstream's module, adapted to programs that run
+//! on loopback.
 //!
-//! Upstream does the same with kustomize inside a cluster; conversion webhooks are left out, for only one version is ever used.
+//! Upstream does the same with kustomize inside a cluster. Conversion webhooks are left out,
+//! because only one version is ever used.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +12,14 @@ use serde_json::{Value, json};
 
 use super::manager::Manager;
 
-/// Labels that tell Cluster API which of a CRD's versions speaks which contract. Upstream's kustomize sets them; core's own kinds
-/// have none.
+/// Labels that tell Cluster API which version of a CRD implements which contract. Upstream's
+/// kustomize sets them; core's own kinds have none.
 const CONTRACTS: [(&str, &str); 2] = [
     ("cluster.x-k8s.io/v1beta1", "v1beta1"),
     ("cluster.x-k8s.io/v1beta2", "v1beta2"),
 ];
 
-/// Where webhooks are served and whom to trust.
+/// The address and the CA of the webhooks.
 pub struct Endpoint<'a> {
     /// The port on 127.0.0.1.
     pub port: u16,
@@ -28,7 +30,8 @@ pub struct Endpoint<'a> {
 /// The CRDs of one manager.
 ///
 /// # Errors
-/// When the folder was not built whole.
+///
+/// Fails when the folder is incomplete.
 pub fn definitions(built: &Path, manager: Manager) -> Result<Vec<Value>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(built.join("crd"))? {
@@ -47,11 +50,12 @@ pub fn definitions(built: &Path, manager: Manager) -> Result<Vec<Value>> {
 /// The webhook configurations of one manager, pointed at `endpoint`.
 ///
 /// # Errors
-/// When the folder was not built whole.
+///
+/// Fails when the folder is incomplete.
 pub fn webhooks(built: &Path, manager: Manager, endpoint: &Endpoint<'_>) -> Result<Vec<Value>> {
     let mut configurations = read(&built.join("webhook.yaml"))?;
     for configuration in &mut configurations {
-        // All managers call theirs the same.
+        // All managers use the same name.
         let name = configuration["metadata"]["name"].as_str();
         let name = name.context("a webhook configuration without a name")?;
         configuration["metadata"]["name"] = json!(format!("{}-{name}", manager.name()));
@@ -74,7 +78,8 @@ fn point(config: &mut Value, endpoint: &Endpoint<'_>) -> Result<()> {
 /// Every document of a YAML file.
 ///
 /// # Errors
-/// When it cannot be read.
+///
+/// Fails when it cannot be read.
 pub fn read(file: &Path) -> Result<Vec<Value>> {
     let text =
         fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;

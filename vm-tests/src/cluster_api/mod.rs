@@ -1,7 +1,9 @@
-//! The real managers of Cluster API as plain processes beside a control plane: core, kubeadm bootstrap, kubeadm control plane.
+//! The real managers of Cluster API as plain processes next to a control plane: core, kubeadm
+//! bootstrap, kubeadm control plane.
 //!
-//! Their CRDs, defaulting and validating webhooks are in force; nothing here imitates them. No kubelet, container runtime,
-//! cert-manager or kustomize is needed. Ready in seconds once built; building takes minutes, once.
+//! Their CRDs and their defaulting and validating webhooks are in use; nothing here is mocked. They
+//! need no kubelet, container runtime, cert-manager or kustomize. They are ready in seconds after a
+//! build, which takes minutes, once.
 
 pub mod account;
 pub mod adopted;
@@ -33,7 +35,8 @@ pub use manifests::read as documents;
 use crate::control_plane::ControlPlane;
 use crate::process::{Process, tail};
 
-/// How long a manager may take to be ready. Less than a second on a quiet machine; long because the machine may be busy.
+/// How long a manager may take to be ready. It takes less than a second on a quiet machine; the
+/// limit is long because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A minor of Cluster API. Its module is in `cluster-api/<version>`.
@@ -77,18 +80,21 @@ struct Part {
 }
 
 impl Managers {
-    /// Installs the definitions, starts the three managers and puts their webhooks in force.
+    /// Installs the definitions, starts the three managers and installs their webhooks.
     ///
     /// # Errors
-    /// When a build fails or a manager does not get ready; the message names its log.
+    ///
+    /// Fails when a build fails or a manager does not become ready. The message names its log.
     pub async fn start(version: Version, plane: &ControlPlane) -> Result<Self> {
         Self::start_these(&Manager::ALL, version, plane).await
     }
 
-    /// As [`Managers::start`], but only these: a node that is a worker needs no kubeadm control plane manager.
+    /// Like [`Managers::start`], but only these managers. A worker node needs no kubeadm control
+    /// plane manager.
     ///
     /// # Errors
-    /// As [`Managers::start`].
+    ///
+    /// Fails like [`Managers::start`].
     pub async fn start_these(
         these: &[Manager],
         version: Version,
@@ -113,7 +119,7 @@ impl Managers {
         Ok(this)
     }
 
-    /// Which Cluster API this is.
+    /// The version of Cluster API.
     #[must_use]
     pub const fn version(&self) -> Version {
         self.version
@@ -131,7 +137,8 @@ impl Managers {
     /// Starts a killed manager again, on the same ports, and waits until it is ready.
     ///
     /// # Errors
-    /// When it does not get ready.
+    ///
+    /// Fails when it does not become ready.
     pub async fn start_again(&mut self, manager: Manager) -> Result<()> {
         for part in &mut self.parts {
             if part.manager == manager && part.process.is_none() {
@@ -144,16 +151,18 @@ impl Managers {
     /// A manager's log.
     ///
     /// # Errors
-    /// When it was never started.
+    ///
+    /// Fails when it was never started.
     pub fn log(&self, manager: Manager) -> Result<PathBuf> {
         let part = self.parts.iter().find(|part| part.manager == manager);
         Ok(part.context("it was never started")?.log.clone())
     }
 
-    /// Ok while all that were started run.
+    /// Succeeds while all started managers run.
     ///
     /// # Errors
-    /// When one has ended: names its log and repeats the last lines.
+    ///
+    /// Fails when one has ended. The message names its log and repeats the last lines.
     pub fn check(&mut self) -> Result<()> {
         for part in &mut self.parts {
             if let Some(process) = &mut part.process {
@@ -171,7 +180,7 @@ impl Managers {
         install_definitions(&self.client, &all).await
     }
 
-    /// After the managers are up: a webhook that nobody serves refuses every write.
+    /// Runs after the managers are up, because an unreachable webhook rejects every write.
     async fn install_webhooks(&self) -> Result<()> {
         for part in &self.parts {
             let endpoint = Endpoint {
@@ -191,7 +200,8 @@ impl Managers {
 /// Applies definitions and waits until the API server serves them.
 ///
 /// # Errors
-/// When it refuses one or does not take it up.
+///
+/// Fails when it refuses one or does not take it up.
 pub async fn install_definitions(client: &Client, definitions: &[Value]) -> Result<()> {
     objects::apply_all(client, definitions).await?;
     for definition in definitions {

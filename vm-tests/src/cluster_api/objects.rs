@@ -1,4 +1,4 @@
-//! Objects of any kind as JSON: applied, and waited for.
+//! Objects of any kind as JSON: applies them and waits for them.
 
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,14 @@ use serde_json::Value;
 /// How many objects are applied at a time.
 const AT_ONCE: usize = 4;
 
-/// The pause between two questions.
+/// The pause between two queries.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// How many times the patience a wait may last if there is progress.
+/// With progress, a wait may last this many times its patience.
 const LONGEST: u32 = 5;
 
-/// The API of a kind, all namespaces or one. The plural is guessed as kubebuilder forms it; every kind here follows it.
+/// The API of a kind, for all namespaces or one. The plural follows kubebuilder's rule; every kind
+/// here follows it.
 #[must_use]
 pub fn api(
     client: &Client,
@@ -35,16 +36,19 @@ pub fn api(
 /// A kind by `group/version` and name.
 ///
 /// # Errors
-/// When `api_version` has more than one slash.
+///
+/// Fails when `api_version` has more than one slash.
 pub fn kind(api_version: &str, kind: &str) -> Result<GroupVersionKind> {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     Ok(GroupVersionKind::gvk(group, version, kind))
 }
 
-/// Server-side applies one object: client-side, the ClusterClass definition is too large for its own annotation.
+/// Applies one object on the server side. On the client side the ClusterClass definition is too
+/// large for its own annotation.
 ///
 /// # Errors
-/// When the API server refuses: names the object.
+///
+/// Fails when the API server refuses. The message names the object.
 pub async fn apply(client: &Client, object: &Value) -> Result<DynamicObject> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let word = text("/kind").context("an object without a kind")?;
@@ -56,12 +60,14 @@ pub async fn apply(client: &Client, object: &Value) -> Result<DynamicObject> {
     applied.with_context(|| format!("cannot apply {word} {name}"))
 }
 
-/// Applies many.
+/// Applies many objects.
 ///
 /// # Errors
-/// As [`apply`].
+///
+/// Fails like [`apply`].
 pub async fn apply_all(client: &Client, objects: &[Value]) -> Result<()> {
-    // Boxed, because the compiler does not see that the futures of a closure over references can go to another thread.
+    // Boxed, because the compiler does not see that the futures of a closure over references are
+    // Send.
     let each = objects.iter().map(|object| apply(client, object).boxed());
     let each: Vec<BoxFuture<'_, Result<DynamicObject>>> = each.collect();
     stream::iter(each)
@@ -70,11 +76,12 @@ pub async fn apply_all(client: &Client, objects: &[Value]) -> Result<()> {
         .await
 }
 
-/// Asks again until the answer is there. A machine that is busy is slow, not stuck: as long as what is said instead changes, it
-/// is waited for, up to [`LONGEST`] times `patience`.
+/// Asks until the answer is there. A busy machine is slow, not stuck: as long as the interim result
+/// changes, it waits up to [`LONGEST`] times `patience`.
 ///
 /// # Errors
-/// When for `patience` nothing else was said: the last answer that was none.
+///
+/// Fails when the result does not change for `patience`. The error is the last result.
 pub async fn until<T, F>(what: &str, patience: Duration, mut ask: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,

@@ -1,4 +1,5 @@
-//! Whether a manager is ready, a definition served, a webhook in force. Asked, not guessed from elapsed time.
+//! Checks whether a manager is ready, a definition is served, or a webhook is in use. It asks
+//! instead of waiting a fixed time.
 
 use anyhow::{Context, Result, bail, ensure};
 use kube::Client;
@@ -10,14 +11,14 @@ use tokio::net::TcpStream;
 use super::manager::Manager;
 use super::{PATIENCE, objects};
 
-/// Whether `/readyz` on this port of loopback answers 200; false while nobody listens.
+/// Whether `/readyz` on this port of loopback answers 200; false while nothing listens.
 pub async fn is_ready(port: u16) -> bool {
     let answer = get(port, "/readyz").await.unwrap_or_default();
     let status = answer.lines().next().unwrap_or_default();
     status.contains(" 200 ")
 }
 
-/// What is answered at this path on this port of loopback, from the status line on.
+/// The response at this path on this port of loopback, from the status line on.
 pub async fn get(port: u16, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
     let request = format!("GET {path} HTTP/1.0\r\n\r\n");
@@ -27,8 +28,8 @@ pub async fn get(port: u16, path: &str) -> std::io::Result<String> {
     Ok(answer)
 }
 
-/// Waits until every version of a definition can be listed: right after its creation the server answers 404, then 429
-/// "storage is (re)initializing".
+/// Waits until every version of a definition can be listed: right after its creation the server
+/// answers 404, then 429 "storage is (re)initializing".
 pub async fn is_served(client: &Client, definition: &Value) -> Result<()> {
     let spec = &definition["spec"];
     let group = spec["group"].as_str().context("no group")?;
@@ -44,16 +45,16 @@ pub async fn is_served(client: &Client, definition: &Value) -> Result<()> {
     Ok(())
 }
 
-/// What shows that a manager's webhooks are asked.
+/// The sign that the API server calls a manager's webhooks.
 enum Sign {
     /// They fill in this field.
     Defaults(&'static str),
-    /// They refuse the object, though its schema allows it.
+    /// They reject the object, although its schema allows it.
     Refuses,
 }
 
-/// Waits until a dry-run create is answered as only the manager's webhooks answer it: the API server learns of a new
-/// configuration some time after it is stored.
+/// Waits until a dry-run create gets an answer that only the manager's webhooks give. The API
+/// server applies a new configuration some time after it is stored.
 pub async fn webhooks_are_in_force(client: &Client, manager: Manager) -> Result<()> {
     let (object, sign) = telling(manager);
     let version = object["apiVersion"].as_str().unwrap_or_default();
@@ -71,7 +72,8 @@ pub async fn webhooks_are_in_force(client: &Client, manager: Manager) -> Result<
                 ensure!(made.pointer(field).is_some(), "no {field}");
             }
             (Ok(_), Sign::Refuses) => bail!("let through"),
-            // The API server's words for a webhook's "no"; what the schema refuses is called invalid.
+            // The API server's words for a webhook's rejection. What the schema rejects is called
+            // invalid.
             (Err(error), Sign::Refuses) if error.to_string().contains("denied the request") => {}
             (Err(error), _) => return Err(error.into()),
         }

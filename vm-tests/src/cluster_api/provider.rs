@@ -1,4 +1,5 @@
-//! careen-provider beside the managers: its release as shipped, but the program a process on this machine instead of two pods.
+//! careen-provider next to the managers: its release as shipped, except that the program is a
+//! process on this machine instead of two pods.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,13 +17,13 @@ use crate::programs;
 /// The name of its ServiceAccount and of its ExtensionConfig.
 const NAME: &str = "careen-provider";
 
-/// Where its release puts it.
+/// The namespace in its release.
 const NAMESPACE: &str = "careen-system";
 
 /// The catalogue of the rig; see [`Provider::catalogue`].
 pub const CATALOGUE: &str = "rig";
 
-/// What the release has for pods.
+/// The kinds in the release that are only for pods.
 const FOR_PODS: [&str; 3] = ["Service", "PodDisruptionBudget", "Deployment"];
 
 /// The running provider. Dropping it kills it.
@@ -33,10 +34,13 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Installs its release, starts it, and waits until core has discovered its hooks. Core's own definitions must be there.
+    /// Installs its release, starts it, and waits until core has discovered its hooks. Core's own
+    /// definitions must exist.
     ///
     /// # Errors
-    /// When it does not build, something is refused, or core does not discover it.
+    ///
+    /// Fails when it does not build, the API server rejects an object, or core does not discover
+    /// it.
     pub async fn start(plane: &ControlPlane) -> Result<Self> {
         let program = program()?;
         let admin = plane.client().await?;
@@ -57,23 +61,25 @@ impl Provider {
             admin,
         };
         let discovered = until_discovered(&this.admin).await;
-        // A program that has ended tells more than core, which does not find it.
+        // The exit of the program explains more than core, which does not find it.
         this.check()?;
         discovered.map(|()| this)
     }
 
-    /// Ok while it runs.
+    /// Succeeds while it runs.
     ///
     /// # Errors
-    /// When it has ended: names its log and repeats the last lines.
+    ///
+    /// Fails when it has ended. The message names its log and repeats the last lines.
     pub fn check(&mut self) -> Result<()> {
         self.process.check()
     }
 
-    /// Says which image carries a version, in place of whatever was said before.
+    /// Sets the image of a version, replacing the whole catalogue.
     ///
     /// # Errors
-    /// When the API server refuses.
+    ///
+    /// Fails when the API server refuses.
     pub async fn catalogue(&self, version: &str, image: &str) -> Result<()> {
         let object = json!({
             "apiVersion": "careen.dev/v1alpha1", "kind": "ImageCatalogue", "metadata": { "name": CATALOGUE },
@@ -83,15 +89,16 @@ impl Provider {
         Ok(())
     }
 
-    /// How many calls of a hook it has answered.
+    /// The number of answered calls of a hook.
     ///
     /// # Errors
-    /// When it does not say.
+    ///
+    /// Fails when its metrics do not say.
     pub async fn answered(&self, hook: &str) -> Result<u64> {
         let text = probe::get(self.metrics, "/metrics").await?;
         let counter = format!("careen_provider_hook_seconds_count{{hook=\"{hook}\"}} ");
         let found = text.lines().find_map(|line| line.strip_prefix(&counter));
-        // What was never called is not listed.
+        // A hook that was never called is not listed.
         found.map_or(Ok(0), |count| {
             let count = count.trim().parse();
             count.with_context(|| format!("no count of {hook}"))
@@ -99,10 +106,12 @@ impl Provider {
     }
 }
 
-/// The program: `$CAREEN_PROVIDER` when that is set, else built from this source tree (a minute or two the first time).
+/// The program: `$CAREEN_PROVIDER` if set, else built from this source tree (a minute or two the
+/// first time).
 ///
 /// # Errors
-/// When it does not compile.
+///
+/// Fails when it does not compile.
 pub fn program() -> Result<PathBuf> {
     if let Some(program) = std::env::var_os("CAREEN_PROVIDER") {
         return Ok(program.into());
@@ -110,12 +119,12 @@ pub fn program() -> Result<PathBuf> {
     programs::ours(NAME)
 }
 
-/// The source tree that this crate lies in.
+/// The source tree of this crate.
 fn source() -> &'static Path {
     programs::home().parent().unwrap_or(Path::new("/"))
 }
 
-/// In the order of the file, for later objects lie in the namespace that comes first.
+/// Applies in the order of the file, because later objects are in the namespace that comes first.
 async fn install(admin: &Client, hooks: u16) -> Result<()> {
     let file = source().join("packaging/provider/runtime-extension-components.yaml");
     for mut object in manifests::read(&file)? {
@@ -134,7 +143,8 @@ async fn install(admin: &Client, hooks: u16) -> Result<()> {
     Ok(())
 }
 
-/// The administrator's, but with a token of its ServiceAccount: it has the rights of its release and no others.
+/// The administrator's kubeconfig with a token of its ServiceAccount. It has only the permissions
+/// of its release.
 async fn kubeconfig(plane: &ControlPlane, admin: &Client) -> Result<PathBuf> {
     let content = kubeconfig_of(plane, admin, (NAMESPACE, NAME)).await?;
     let file = plane
@@ -147,7 +157,8 @@ async fn kubeconfig(plane: &ControlPlane, admin: &Client) -> Result<PathBuf> {
 /// Waits until core has discovered careen-provider's hooks.
 ///
 /// # Errors
-/// When it has not in time; the message shows the status of the ExtensionConfig.
+///
+/// Fails when it has not in time; the message shows the status of the ExtensionConfig.
 pub async fn until_discovered(admin: &Client) -> Result<()> {
     let kind = objects::kind("runtime.cluster.x-k8s.io/v1beta2", "ExtensionConfig")?;
     let api = objects::api(admin, &kind, None);

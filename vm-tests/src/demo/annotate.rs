@@ -1,4 +1,5 @@
-//! An operator annotates a Node: it upgrades itself, then meets a bad image and comes back by itself.
+//! An operator annotates a Node. It upgrades itself, then gets a bad image and falls back on its
+//! own.
 
 use anyhow::Result;
 use upgrade::names;
@@ -11,10 +12,11 @@ use crate::progress::Progress;
 use crate::rig::Rig;
 use crate::runner::out;
 
-/// Plays it.
+/// Runs the demo.
 ///
 /// # Errors
-/// When a part does not start, or the story ends otherwise than it should.
+///
+/// Fails when a part does not start, or the demo ends in an unexpected way.
 pub async fn run() -> Result<()> {
     let progress = Progress::new("demo");
     progress.step("two good images and a bad one: built on first use, then from the cache");

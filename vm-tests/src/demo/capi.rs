@@ -1,5 +1,6 @@
-//! The same story as Cluster API tells it: a MachineDeployment's version changes, its one node meets a bad image and comes back, and
-//! another image in the catalogue takes it there. The Machine stays the same all the time.
+//! The same demo with Cluster API. A MachineDeployment's version changes, its one node gets a bad
+//! image and falls back, and another image in the catalogue completes the upgrade. The Machine
+//! remains the same all the time.
 
 use std::time::{Duration, Instant};
 
@@ -18,25 +19,26 @@ use crate::progress::Progress;
 use crate::rig::Rig;
 use crate::runner::out;
 
-/// What both images carry.
+/// The version of both images.
 const VERSION: &str = "v1.36.3";
 
-/// What Cluster API puts before the words of a hook.
+/// Cluster API's prefix to the message of a hook.
 const PREFIX: &str = "In-place update in progress: ";
 
-/// How much of the Machine's words goes into the live line.
+/// The length of the Machine's message in the live line.
 const WORDS: usize = 50;
 
-/// The stage: a node and its Machine. The managers end before the API server that they talk to.
+/// A node and its Machine. The managers end before the API server that they use.
 struct Stage {
     adopted: Adopted,
     rig: Rig,
 }
 
-/// Plays it.
+/// Runs the demo.
 ///
 /// # Errors
-/// When a part does not start, or the story ends otherwise than it should.
+///
+/// Fails when a part does not start, or the demo ends in an unexpected way.
 pub async fn run() -> Result<()> {
     let progress = Progress::new("demo-capi");
     progress.step("a bad image and a good one: built on first use, then from the cache");
@@ -86,7 +88,7 @@ async fn set_the_stage(progress: &Progress) -> Result<Stage> {
 }
 
 impl Stage {
-    /// From the change of the version until the Machine says why it is not there.
+    /// From the version change until the Machine says why it is not updated.
     async fn hold(&mut self, bad: &Commit) -> Result<Act> {
         self.adopted.catalogue(VERSION, &bad.pinned()).await?;
         let change =
@@ -112,7 +114,7 @@ impl Stage {
 
     /// From the change in the catalogue until the Machine is up to date.
     async fn heal(&mut self, good: &Commit) -> Result<Act> {
-        // The short deadline was for the bad one.
+        // The short deadline was only for the bad image.
         self.rig.policy("").await?;
         let images = json!([{ "kubernetesVersion": VERSION, "image": good.pinned() }]);
         let change = json!({ "spec": { "images": images } }).to_string();
@@ -132,7 +134,8 @@ impl Stage {
         Ok(act)
     }
 
-    /// Runs a command as a person would, and shows Node and Machine until `ended`. The Node may answer no other than `wanted`.
+    /// Runs a command as a person would, and shows Node and Machine until `ended`. The Node may
+    /// give only the answer `wanted`.
     async fn play(
         &mut self,
         title: &'static str,
@@ -167,7 +170,7 @@ impl Stage {
         })
     }
 
-    /// The Node's words since the last change, and the Machine's.
+    /// The messages of the Node since the last change, and of the Machine.
     fn words(&self) -> Result<String> {
         let told = self.adopted.machine()?.updating.unwrap_or_default();
         let told = told.strip_prefix(PREFIX).unwrap_or(&told);
@@ -179,7 +182,7 @@ impl Stage {
         Ok(format!("{node}  Machine: {told}"))
     }
 
-    /// The Node as it answers what was asked last.
+    /// The Node's answer to the last request.
     fn answer(&self) -> Option<View> {
         let view = self.rig.node.now();
         self.rig.is_new_answer(&view).then_some(view)
@@ -198,7 +201,7 @@ impl Stage {
         }
     }
 
-    /// The node is back, serves, and its reason has come to the Machine.
+    /// Whether the node is back, serves, and the Machine shows its reason.
     fn says_why(&self) -> Result<bool> {
         let Some(view) = self.answer() else {
             return Ok(false);

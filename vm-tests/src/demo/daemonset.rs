@@ -1,4 +1,4 @@
-//! A DaemonSet brings an agent to a node and watches it there; that agent upgrades the node.
+//! A DaemonSet brings an agent to a node and monitors it there. That agent upgrades the node.
 
 use anyhow::Result;
 use upgrade::report::Answer;
@@ -11,15 +11,16 @@ use crate::registry;
 use crate::rig::Rig;
 use crate::runner::out;
 
-/// Newer than the agents of the node's images, which are of Cargo's version.
+/// Newer than the agents in the node's images, which have Cargo's version.
 const VERSION: &str = "0.1.98";
 
 const LIST: [&str; 6] = ["get", "daemonsets,pods", "-n", "careen", "-o", "wide"];
 
-/// Plays it.
+/// Runs the demo.
 ///
 /// # Errors
-/// When a part does not start, or the story ends otherwise than it should.
+///
+/// Fails when a part does not start, or the demo ends in an unexpected way.
 pub async fn run() -> Result<()> {
     let progress = Progress::new("demo-daemonset");
     progress.step("a good image, and a registry for the DaemonSet's: built on first use");
@@ -49,7 +50,7 @@ pub async fn run() -> Result<()> {
     Ok(())
 }
 
-/// Waits for the pod, and shows it and the agent that it has brought.
+/// Waits for the pod, and shows it and the agent that it installed.
 async fn see_it_run(rig: &mut Rig) -> Result<()> {
     print!("{}", rolled_out(rig).await?);
     expect_agent(rig, VERSION).await?;

@@ -1,4 +1,4 @@
-//! The live view: phase, what is being done, percent, elapsed and expected time.
+//! The live view: phase, current work, percent, elapsed and expected time.
 
 use std::fs;
 use std::io::{IsTerminal, Write, stdout};
@@ -12,16 +12,17 @@ use crate::node::View;
 use crate::programs;
 use crate::rig::Rig;
 
-/// The longest that anything in the story may take.
+/// The longest that any part of the demo may take.
 pub const PATIENCE: Duration = Duration::from_secs(900);
 
-/// What is expected of a first run: a quiet machine with two cores.
+/// The expected time of a first run, on a quiet machine with two cores.
 const GUESS: u64 = 210;
 
-/// Shows the Node until it answers, and gives the answer.
+/// Shows the Node until it answers, and returns the answer.
 ///
 /// # Errors
-/// When no answer comes.
+///
+/// Fails when no answer comes.
 pub async fn follow(rig: &mut Rig, title: &str) -> Result<String> {
     let mut line = Line::begin(title);
     loop {
@@ -46,7 +47,7 @@ pub async fn follow(rig: &mut Rig, title: &str) -> Result<String> {
     }
 }
 
-/// What the Node says of its upgrade; nothing before there is one.
+/// The Node's message about its upgrade; none before there is one.
 pub fn words(view: &View) -> Option<String> {
     let status = view.status.as_ref()?;
     let doing = status.doing.as_deref().or(status.step.as_deref());
@@ -60,7 +61,8 @@ pub fn words(view: &View) -> Option<String> {
     ))
 }
 
-/// How one act stands: on a terminal one line that is drawn again, elsewhere a line whenever something new is said.
+/// The progress of one act. On a terminal it redraws one line; elsewhere it prints a line for each
+/// change.
 pub struct Line {
     title: String,
     begun: Instant,
@@ -69,7 +71,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Starts its clock; what the last run of the same act took is expected.
+    /// Starts the clock. The expected time is that of the last run of the same act.
     pub fn begin(title: &str) -> Self {
         Self {
             title: title.to_owned(),
@@ -79,12 +81,12 @@ impl Line {
         }
     }
 
-    /// Whether it may still go on.
+    /// Whether it is still within its time.
     pub fn has_time(&self) -> bool {
         self.begun.elapsed() < PATIENCE
     }
 
-    /// Says it, with the time.
+    /// Shows the text with the time.
     pub fn show(&mut self, text: String) {
         let seconds = self.begun.elapsed().as_secs();
         let time = format!("{seconds:>4} s of about {} s", self.expected);
@@ -97,7 +99,7 @@ impl Line {
         self.last = text;
     }
 
-    /// The act is over.
+    /// Ends the act.
     pub fn end(self) {
         println!();
         remember(&self.title, self.begun.elapsed());
@@ -118,7 +120,7 @@ fn expected(title: &str) -> u64 {
         .unwrap_or(GUESS)
 }
 
-/// The next run expects what this one took. Not worth failing for.
+/// Saves this run's time for the next run. An error here is ignored.
 fn remember(title: &str, elapsed: Duration) {
     if let Some(file) = file(title) {
         let _ = fs::write(file, elapsed.as_secs().to_string());

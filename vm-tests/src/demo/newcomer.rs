@@ -1,5 +1,6 @@
-//! docs/images.md and docs/install.md as a newcomer types them: from Debian's packages to a node that was upgraded, and one that came back from
-//! a bad image. What of the pages is typed, and by whom, stands in [`pages`]; what the rig does in the place of the rest in `newcomer/rig.sh`.
+//! docs/images.md and docs/install.md as a newcomer types them: from Debian's packages to a node
+//! that was upgraded, and one that fell back from a bad image. [`pages`] says which parts of the
+//! pages are typed, and where. `newcomer/rig.sh` does the rest for the rig.
 
 mod machine;
 mod pages;
@@ -22,13 +23,14 @@ use crate::qemu::Firmware;
 use crate::repo_server::RepoServer;
 use crate::runner::out;
 
-/// In the pages' lines.
+/// The placeholder in the pages' lines.
 const COMMIT: &str = "<commit>";
 
-/// Types both pages from their beginning, in a folder that is emptied first.
+/// Types both pages from the beginning, in a folder that is emptied first.
 ///
 /// # Errors
-/// At the first line that ends otherwise than the page says.
+///
+/// Fails at the first line that ends in another way than the page says.
 pub async fn run() -> Result<()> {
     let blocks = blocks()?;
     let progress = Progress::new("newcomer");
@@ -39,7 +41,7 @@ pub async fn run() -> Result<()> {
     let folder = typed::folder(&dir);
     fs::create_dir_all(&folder)?;
     let dir = dir.canonicalize()?;
-    // Before the images, which name its port.
+    // Starts before the images, which name its port.
     let server = RepoServer::start(&folder.canonicalize()?.join("repo")).await?;
     progress.step("docs/images.md, and docs/install.md up to the first boot, on this machine");
     let made = typed::on_this_machine(&blocks, &dir, server.port())?;
@@ -51,13 +53,14 @@ pub async fn run() -> Result<()> {
     Ok(())
 }
 
-/// The node that BIOS starts, with all that the pages tell.
+/// The BIOS node, with everything on the pages.
 async fn whole(blocks: &[Block], made: &Made, dir: &Path) -> Result<()> {
     let newcomer = Newcomer::boot(&made.bios, Firmware::Bios, dir).await?;
     told(newcomer, blocks, &made.commits, dir).await
 }
 
-/// The one that UEFI starts, with what goes well: the bad image's way back is the same grub.cfg's.
+/// The UEFI node, with the successful steps only. The fallback from a bad image uses the same
+/// grub.cfg.
 async fn without_a_fault(blocks: &[Block], made: &Made, dir: &Path) -> Result<()> {
     let fates = [Fate::Policy, Fate::Node, Fate::On];
     let blocks: Vec<_> = blocks
@@ -69,7 +72,7 @@ async fn without_a_fault(blocks: &[Block], made: &Made, dir: &Path) -> Result<()
     told(newcomer, &blocks, &made.commits, dir).await
 }
 
-/// Tells it, and keeps what a person needs where it ends otherwise.
+/// Runs the steps, and collects what a person needs if they fail.
 async fn told(
     mut newcomer: Newcomer,
     blocks: &[Block],
@@ -83,7 +86,7 @@ async fn told(
     told.with_context(|| format!("what there is of it lies in {}", dir.display()))
 }
 
-/// What docs/install.md says of a machine that has booted, in its order.
+/// The steps of docs/install.md for a booted machine, in order.
 async fn tell(
     newcomer: &mut Newcomer,
     blocks: &[Block],
@@ -112,7 +115,7 @@ async fn tell(
     Ok(())
 }
 
-/// The image that runs is asked for: at once, and without a reboot.
+/// Requests the running image. The answer comes at once, without a reboot.
 async fn what_runs(newcomer: &mut Newcomer, typed: &str) -> Result<()> {
     let boot = newcomer.boot_id().await?;
     newcomer.type_here(typed, exit::DONE).await?;
@@ -125,7 +128,7 @@ async fn what_runs(newcomer: &mut Newcomer, typed: &str) -> Result<()> {
     Ok(())
 }
 
-/// The second point of the order: a bad image, and why it was left.
+/// The second step: a bad image, and why it was left.
 async fn back(newcomer: &mut Newcomer, typed: &str) -> Result<()> {
     let (upgrade, explain) = typed.split_once('\n').context("two lines are wanted")?;
     newcomer.type_here(upgrade, exit::FAILED).await?;
@@ -140,9 +143,9 @@ async fn back(newcomer: &mut Newcomer, typed: &str) -> Result<()> {
     Ok(())
 }
 
-/// The third point: the good image.
+/// The third step: the good image.
 async fn on(newcomer: &mut Newcomer, typed: &str) -> Result<()> {
-    // An emulated node takes its time to answer.
+    // An emulated node takes time to answer.
     let typed = typed.replacen('\n', " --timeout 5m\n", 1);
     newcomer.type_here(&typed, exit::DONE).await?;
     newcomer.wait_answer(Answer::Upgraded).await?;

@@ -1,4 +1,4 @@
-//! What the story cost: seconds per phase, cordoned, NotReady.
+//! The costs of the demo: seconds per phase, cordoned, NotReady.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ pub fn print(acts: &[Act]) {
     row("NotReady", &|act| act.time(|view| !view.ready));
 }
 
-/// Every phase that any act went through, in the order of first sight; ends take no time.
+/// Every phase of any act, in the order of first sight. Final phases take no time.
 fn phases(acts: &[Act]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for seen in acts.iter().flat_map(|act| &act.seen) {
@@ -44,7 +44,7 @@ fn phases(acts: &[Act]) -> Vec<String> {
 }
 
 impl Act {
-    /// How long the Node was as `like` says, from the request on. What it was before counts for nothing.
+    /// How long the Node matched `like` since the request. Its earlier state does not count.
     fn time(&self, like: impl Fn(&View) -> bool) -> Duration {
         let ends = self
             .seen

@@ -19,16 +19,17 @@ use crate::progress::Progress;
 use crate::rig::Rig;
 use crate::runner::out;
 
-/// The longest that one block may take: an upgrade with its two boots.
+/// The longest time for one block: an upgrade with its two boots.
 const PATIENCE: Duration = Duration::from_secs(1200);
 
 /// Pause before a block is typed again.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// Plays it.
+/// Runs the tutorial.
 ///
 /// # Errors
-/// At the first line that ends otherwise than the page says.
+///
+/// Fails at the first line that ends in another way than the page says.
 pub async fn run() -> Result<()> {
     let blocks = page::blocks(&page::text()?)?;
     let progress = Progress::new("demo-tutorial");
@@ -37,7 +38,7 @@ pub async fn run() -> Result<()> {
         ensure_commit(image)?;
     }
     progress.step("a cluster and a node that has joined it: frozen on first use, then continued");
-    // The folder of `make vm-shell`, for that is what the page says.
+    // The folder of `make vm-shell`, which the page names.
     let dir = out().join("shell");
     let mut rig = Rig::start(DiskKind::Bios, &dir, progress).await?;
     let host = Host::new(&rig, &dir.join("tutorial"))?;
@@ -81,7 +82,7 @@ async fn play(block: &Block, rig: &mut Rig, host: &Host) -> Result<()> {
     }
 }
 
-/// Also when it has gone on meanwhile.
+/// Also true if the Node has passed the phase meanwhile.
 fn has_come_to(view: &View, phase: &str) -> bool {
     let reached = view.status.iter().flat_map(|status| &status.reached);
     let mut phases = reached.map(|reached| reached.phase.as_str());

@@ -1,4 +1,5 @@
-//! The machine that boots the disk, and its cluster. What the pages leave to "as on any node" the rig does as it does it for its own.
+//! The machine that boots the disk, and its cluster. Where the pages say "as on any node", the rig
+//! does what it does for its own nodes.
 
 use std::fs;
 use std::path::Path;
@@ -21,16 +22,16 @@ use crate::progress::Progress;
 use crate::qemu::{Firmware, Machine, Running};
 use crate::rig::BOOT;
 
-/// An upgrade with two boots of an image that nobody has made small for an emulated machine.
+/// The limit for an upgrade with two boots, with an image that is not reduced for emulation.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// What the pages call the node.
+/// The pages' names for the node.
 const NAMES: [&str; 2] = ["N", "worker-1"];
 
-/// What asks before it begins.
+/// The command that asks before it begins.
 const ASKS: &str = "kubectl careen upgrade";
 
-/// A machine, switched on, and a cluster.
+/// A running machine and a cluster.
 #[derive(Debug)]
 pub struct Newcomer {
     plane: ControlPlane,
@@ -44,7 +45,8 @@ impl Newcomer {
     /// Starts a cluster, and the machine from this disk.
     ///
     /// # Errors
-    /// When a part does not start, or the machine does not come up.
+    ///
+    /// Fails when a part does not start, or the machine does not come up.
     pub async fn boot(disk: &Path, firmware: Firmware, dir: &Path) -> Result<Self> {
         let progress = Progress::new("newcomer");
         progress.step("starting a control plane");
@@ -65,29 +67,32 @@ impl Newcomer {
         })
     }
 
-    /// Gives the node its name, and joins it.
+    /// Names the node and joins it.
     ///
     /// # Errors
-    /// When it does not join, or does not get Ready.
+    ///
+    /// Fails when it does not join, or does not become Ready.
     pub async fn join(&mut self) -> Result<()> {
         let name = format!("systemctl is-system-running --wait; hostnamectl set-hostname {NAME}");
         self.guest.run_within(&name, BOOT).await?;
         joined::join(&mut self.guest, &self.plane, &self.progress).await
     }
 
-    /// Appends to the policy that the package has brought.
+    /// Appends to the policy that the package installed.
     ///
     /// # Errors
-    /// When the node does not answer.
+    ///
+    /// Fails when the node does not answer.
     pub async fn policy(&mut self, text: &str) -> Result<()> {
         let write = format!("cat >>/etc/careen/policy.toml <<'END'\n{text}END\n");
         self.guest.run(&write).await.map(drop)
     }
 
-    /// Types each line by itself on the node. The doctor may find something to look at.
+    /// Types each line on the node. The doctor may report a finding.
     ///
     /// # Errors
-    /// When one ends otherwise than it should.
+    ///
+    /// Fails when a line ends in an unexpected way.
     pub async fn type_there(&mut self, lines: &str) -> Result<()> {
         for line in lines.lines() {
             println!("\n{NAME}# {line}");
@@ -99,10 +104,12 @@ impl Newcomer {
         Ok(())
     }
 
-    /// Types it on this machine, where kubectl and kubectl careen are. Beside everything else: the node fetches meanwhile.
+    /// Types the lines on this machine, where kubectl and kubectl careen are. It runs
+    /// asynchronously, because the node fetches meanwhile.
     ///
     /// # Errors
-    /// When it ends otherwise.
+    ///
+    /// Fails when it ends with another code.
     pub async fn type_here(&self, lines: &str, code: u8) -> Result<String> {
         let ours = of_our_node(lines);
         println!("\n$ {ours}");
@@ -112,7 +119,7 @@ impl Newcomer {
         ];
         let folders = typed.map(|program| program.with_file_name("").display().to_string());
         let path = std::env::var("PATH").unwrap_or_default();
-        // kubectl careen asks before it begins, and without a terminal it asks nobody: script(1) is one.
+        // kubectl careen asks before it begins, but not without a terminal. script(1) provides one.
         let mut script = Command::new("script");
         script
             .args(["--quiet", "--return", "--flush"])
@@ -124,7 +131,7 @@ impl Newcomer {
             .stdout(Stdio::piped())
             .kill_on_drop(true);
         let mut shell = script.spawn().context("cannot start script(1)")?;
-        // Open until all has ended.
+        // Keep it open until everything has ended.
         let mut keyboard = shell.stdin.take();
         if let Some(keyboard) = &mut keyboard
             && ours.contains(ASKS)
@@ -143,10 +150,11 @@ impl Newcomer {
         Ok(text)
     }
 
-    /// Waits until the Node answers so, and takes pods.
+    /// Waits until the Node gives this answer and accepts pods.
     ///
     /// # Errors
-    /// When it does not in time.
+    ///
+    /// Fails when it does not in time.
     pub async fn wait_answer(&mut self, wanted: Answer) -> Result<View> {
         let what = format!("{} and Ready", wanted.as_str());
         let answered = |view: &View| {
@@ -158,24 +166,27 @@ impl Newcomer {
     /// Waits until the Node has this kubelet.
     ///
     /// # Errors
-    /// When it does not in time.
+    ///
+    /// Fails when it does not in time.
     pub async fn expect_kubelet(&mut self, version: &str) -> Result<()> {
         let has = |view: &View| view.kubelet == version;
         self.node.wait(version, PATIENCE, has).await.map(drop)
     }
 
-    /// The boot that runs.
+    /// The id of the running boot.
     ///
     /// # Errors
-    /// When the node does not answer.
+    ///
+    /// Fails when the node does not answer.
     pub async fn boot_id(&mut self) -> Result<String> {
         self.guest.run("cat /proc/sys/kernel/random/boot_id").await
     }
 
-    /// The node runs this commit, and no one-shot is left.
+    /// Checks that the node runs this commit and that no one-shot is left.
     ///
     /// # Errors
-    /// When it is not so.
+    ///
+    /// Fails when either check fails.
     pub async fn expect_runs(&mut self, commit: &str) -> Result<()> {
         let look = "until mountpoint -q /boot; do sleep 0.2; done; ! grep -qa '^next_entry=.' /boot/grub/grubenv && \
                     ostree admin status --skip-signatures | awk '$1 == \"*\" { print $3 }' | cut -d. -f1";
@@ -185,7 +196,8 @@ impl Newcomer {
         Ok(())
     }
 
-    /// What a person needs after a failure, as files in `dir`. One that does not answer has its console there.
+    /// Collects what a person needs after a failure, as files in `dir`. The console log is there
+    /// even if the node does not answer.
     pub async fn keep_evidence(&mut self, dir: &Path) {
         let _ = fs::write(dir.join("node.txt"), format!("{:#?}\n", self.node.now()));
         let look = "journalctl --no-pager -o short-monotonic | tail -n 20000; systemctl --failed; ostree admin status --skip-signatures";
@@ -195,7 +207,7 @@ impl Newcomer {
     }
 }
 
-/// Lines with our node in the place of the pages'.
+/// Replaces the pages' node name with our node's.
 fn of_our_node(lines: &str) -> String {
     let named = |line: &str| {
         let words = line.split(' ').map(|word| match word {

@@ -1,5 +1,6 @@
-//! All that docs/images.md and docs/install.md have in blocks of code, and what `make demo WAY=newcomer` does with each: a block that comes, goes or
-//! begins otherwise is an error, so that nobody adds one that nobody types.
+//! All code blocks of docs/images.md and docs/install.md, and what `make demo WAY=newcomer` does
+//! with each. A block that is added, removed or begins differently is an error, so that every new
+//! block gets a decision.
 
 use std::fs;
 
@@ -7,34 +8,34 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::programs;
 
-/// What is done with a block.
+/// What the demo does with a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// Typed on this machine, once.
     Once,
     /// Typed on this machine for each image.
     Each,
-    /// Typed on this machine when the first image is there, for a disk that BIOS starts and for one that UEFI does.
+    /// Typed on this machine after the first image, for a BIOS disk and for a UEFI disk.
     Disk,
-    /// Typed for the one that BIOS starts.
+    /// Typed for the BIOS disk.
     Bios,
-    /// Typed for the one that UEFI does.
+    /// Typed for the UEFI disk.
     Uefi,
     /// Typed on this machine before the second image.
     Again,
-    /// Typed on this machine when the second image is there: it makes a bad one.
+    /// Typed on this machine after the second image. It makes a bad one.
     Bad,
     /// Appended to a file on the node: `/etc/careen/policy.toml`.
     Policy,
     /// Each line typed on the node.
     Node,
-    /// Typed where kubectl is: the image that runs is asked for.
+    /// Typed where kubectl is. It requests the running image.
     Same,
-    /// Typed there: the bad image is.
+    /// Typed where kubectl is. It requests the bad image.
     Back,
-    /// Typed there: the second image is.
+    /// Typed where kubectl is. It requests the second image.
     On,
-    /// Typed by nobody, for this reason.
+    /// Not typed, for this reason.
     Nobody(&'static str),
 }
 use Fate::{Again, Back, Bad, Bios, Disk, Each, Nobody, Node, On, Once, Policy, Same, Uefi};
@@ -44,18 +45,18 @@ use Fate::{Again, Back, Bad, Bios, Disk, Each, Nobody, Node, On, Once, Policy, S
 pub struct Block {
     /// Its page.
     pub page: &'static str,
-    /// Where it begins, from 1 on.
+    /// Its first line, counted from 1.
     pub line: usize,
-    /// Its lines, without what all of them are indented by.
+    /// Its lines, without their common indentation.
     pub text: String,
-    /// What is done with it.
+    /// What the demo does with it.
     pub fate: Fate,
 }
 
 const OTHER_WAY: Fate = Nobody("another way to the same, for whom it fits better");
 const REGISTRY: Fate = Nobody("the scenario upgrades-from-a-container-registry has its own");
 
-/// How the blocks of a page begin, in their order.
+/// The beginnings of a page's blocks, in order.
 type Table = &'static [(&'static str, Fate)];
 
 const IMAGES: Table = &[
@@ -110,10 +111,11 @@ const INSTALL: Table = &[
     ("kubectl careen plan worker-1 ", On),
 ];
 
-/// The blocks of both pages as they stand in the source tree.
+/// The blocks of both pages in the source tree.
 ///
 /// # Errors
-/// When a page has others than are known here.
+///
+/// Fails when a page has other blocks than this table.
 pub fn blocks() -> Result<Vec<Block>> {
     let pages = [("docs/images.md", IMAGES), ("docs/install.md", INSTALL)];
     let mut all = Vec::new();
@@ -152,7 +154,8 @@ fn of(page: &'static str, text: &str, table: Table) -> Result<Vec<Block>> {
     }
 }
 
-/// Blocks within a fence, and those that are indented behind an empty line, in a list twice as far, with the lines that they begin in.
+/// The fenced blocks, and the blocks that are indented after an empty line (in a list twice as
+/// far), with their first line numbers.
 fn code(text: &str) -> Vec<(usize, String)> {
     let mut all: Vec<(usize, String)> = Vec::new();
     let (mut fenced, mut empty, mut deep) = (false, true, 4_usize);

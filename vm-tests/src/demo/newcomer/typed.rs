@@ -1,4 +1,5 @@
-//! What is typed on this machine, as one script: the pages' blocks in their order, and what the rig does in between.
+//! The lines for this machine as one script: the pages' blocks in order, and the rig's own steps in
+//! between.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,13 +13,14 @@ use crate::control_plane::HOST_SEEN_FROM_GUEST;
 use crate::images;
 use crate::programs;
 
-/// The variables that were set by a page and mean this machine or nobody's.
+/// The variables of the pages that name this machine or no machine.
 const OURS: &str = "URL=$RIG_URL\nMIRROR=$RIG_MIRROR\n";
 
 /// The first image has the older Kubernetes.
 const RELEASE: &str = "release=v1.36.3\n";
 
-/// An emulated machine's console is a serial one, and its processor speculates nothing that mitigations would have to guard.
+/// An emulated machine has a serial console. Its processor does not speculate, so mitigations are
+/// useless.
 const KARGS: &str = "--karg=rw ";
 const MORE_KARGS: &str = "--karg=rw --karg=console=ttyS0 --karg=mitigations=off ";
 
@@ -26,26 +28,28 @@ const MORE_KARGS: &str = "--karg=rw --karg=console=ttyS0 --karg=mitigations=off 
 const DISK_PARTED: &str = "| sfdisk /dev/sda\n";
 const PARTITIONS_THERE: &str = "| sfdisk /dev/sda\npartitions\n";
 
-/// What there is when all was typed.
+/// The result of typing everything.
 #[derive(Debug)]
 pub struct Made {
-    /// The disk with the first image that BIOS starts.
+    /// The BIOS disk with the first image.
     pub bios: PathBuf,
-    /// The one that UEFI does.
+    /// The UEFI disk with the first image.
     pub uefi: PathBuf,
     /// The commits: the image on the disk, the bad one, and the good one.
     pub commits: [String; 3],
 }
 
-/// Where everything lies below a folder: the home of who types, and in it the empty folder that docs/images.md begins in.
+/// The working folder below a folder: the home of the person who types, and in it the empty folder
+/// in which docs/images.md begins.
 pub fn folder(dir: &Path) -> PathBuf {
     dir.join("home/images")
 }
 
-/// Types it in `dir`, for nodes that find the repository at this port.
+/// Types the script in `dir`, for nodes that find the repository on this port.
 ///
 /// # Errors
-/// At the first line that fails.
+///
+/// Fails at the first line that fails.
 pub fn on_this_machine(blocks: &[Block], dir: &Path, port: u16) -> Result<Made> {
     let folder = folder(dir);
     fs::create_dir_all(&folder)?;
@@ -79,7 +83,7 @@ pub fn on_this_machine(blocks: &[Block], dir: &Path, port: u16) -> Result<Made> 
     })
 }
 
-/// The rig's programs under the names that Kubernetes' own releases have.
+/// The rig's programs under the names of Kubernetes' own releases.
 fn serve(releases: &[(&str, PathBuf)], folder: &Path) -> Result<()> {
     for (version, program) in releases {
         let release = folder.join(version);
@@ -91,7 +95,8 @@ fn serve(releases: &[(&str, PathBuf)], folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Two images and a bad one, of these versions of Kubernetes, and between the first two the disks.
+/// The script for two images and a bad one, with these versions of Kubernetes. It makes the disks
+/// between the first two images.
 fn script(blocks: &[Block], [older, newer]: [&str; 2]) -> Result<String> {
     let of = |fates: &'static [Fate]| {
         blocks
@@ -121,7 +126,7 @@ fn script(blocks: &[Block], [older, newer]: [&str; 2]) -> Result<String> {
     Ok(script)
 }
 
-/// A block, with what the rig says otherwise in it and behind it.
+/// A block with the rig's replacements and additions.
 fn typed(block: &Block, release: &str) -> Result<String> {
     let Block { page, line, .. } = block;
     let mut text = block.text.clone();
@@ -137,7 +142,7 @@ fn typed(block: &Block, release: &str) -> Result<String> {
     } else if text.contains(KARGS) {
         text = instead(&text, KARGS, MORE_KARGS)?;
     }
-    // What a page calls a disk is one of this machine, and is never touched.
+    // The pages' disk name may be a disk of this machine, which must never be touched.
     let text = ["1", "2", "3", ""].iter().fold(text, |text, part| {
         text.replace(&format!("/dev/sda{part}"), &format!("$sda{part}"))
     });

@@ -1,4 +1,5 @@
-//! The second terminal: a shell on this machine in which what was set in one block of the tutorial holds in the next.
+//! The second terminal: a shell on this machine that keeps variables from one block of the tutorial
+//! to the next.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use crate::guest::Output;
 use crate::programs;
 use crate::rig::Rig;
 
-/// Where things lie on this machine that the page can name only by their ends.
+/// Paths on this machine that the page abbreviates.
 #[derive(Debug)]
 pub struct Host {
     tree: PathBuf,
@@ -27,7 +28,8 @@ impl Host {
     /// A shell for this cluster that keeps its variables in `dir`.
     ///
     /// # Errors
-    /// When a place is not known.
+    ///
+    /// Fails when a path is unknown.
     pub fn new(rig: &Rig, dir: &Path) -> Result<Self> {
         let kubectl = rig.plane.program("kubectl");
         let cache = programs::cache()?;
@@ -44,10 +46,12 @@ impl Host {
         })
     }
 
-    /// Types these lines, and answers a question if there is one. Each line is printed before it is done, what it says as it comes.
+    /// Types these lines and answers a question if there is one. It prints each line before running
+    /// it, and its output as it comes.
     ///
     /// # Errors
-    /// When there is no shell.
+    ///
+    /// Fails when there is no shell.
     pub async fn run(&self, lines: &[String], answer: Option<&str>) -> Result<Output> {
         let file = self.dir.join("typed.sh");
         fs::write(&file, self.script(lines))?;
@@ -63,7 +67,8 @@ impl Host {
         Ok(Output { code, text })
     }
 
-    /// Without a terminal kubectl careen asks nobody, so whoever answers gets one: script(1), of Debian's essential packages.
+    /// kubectl careen asks nothing without a terminal, so a block with an answer gets one from
+    /// script(1), one of Debian's essential packages.
     fn shell(&self, file: &Path, asked: bool) -> Result<Child> {
         let mut command = if asked {
             let call = format!("bash {}", quoted(file));
@@ -91,7 +96,7 @@ impl Host {
             .context("cannot start a shell")
     }
 
-    /// A shell that stops at the first line that fails and leaves what was set for the next one.
+    /// A shell that stops at the first line that fails, and saves its variables for the next block.
     fn script(&self, lines: &[String]) -> String {
         let kept = quoted(&self.dir.join("kept"));
         let lines = lines.iter().map(|line| shown(&self.filled_in(line)));
@@ -101,7 +106,7 @@ impl Host {
         head + &lines.collect::<String>()
     }
 
-    /// With the paths of this machine in place of what a reader puts there.
+    /// Replaces the reader's placeholders with the paths of this machine.
     fn filled_in(&self, line: &str) -> String {
         let places = [
             (
@@ -120,18 +125,18 @@ impl Host {
     }
 }
 
-/// As one word of a shell, also within single quotes: a path of ours has no quote in it.
+/// The path as one word of a shell, also within single quotes. Our paths contain no quotes.
 fn quoted(path: &Path) -> String {
     format!("\"{}\"", path.display())
 }
 
-/// A line that is printed before it is done: each is a command by itself.
+/// Prints a line before it runs. Each line is a complete command.
 fn shown(line: &str) -> String {
     let quoted = line.replace('\'', "'\\''");
     format!("printf '%s\\n' '$ {quoted}'\n{line}\n")
 }
 
-/// All that it prints, shown as it comes.
+/// All output, shown as it comes.
 async fn printed(child: &mut Child) -> Result<String> {
     let mut output = child.stdout.take().context("the shell has no output")?;
     let (mut all, mut piece) = (Vec::new(), [0; 4096]);

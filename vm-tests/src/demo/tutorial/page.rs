@@ -1,11 +1,13 @@
-//! What docs/tutorial.md says to type, and where. Before each of its blocks of code stands a comment that no reader sees:
+//! The lines of docs/tutorial.md to type, and where to type them. Before each code block there is a
+//! comment that readers do not see:
 //!
 //! `<!-- host; when Fetched; exits 1; says Failed -->`
 //!
-//! First the place: `host` (the second terminal), `node` (the first), `third` (a watch beside, which never ends), `before` (what is done
-//! before the node is there) or `printed` (nobody types it). Then, in any order, what a person would do or see:
-//! `when P` waits until the Node's upgrade has come to phase P, `answers W` types W when it is asked, `exits N or M` is what the last line ends with (0
-//! without it), `says T` is in what is printed, and `until T` types the block again until it is.
+//! The first word is the place: `host` (the second terminal), `node` (the first), `third` (a watch
+//! that never ends), `before` (done before the node exists) or `printed` (output, not typed). The
+//! others follow in any order: `when P` waits until the Node's upgrade has reached phase P.
+//! `answers W` types W at a question. `exits N or M` is the exit code of the last line (0 without
+//! it). `says T` is part of the output, and `until T` types the block again until it is.
 
 use std::fs;
 
@@ -13,64 +15,67 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::programs;
 
-/// Who types it, and into what.
+/// The place where a block is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The second terminal: a shell on this machine, in the source tree.
     Host,
-    /// The first: each line by itself, as root on the node.
+    /// The first terminal: each line separately, as root on the node.
     Node,
-    /// The third: it goes on until Ctrl-C.
+    /// The third terminal: it runs until Ctrl-C.
     Third,
-    /// Before there is a node.
+    /// Before the node exists.
     Before,
-    /// It is what a program prints.
+    /// The output of a program.
     Printed,
 }
 
 /// A block of code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// The section that it stands in.
+    /// The section of the block.
     pub section: String,
-    /// Where in the page, from 1 on.
+    /// Its line in the page, counted from 1.
     pub line: usize,
     /// Its lines.
     pub typed: Vec<String>,
-    /// What was said of it.
+    /// Its mark.
     pub mark: Mark,
 }
 
 /// The comment before a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
-    /// Where it is typed.
+    /// The place where it is typed.
     pub place: Place,
-    /// The phase that is waited for before.
+    /// The phase to wait for first.
     pub when: Option<String>,
     /// The answer to its question.
     pub answers: Option<String>,
-    /// The exit codes that are as they should be.
+    /// The expected exit codes.
     pub exits: Vec<i32>,
-    /// What it prints, among other things.
+    /// A part of its output.
     pub says: Option<String>,
-    /// The same, after however many times.
+    /// The same, after any number of tries.
     pub until: Option<String>,
 }
 
-/// The page as it stands in the source tree.
+/// The page in the source tree.
 ///
 /// # Errors
-/// When it is not there.
+///
+/// Fails when the page does not exist.
 pub fn text() -> Result<String> {
     let path = programs::home().join("../docs/tutorial.md");
     fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Its blocks, in their order.
+/// Its blocks, in order.
 ///
 /// # Errors
-/// When one has no comment before it, a comment no block behind it, or says what is not known.
+///
+/// Fails when a block has no comment before it, a comment has no block after it, or a comment has
+/// an unknown word.
 pub fn blocks(text: &str) -> Result<Vec<Block>> {
     let mut reader = Reader::default();
     for (at, line) in text.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! Each line of docs/tutorial.md is held against the sources here; `make demo WAY=tutorial` types it.
+//! Compares each line of docs/tutorial.md with the sources; `make demo WAY=tutorial` types it.
 
 use std::fs;
 
@@ -10,14 +10,14 @@ use crate::node;
 use crate::programs;
 use crate::workload::BUDGET;
 
-/// What a newcomer's machine has, or gets by the page's first lines.
+/// The commands that a newcomer's machine has, or gets from the page's first lines.
 const ON_THE_HOST: [&str; 9] = [
     "k", "kubectl", "make", "cargo", "apt-get", "cd", "export", "alias", "echo",
 ];
 const ON_THE_NODE: [&str; 5] = ["ostree", "journalctl", "cat", "printf", AGENT];
 const AGENT: &str = "/usr/libexec/careen/careen-agent";
 
-/// Whose names on the Node are whose.
+/// The prefixes of names on the Node.
 const DOMAINS: [&str; 3] = [
     "careen.dev/",
     "controlplane.cluster.x-k8s.io/",
@@ -32,7 +32,7 @@ fn page() -> Result<Vec<Block>> {
     blocks(&text()?)
 }
 
-/// What is typed there.
+/// The lines that are typed at this place.
 fn typed(blocks: &[Block], place: Place) -> Vec<&str> {
     let there = blocks.iter().filter(|block| block.mark.place == place);
     there
