@@ -1,4 +1,4 @@
-//! Which scenarios a run takes.
+//! Selects the scenarios of a run.
 
 use anyhow::{Result, bail};
 use sha2::{Digest, Sha256};
@@ -6,25 +6,29 @@ use sha2::{Digest, Sha256};
 use crate::scenario::Scenario;
 use crate::scenarios::{ALL, POWER_CUT, POWER_CUTS, is_on_cluster_api};
 
-/// How many of the others, each in its turn, one commit brings besides the core; sized so that the whole stays within 25 minutes.
+/// How many of the other scenarios one commit runs in turn besides the core. The whole must stay
+/// within 25 minutes.
 const TURN: usize = 1;
 
-/// Those that take no turn yet: written or sharpened, and not seen to pass since. What nobody has seen pass must not fail a commit that
-/// has nothing to do with it. Whoever sees one pass takes it out.
+/// Scenarios that take no turn yet: nobody has seen them pass since they were written or changed.
+/// They must not fail an unrelated commit. Remove a scenario here after it has passed.
 const UNSEEN: &[&str] = &[];
 
-/// Those that take no turn because they take most of an hour, or want what `prerequisites.sh` builds: `make vm S=all` runs them.
+/// Scenarios that take no turn because they take most of an hour, or need what `prerequisites.sh`
+/// builds. `make vm S=all` runs them.
 const LONG: &[&str] = &[
     "careen-of-two-ages-on-one-node",
     "ten-upgrades-in-a-row",
     "the-metrics-proxy-as-a-pod",
 ];
 
-/// The scenarios that `which` names: names with commas between them, `core` (with those whose turn it is), `cluster-api` (those on it; with a
-/// commit, the one whose turn it is) or `all`.
+/// The scenarios that `which` names. It may be names with commas between them, `core` (with those
+/// whose turn it is), or `all`. It may also be `cluster-api`: those on Cluster API or, with a
+/// commit, the one whose turn it is.
 ///
 /// # Errors
-/// When there is no such scenario; the message says where all are listed.
+///
+/// Fails when no scenario has that name. The message says how to list them.
 pub fn choose(which: &str, turn_from: Option<&str>) -> Result<Vec<Scenario>> {
     match which {
         "all" => Ok(all()),
@@ -41,8 +45,9 @@ fn called(name: &str) -> Result<Scenario> {
     }
 }
 
-/// Those that nobody has seen pass come first: what they find should be known early in a run of hours. Then the longest, beside which
-/// the others run; begun last, they would run alone.
+/// Scenarios that nobody has seen pass come first, to report their failures early in a run of
+/// hours. The longest follow, so that the others run next to them. Started last, they would run
+/// alone.
 fn all() -> Vec<Scenario> {
     let is_in = |names: &'static [&str]| move |scenario: &Scenario| names.contains(&scenario.name);
     let (unseen, seen): (Vec<_>, Vec<_>) = ALL.iter().copied().partition(is_in(UNSEEN));
@@ -50,14 +55,15 @@ fn all() -> Vec<Scenario> {
     [unseen, long, others].concat()
 }
 
-/// Those on Cluster API take none among these: its managers are built before. `make test` ends with one of them, by turns of their own,
-/// where there is time for that.
+/// The scenarios on Cluster API take no turn here, because their managers must be built first.
+/// `make test` ends with one of them, in turns of their own, if there is time.
 fn takes_turns(scenario: &Scenario, unseen: &[&str]) -> bool {
     let excused = unseen.contains(&scenario.name) || LONG.contains(&scenario.name);
     !excused && !is_on_cluster_api(scenario.name)
 }
 
-/// The turn walks through all others as commits come, and is the same whenever one commit is tested again.
+/// The turn rotates through all others from commit to commit. The same commit always gets the same
+/// turn.
 fn core(turn_from: Option<&str>) -> Vec<Scenario> {
     core_but_for(turn_from, UNSEEN)
 }
@@ -69,7 +75,7 @@ fn core_but_for(turn_from: Option<&str>, unseen: &[&str]) -> Vec<Scenario> {
     };
     let hash = Sha256::digest(commit);
     let sample = sample(hash[2], unseen);
-    // It cuts the power in the trial too, and three times more.
+    // The sample cuts the power in the trial too, and three more times.
     let others = |scenario: &Scenario| match sample {
         Some(_) => {
             scenario.name == POWER_CUT || !scenario.core && !POWER_CUTS.contains(&scenario.name)
@@ -84,7 +90,7 @@ fn core_but_for(turn_from: Option<&str>, unseen: &[&str]) -> Vec<Scenario> {
         .collect();
     let first = usize::from(hash[0]) * 256 + usize::from(hash[1]);
     let turn = (0..TURN.min(others.len())).map(|index| others[(first + index) % others.len()]);
-    // The turn last, for it is left out where the core takes all the time.
+    // The turn is last, because it is skipped if the core takes all the time.
     sample.into_iter().chain(core).chain(turn).collect()
 }
 
@@ -100,7 +106,7 @@ fn on_cluster_api(turn_from: Option<&str>, unseen: &[&str]) -> Vec<Scenario> {
     those
 }
 
-/// Four power cuts, by turns: before the trial, around it, or on the way back.
+/// Four power cuts, in turns: before the trial, around it, or on the way back.
 fn sample(number: u8, unseen: &[&str]) -> Option<Scenario> {
     let seen: Vec<_> = POWER_CUTS
         .iter()
@@ -149,7 +155,7 @@ mod tests {
         }
     }
 
-    /// The single power cut may be the turn, for a sample of four stands in its place.
+    /// The single power cut may be the turn, because a sample of four replaces it.
     #[test]
     fn every_commit_brings_the_core_and_its_turn_comes_last() {
         for unseen in [&POWER_CUTS[..], &[]] {
@@ -164,7 +170,7 @@ mod tests {
         }
     }
 
-    /// What 2000 commits bring.
+    /// The scenarios that 2000 commits run.
     fn brought(unseen: &[&str]) -> std::collections::BTreeSet<&'static str> {
         (0..2000)
             .flat_map(|commit| names(&core_but_for(Some(&commit.to_string()), unseen)))
@@ -203,7 +209,7 @@ mod tests {
         assert!(!brought.contains(POWER_CUTS[1]));
     }
 
-    /// What `make test` ends with: an upgrade for one commit, a bad image for another.
+    /// The end of `make test`: an upgrade for one commit, a bad image for another.
     #[test]
     fn commit_selects_one_cluster_api_scenario_and_none_selects_all() {
         let both = names(&choose("cluster-api", None).unwrap());

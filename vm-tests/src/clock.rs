@@ -1,4 +1,5 @@
-//! A machine whose clock goes wrong as it is armed, and is put right when both systems have been through it.
+//! A machine whose clock becomes wrong when the trial is armed, and is corrected after both systems
+//! ran with it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,20 +7,21 @@ use anyhow::{Result, ensure};
 
 use crate::rig::Rig;
 
-/// Far beyond what a clock is set by, and by what certificates are made earlier than they are given.
+/// Much more than a clock correction, and than the time by which certificates are backdated.
 const MONTH: u64 = 30 * 24 * 3600;
 
-/// Which way it is wrong. No certificate of the cluster is valid then.
+/// The direction of the error. No certificate of the cluster is valid then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrong {
-    /// In 2040: each has run out.
+    /// In 2040, when every certificate has expired.
     Ahead,
-    /// In 1970, as with an empty battery: none is valid yet. systemd moves such a clock on to the day on which it was built itself.
+    /// In 1970, as with an empty battery, when no certificate is valid yet. systemd advances such a
+    /// clock to its own build date.
     Behind,
 }
 
 impl Wrong {
-    /// The kernel takes no time of less than it has been up.
+    /// The kernel rejects a time before its own boot.
     const fn date(self) -> &'static str {
         match self {
             Self::Ahead => "2040-01-01",
@@ -27,7 +29,7 @@ impl Wrong {
         }
     }
 
-    /// Whether a clock is wrong in this way; both in seconds since 1970.
+    /// Whether a clock is wrong in this way. Both times are in seconds since 1970.
     const fn is_so(self, clock: u64, now: u64) -> bool {
         match self {
             Self::Ahead => clock > now + MONTH,
@@ -36,16 +38,19 @@ impl Wrong {
     }
 }
 
-/// Asks for an upgrade and sets the clock wrong between the arming and the trial, the hardware's too, so that the next boots begin with it.
-/// The API server is away to the trial and to the old system after it; it is not tried again before the time is right, and then it is
-/// upgraded.
+/// Requests an upgrade and sets the clock wrong between the arming and the trial. It also sets the
+/// hardware clock, so that the next boots begin with it. The trial and the old system after it see
+/// the API server as away. The next trial waits until the time is right, and then the upgrade
+/// succeeds.
 ///
 /// # Errors
-/// When something of this is not so.
+///
+/// Fails when any of these checks fails.
 pub async fn wrong_over_a_trial(rig: &mut Rig, image: &str, wrong: Wrong) -> Result<()> {
     let image = rig.image(image)?;
     let before = rig.before().await?;
-    // A minute of it goes by before the kubelet begins: so long kubeadm asks for an API server that is away.
+    // A minute of it passes before the kubelet starts: kubeadm waits that long for an API server
+    // that is away.
     rig.policy("[health]\ndeadline-seconds = 240\napi-away-hold-seconds = 20")
         .await?;
     rig.ask(&image).await?;

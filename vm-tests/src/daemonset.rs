@@ -1,4 +1,4 @@
-//! The DaemonSet as an operator handles it: its image in a registry, the shipped manifests, `kubectl`.
+//! The DaemonSet as an operator uses it: its image in a registry, the shipped manifests, `kubectl`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,45 +15,49 @@ use crate::registry::Registry;
 use crate::rig::{Rig, UPGRADE};
 use crate::terminal::typed;
 
-/// The agent that runs, by where its program lies. It has mounts of its own, so the path may begin at the mount that it lies on.
+/// The running agent, by its program's path. It has its own mounts, so the path may begin at a
+/// mount.
 const AGENT: &str = "readlink /proc/$(systemctl show --value -p MainPID careen-agent)/exe";
 
-/// What `kubectl logs` shows, as docs/daemonset.md has it typed.
+/// The output of `kubectl logs`, with the command of docs/daemonset.md.
 const LOG: &str = "kubectl -n careen logs \"$(kubectl -n careen get pods -l app.kubernetes.io/name=careen --field-selector spec.nodeName=node1 -o name)\"";
 
-/// How often it is asked for: now and then the kubelet has just told the Node its own address again.
+/// How often it tries. Sometimes the kubelet has just restored its own address on the Node.
 const TRIES: u32 = 5;
 
-/// What its pods say, where the kubelet writes it. It keeps it for a while when they are gone, which `kubectl logs` does not show, and a roll-out that
-/// waits on a node that reboots has no API server's way to it.
+/// The pods' output in the kubelet's files. The kubelet keeps them for a while after the pods are
+/// gone, which `kubectl logs` cannot show. The API server also cannot reach the kubelet while the
+/// node reboots in a rollout.
 const LOGS: &str = "/var/log/pods/careen_careen-*/installer/*.log";
 
 const PROCESS: &str =
     "systemctl is-active --quiet careen-agent && systemctl show --value -p MainPID careen-agent";
 
-/// What a pod puts on the host.
+/// What a pod installs on the host.
 const INSTALLED: [&str; 3] = [names::AGENTS_DIR, names::POD_UNITS, names::POD_GENERATOR];
 
-/// A guest that goes down answers no more, so one look is short.
+/// A guest that shuts down does not answer, so one look is short.
 const LOOK: Duration = Duration::from_secs(60);
 const LOOKS: u32 = 10;
 
-/// Behind the registry's name.
+/// The image's name in the registry.
 const NAME: &str = "careen-installer";
 
 /// A registry that the node's containerd pulls the DaemonSet's images from.
 #[derive(Debug)]
 pub struct DaemonSet {
     registry: Registry,
-    /// Of each version that was pushed, the digest.
+    /// The digest of each pushed version.
     digests: BTreeMap<String, String>,
 }
 
 impl DaemonSet {
-    /// Starts the registry, and pushes these versions of the image. They differ in their number alone.
+    /// Starts the registry and pushes these versions of the image. They differ only in the version
+    /// number.
     ///
     /// # Errors
-    /// When something does not build, start or answer.
+    ///
+    /// Fails when a part does not build, start or answer.
     pub async fn offered(rig: &mut Rig, versions: &[&str]) -> Result<Self> {
         let registry = Registry::start(&rig.dir().join("registry")).await?;
         registry.introduce_to(&mut rig.guest).await?;
@@ -67,10 +71,11 @@ impl DaemonSet {
         Ok(this)
     }
 
-    /// Pushes one whose agent ends with an error as often as it is started.
+    /// Pushes an image whose agent always ends with an error.
     ///
     /// # Errors
-    /// When something does not build or answer.
+    ///
+    /// Fails when a part does not build or answer.
     pub async fn offer_broken(&mut self, rig: &Rig, version: &str) -> Result<()> {
         self.push(rig, version, PodAgent::Broken).await
     }
@@ -85,10 +90,11 @@ impl DaemonSet {
         Ok(())
     }
 
-    /// This version's image as the node is told it: by its digest.
+    /// This version's image by its digest.
     ///
     /// # Errors
-    /// When it was not pushed.
+    ///
+    /// Fails when it was not pushed.
     pub fn image(&self, version: &str) -> Result<String> {
         let digest = self.digests.get(version);
         let digest = digest.with_context(|| format!("version {version} was not pushed"))?;
@@ -96,10 +102,11 @@ impl DaemonSet {
         Ok(format!("{registry}/{NAME}@{digest}"))
     }
 
-    /// Applies one of the manifests that we ship, with this version's image. Gives what kubectl says.
+    /// Applies a shipped manifest with this version's image. Returns kubectl's output.
     ///
     /// # Errors
-    /// When the manifest cannot be read or the API server refuses.
+    ///
+    /// Fails when the manifest cannot be read or the API server refuses.
     pub async fn apply(&self, rig: &Rig, manifest: &str, version: &str) -> Result<String> {
         let shipped = programs::home().join(format!("../packaging/daemonset/{manifest}.yaml"));
         let image = self.image(version)?;
@@ -110,10 +117,12 @@ impl DaemonSet {
     }
 }
 
-/// Waits until every pod is ready, which it is when its agent has run for a minute. Gives what kubectl says.
+/// Waits until every pod is ready, which takes until its agent has run for a minute. Returns
+/// kubectl's output.
 ///
 /// # Errors
-/// When that does not happen within ten minutes.
+///
+/// Fails when that does not happen within ten minutes.
 pub async fn rolled_out(rig: &Rig) -> Result<String> {
     let status = [
         "rollout",
@@ -127,10 +136,11 @@ pub async fn rolled_out(rig: &Rig) -> Result<String> {
     kubectl(rig, &status).await
 }
 
-/// Deletes the DaemonSet and nothing else, and waits until its pods are gone.
+/// Deletes only the DaemonSet, and waits until its pods are gone.
 ///
 /// # Errors
-/// When they do not go, or the API server refuses.
+///
+/// Fails when they do not go, or the API server refuses.
 pub async fn delete(rig: &Rig) -> Result<()> {
     let delete = [
         "delete",
@@ -148,10 +158,11 @@ pub async fn delete(rig: &Rig) -> Result<()> {
     Ok(())
 }
 
-/// What `kubectl logs` shows of its pod on the node.
+/// The output of `kubectl logs` for its pod on the node.
 ///
 /// # Errors
-/// When it shows nothing.
+///
+/// Fails when it shows nothing.
 pub async fn log(rig: &mut Rig) -> Result<String> {
     let kubelet = rig.lead_to_kubelet().await?;
     let mut tries = 0;
@@ -165,10 +176,11 @@ pub async fn log(rig: &mut Rig) -> Result<String> {
     }
 }
 
-/// Waits until a pod has said this.
+/// Waits until a pod has logged this.
 ///
 /// # Errors
-/// When none does within the time of an upgrade.
+///
+/// Fails when none does within the time of an upgrade.
 pub async fn said(rig: &mut Rig, text: &str) -> Result<()> {
     rig.progress.step(&format!("its pod says {text:?}"));
     rig.wait_guest(&format!(
@@ -177,10 +189,11 @@ pub async fn said(rig: &mut Rig, text: &str) -> Result<()> {
     .await
 }
 
-/// The same where the node may reboot meanwhile: what the kubelet has written of it outlasts that.
+/// Like [`said`], but the node may reboot meanwhile: the kubelet's files outlast that.
 ///
 /// # Errors
-/// When none does within the time of an upgrade.
+///
+/// Fails when none does within the time of an upgrade.
 pub async fn said_in_any_boot(rig: &mut Rig, text: &str) -> Result<()> {
     rig.progress.step(&format!("its pod says {text:?}"));
     let look = format!(
@@ -196,10 +209,11 @@ pub async fn said_in_any_boot(rig: &mut Rig, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// No pod counts as ready, so the roll-out goes no further.
+/// Checks that no pod counts as ready, so that the rollout stops.
 ///
 /// # Errors
-/// When one does, or there is none.
+///
+/// Fails when one does, or there is none.
 pub async fn expect_not_ready(rig: &Rig) -> Result<()> {
     let path = "jsonpath={.items[*].status.conditions[?(@.type==\"Ready\")].status}";
     let list = ["get", "pods", "--namespace", "careen", "--output", path];
@@ -208,19 +222,21 @@ pub async fn expect_not_ready(rig: &Rig) -> Result<()> {
     Ok(())
 }
 
-/// All that a pod has put on the host is there.
+/// Checks that everything that a pod installs on the host is there.
 ///
 /// # Errors
-/// When some of it is not.
+///
+/// Fails when some of it is not.
 pub async fn expect_installed(rig: &mut Rig) -> Result<()> {
     let list = format!("ls -d {}", INSTALLED.join(" "));
     rig.guest.run(&list).await.map(drop)
 }
 
-/// Nothing that a pod has put on the host is left, and the image's agent serves.
+/// Checks that nothing that a pod installed is left and that the image's agent serves.
 ///
 /// # Errors
-/// When it is not so.
+///
+/// Fails when either check fails.
 pub async fn expect_removed(rig: &mut Rig) -> Result<()> {
     let list = format!("ls -d {} 2>/dev/null || :", INSTALLED.join(" "));
     let left = rig.guest.run(&list).await?;
@@ -233,10 +249,11 @@ pub async fn expect_removed(rig: &mut Rig) -> Result<()> {
     Ok(())
 }
 
-/// Waits until the agent that runs is the one of this version: between two starts none does.
+/// Waits until the running agent is the one of this version. Between two starts no agent runs.
 ///
 /// # Errors
-/// When it does not within the time of an upgrade.
+///
+/// Fails when it does not within the time of an upgrade.
 pub async fn agent_is_back(rig: &mut Rig, version: &str) -> Result<()> {
     rig.wait_guest(&format!(
         "until {AGENT} | grep -q '/{version}-'; do sleep 1; done"
@@ -244,26 +261,29 @@ pub async fn agent_is_back(rig: &mut Rig, version: &str) -> Result<()> {
     .await
 }
 
-/// The process of the agent's service, which is another one after every start.
+/// The process of the agent's service, which changes at every start.
 ///
 /// # Errors
-/// When the guest does not answer, or it does not run.
+///
+/// Fails when the guest does not answer, or it does not run.
 pub async fn process(rig: &mut Rig) -> Result<String> {
     rig.guest.run(PROCESS).await
 }
 
-/// Where the agent that runs on the node lies.
+/// The path of the running agent.
 ///
 /// # Errors
-/// When the guest does not answer.
+///
+/// Fails when the guest does not answer.
 pub async fn agent(rig: &mut Rig) -> Result<String> {
     rig.guest.run(AGENT).await
 }
 
-/// The agent that runs is the one that the DaemonSet of this version has brought.
+/// Checks that the running agent is this version's, from the DaemonSet.
 ///
 /// # Errors
-/// When it is another one.
+///
+/// Fails when it is another one.
 pub async fn expect_agent(rig: &mut Rig, version: &str) -> Result<()> {
     let agent = agent(rig).await?;
     let below_var = names::AGENTS_DIR.trim_start_matches("/var");
@@ -274,7 +294,8 @@ pub async fn expect_agent(rig: &mut Rig, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Beside everything else: a roll-out takes minutes, in which the Node is watched and images are served.
+/// Runs asynchronously: a rollout takes minutes, in which the rig watches the Node and serves
+/// images.
 async fn kubectl(rig: &Rig, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(rig.plane.program("kubectl"));
     command

@@ -1,7 +1,8 @@
-//! The moment every scenario starts from: a node that has joined and runs a pod, frozen together with its cluster.
+//! The start of every scenario: a node that has joined and runs a pod, frozen together with its
+//! cluster.
 //!
-//! Made once (some 3 minutes) and kept in the cache under a key of everything that goes in. A scenario copies the cluster (20 MB),
-//! puts an overlay over the disk and continues in seconds.
+//! It is made once (about 3 minutes) and kept in the cache under a key of all its inputs. A
+//! scenario copies the cluster (20 MB), puts an overlay over the disk and continues in seconds.
 
 mod users;
 
@@ -23,10 +24,10 @@ use crate::qemu::{Firmware, HARDWARE, Machine, PROGRAM as QEMU};
 use crate::workload;
 use users::Users;
 
-/// Raise it when what is done below changes.
+/// Increase it when the steps below change.
 const RECIPE: u32 = 5;
 
-/// A frozen node and its cluster. While it is held no other command of the rig removes it.
+/// A frozen node and its cluster. While it is held, no other command of the rig removes it.
 #[derive(Debug)]
 pub struct Joined {
     dir: PathBuf,
@@ -35,27 +36,33 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// Makes the frozen node for a kind of disk unless there is one. Whether its port is free is for its user to see: side by side,
-    /// each has a network of its own.
+    /// Makes the frozen node for a kind of disk unless there is one. Its user checks whether its
+    /// port is free: in parallel runs each has its own network.
     ///
     /// # Errors
-    /// When the image, the boot, the join or the freezing fails.
+    ///
+    /// Fails when the image, the boot, the join or the freezing fails.
     pub async fn prepare(kind: DiskKind) -> Result<()> {
         Self::hold(kind).await.map(drop)
     }
 
-    /// The same for whoever needs this very one for hours: while it is held, nobody who makes another removes it.
+    /// Like [`Joined::prepare`], for a user that needs this node for hours. While it is held,
+    /// nobody who makes another one removes it.
     ///
     /// # Errors
-    /// When the image, the boot, the join or the freezing fails.
+    ///
+    /// Fails when the image, the boot, the join or the freezing fails.
     pub async fn hold(kind: DiskKind) -> Result<Self> {
         Self::find(kind).await
     }
 
-    /// Gives the frozen node for a kind of disk, ready to be continued here; makes it first if need be.
+    /// Returns the frozen node for a kind of disk, ready to continue here. Makes it first if
+    /// necessary.
     ///
     /// # Errors
-    /// When the image, the boot, the join or the freezing fails, or somebody else continues the very node here.
+    ///
+    /// Fails when the image, the boot, the join or the freezing fails, or another process continues
+    /// this node here.
     pub async fn ensure(kind: DiskKind) -> Result<Self> {
         let this = Self::find(kind).await?;
         if !this.port_is_taken()? {
@@ -65,11 +72,12 @@ impl Joined {
         Self::find(kind).await
     }
 
-    /// What tells the frozen node for a kind of disk from all others, also from one that was made anew of the same things: its cluster
-    /// has other keys.
+    /// Identifies the frozen node for a kind of disk. A node that was made again from the same
+    /// inputs has another identity, because its cluster has other keys.
     ///
     /// # Errors
-    /// When there is none.
+    ///
+    /// Fails when there is none.
     pub fn identity(kind: DiskKind) -> Result<String> {
         let this = Self::of(kind, &images::ensure_disk(kind)?)?;
         let made = fs::metadata(this.state())?.modified()?;
@@ -87,7 +95,7 @@ impl Joined {
             }
             this.users.leave()?;
             this.users.wait_until_alone()?;
-            // Whoever was alone before may have made it.
+            // The previous holder of the lock may have made it.
             if !this.dir.exists() {
                 this.make(&disk).await?;
             }
@@ -110,8 +118,8 @@ impl Joined {
         })
     }
 
-    /// The node's kubelet.conf names the port, so a frozen node whose port somebody has cannot be used any more. One that
-    /// is in use is taken out of nobody's hands.
+    /// Removes a frozen node whose port is taken. The node's kubelet.conf names the port, so such a
+    /// node is unusable. It removes no node that is in use.
     fn give_up(self) -> Result<()> {
         self.users.leave()?;
         if !self.users.are_none()? {
@@ -121,7 +129,7 @@ impl Joined {
                 self.dir.display()
             );
         }
-        // A second look, now that nobody else can do the same.
+        // Check again, now that nobody else can do the same.
         if self.port_is_taken()? {
             eprintln!(
                 "another program has taken the API server's port: joining again on a free one"
@@ -135,23 +143,25 @@ impl Joined {
         Ok(self.dir.exists() && control_plane::port_is_taken(&self.dir.join("cluster"))?)
     }
 
-    /// A copy of its cluster at `to`.
+    /// Copies its cluster to `to`.
     ///
     /// # Errors
-    /// When the copy fails.
+    ///
+    /// Fails when the copy fails.
     pub fn copy_cluster(&self, to: &Path) -> Result<()> {
         control_plane::copy(&self.dir.join("cluster"), to)
     }
 
-    /// A machine in `dir` whose disk is as it was then; see [`Joined::state`].
+    /// A machine in `dir` with the frozen disk; see [`Joined::state`].
     ///
     /// # Errors
-    /// When the overlay cannot be made.
+    ///
+    /// Fails when the overlay cannot be made.
     pub fn machine(&self, dir: &Path) -> Result<Machine> {
         Machine::new(dir, &self.dir.join("machine/disk.qcow2"), self.firmware)
     }
 
-    /// The machine's memory as it was then.
+    /// The frozen memory of the machine.
     #[must_use]
     pub fn state(&self) -> PathBuf {
         self.dir.join("state")
@@ -180,7 +190,7 @@ impl Joined {
             )
         })?;
         progress.step("freezing");
-        // A copy of memory and disk at rest; what the kernel has not written yet is in the memory.
+        // Memory and disk must match at rest. What the kernel has not written yet is in the memory.
         guest.run("sync").await?;
         drop(guest);
         running.save(&work.join("state")).await?;
@@ -190,7 +200,8 @@ impl Joined {
         self.drop_others()
     }
 
-    /// One frozen node takes 2 GB, and every change of an image makes a new one. Those in use stay until the next time.
+    /// One frozen node takes 2 GB, and every change of an image makes a new one. The nodes in use
+    /// stay until the next time.
     fn drop_others(&self) -> Result<()> {
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy();
         let kind = name.rsplit_once('-').map_or("", |(kind, _)| kind);
@@ -220,7 +231,7 @@ pub(crate) async fn join(
     progress.step("kubeadm join");
     let mut node = NodeWatch::start(plane.client().await?);
     let server = format!("{HOST_SEEN_FROM_GUEST}:{}", plane.api_port());
-    // Without the folder the kubelet complains every second.
+    // Without the folder the kubelet logs an error every second.
     let command = format!(
         "mkdir -p /etc/kubernetes/manifests; kubeadm join {server} --token {JOIN_TOKEN} \
          --discovery-token-unsafe-skip-ca-verification --node-name {NAME}"
@@ -241,8 +252,8 @@ pub(crate) async fn join(
     workload::wait_until_running(&plane.client().await?, Duration::from_secs(180)).await
 }
 
-/// The disk's path holds its content's key; the programs' paths hold theirs. Another QEMU does not read this one's memory, nor do other
-/// machines.
+/// The disk's path contains its content's key; the programs' paths contain theirs. Another QEMU
+/// version cannot read this memory, and neither can other hardware.
 fn key(disk: &Path) -> Result<String> {
     let plane = programs::kubernetes(programs::CONTROL_PLANE)?;
     let text = format!(
@@ -258,7 +269,8 @@ fn key(disk: &Path) -> Result<String> {
 /// The first line of `--version`.
 ///
 /// # Errors
-/// When there is no QEMU.
+///
+/// Fails when there is no QEMU.
 pub fn qemu_version() -> Result<String> {
     let output = Command::new(QEMU)
         .arg("--version")

@@ -1,5 +1,6 @@
-//! Nodes side by side: each in a process of its own with a network of its own, because all frozen clusters have the same
-//! ports. A node waits much of its time (for a boot's timers, a deadline, a server that is away), so two share two cores well.
+//! Runs nodes in parallel. Each has its own process and network, because all frozen clusters have
+//! the same ports. A node often waits (for a boot's timers, a deadline, a server that is away), so
+//! two nodes share two cores well.
 
 use std::path::Path;
 use std::pin::pin;
@@ -18,17 +19,19 @@ use crate::passed::Passed;
 use crate::runner::{Outcome, Time};
 use crate::scenario::Scenario;
 
-/// Runs them, `jobs` at a time, in their order. After a Ctrl-C those that run end with evidence, and no other is begun.
+/// Runs the scenarios in order, `jobs` at a time. After a Ctrl-C the running ones end with
+/// evidence, and no other starts.
 ///
 /// # Errors
-/// When our programs do not compile.
+///
+/// Fails when our programs do not compile.
 pub async fn run(
     scenarios: &[Scenario],
     jobs: usize,
     time: Time,
     passed: &Passed,
 ) -> Result<Vec<Outcome>> {
-    // One run tests one build, whatever is edited meanwhile.
+    // One run tests one build, even if the sources change meanwhile.
     let programs = images::programs()?;
     let outcomes = stream::iter(scenarios)
         .take_until(ctrl_c())
@@ -54,17 +57,18 @@ async fn run_one(scenario: &Scenario, programs: &Path) -> Outcome {
         })
 }
 
-/// What this program, called with these arguments in a lane, tells as JSON.
+/// The JSON output of this program, called with these arguments in a lane.
 ///
 /// # Errors
-/// When there can be no lane, or it tells something else.
+///
+/// Fails when the lane cannot start, or its output is not this type.
 pub async fn in_a_lane<T: DeserializeOwned>(arguments: &[&str], programs: &Path) -> Result<T> {
-    // Not `output`, which would keep its progress from the screen.
+    // Not `output`, which would hide its progress.
     let output = to_its_end(begin(arguments, programs)?).await?;
     serde_json::from_slice(&output.stdout).with_context(|| output.status.to_string())
 }
 
-/// Begins a lane, which the kernel kills when we end, however we end.
+/// Starts a lane. The kernel kills it when this process ends, in any way.
 fn begin(arguments: &[&str], programs: &Path) -> Result<Child> {
     let mut lane = Command::new("setpriv");
     lane.args(["--pdeathsig", "KILL", "--", "unshare", "--net", "--"])
@@ -75,19 +79,20 @@ fn begin(arguments: &[&str], programs: &Path) -> Result<Child> {
         .env("CAREEN_PROGRAMS", programs)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        // So that it hears of a Ctrl-C from us, once, also when none was typed.
+        // The lane then gets a Ctrl-C only from us, once, even if none was typed.
         .process_group(0)
         .kill_on_drop(true);
     lane.spawn().context("cannot run setpriv")
 }
 
-/// This program as it runs, whatever lies under its name by now: a rig that is built anew meanwhile takes the file away, and a run of hours would go on
-/// with another program, or with none. The kernel leads from here to the file itself (proc(5)), as long as we live.
+/// This program's running file, whatever its path contains now. A rebuild of the rig replaces that
+/// file, and a run of hours would continue with another program, or with none. This link leads to
+/// the file itself (proc(5)) as long as this process lives.
 fn this_program() -> String {
     format!("/proc/{}/exe", std::process::id())
 }
 
-/// Waits for a lane; a Ctrl-C it gets passed on, and the time to keep its evidence.
+/// Waits for a lane. It forwards a Ctrl-C and gives the lane time to collect evidence.
 async fn to_its_end(lane: Child) -> Result<Output> {
     let pid = lane.id();
     let mut end = pin!(lane.wait_with_output());
@@ -107,7 +112,8 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// Which the test tells by a program that takes its own file away, as a build does, and then has itself begun by another.
+    /// The test starts a program that removes its own file, as a build does, and then starts itself
+    /// through another program.
     #[test]
     fn rig_replaced_on_disk_still_starts_its_lanes_with_itself() -> Result<()> {
         let folder = tempfile::tempdir()?;

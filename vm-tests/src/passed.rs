@@ -1,4 +1,5 @@
-//! What has passed with the very same content: a run of all scenarios takes hours, and one that was cut short goes on where it was.
+//! Remembers which scenarios passed with the same content. A run of all scenarios takes hours, and
+//! an interrupted one can continue.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,8 +14,9 @@ use crate::runner::Outcome;
 use crate::scenario::Scenario;
 use crate::scenarios::{ALL, is_on_cluster_api};
 
-/// What each scenario depends on, besides our programs as built and its own file: the sources (not the tests) that the rig shares with them, the image
-/// side, the rig, and what all are built with.
+/// The content on which each scenario depends, besides our built programs and its own file: the
+/// sources (not the tests) that the rig shares with the programs, the images, the rig, and the
+/// build configuration.
 const CONTENT: [&str; 14] = [
     "Cargo.lock",
     "Cargo.toml",
@@ -31,7 +33,8 @@ const CONTENT: [&str; 14] = [
     "vm-tests/registry",
     "vm-tests/src/scenarios/prelude.rs",
 ];
-/// The rig, but for what no scenario runs through; of the scenarios in it each one depends on its own.
+/// The rig, except for code that no scenario runs. Each scenario depends only on its own file in
+/// it.
 const RIG: &str = "vm-tests/src";
 const NOT_THE_RIG: [&str; 14] = [
     "bench",
@@ -49,8 +52,8 @@ const NOT_THE_RIG: [&str; 14] = [
     "soak",
     "terminal.rs",
 ];
-/// Of these depends whoever uses them. With the DaemonSet goes its pod's program, which is built apart from those of a node, and what it
-/// is shipped with.
+/// Parts on which only their users depend. The DaemonSet also depends on its pod's program, which
+/// is built apart from a node's programs, and on its packaging.
 const PARTS: [(&str, &[&str]); 8] = [
     ("aged/build.sh", &["vm-tests/aged"]),
     ("crate::clock::", &["vm-tests/src/clock.rs"]),
@@ -89,8 +92,8 @@ const PARTS: [(&str, &[&str]); 8] = [
     ),
 ];
 const SCENARIOS: &str = "vm-tests/src/scenarios";
-/// What those on Cluster API depend on besides: careen-provider, which is built apart from the programs of a node, its release, and
-/// the managers.
+/// More content for the scenarios on Cluster API: careen-provider, which is built apart from a
+/// node's programs, its release, and the managers.
 const CLUSTER_API: [&str; 5] = [
     "packaging",
     "src/client",
@@ -99,17 +102,18 @@ const CLUSTER_API: [&str; 5] = [
     "vm-tests/cluster-api",
 ];
 
-/// The scenarios that have passed with what is here now.
+/// The scenarios that have passed with the current content.
 pub struct Passed {
-    /// Where it is noted that one of this name has passed.
+    /// The note for each scenario that passed.
     notes: BTreeMap<&'static str, PathBuf>,
 }
 
 impl Passed {
-    /// Those of this source tree, as it is now, and of the programs in this folder.
+    /// The notes for the current source tree and the programs in this folder.
     ///
     /// # Errors
-    /// When some of it cannot be read.
+    ///
+    /// Fails when some of it cannot be read.
     pub fn with(our_programs: &Path) -> Result<Self> {
         let tree = programs::home().join("..");
         let key = Key::default()
@@ -134,7 +138,7 @@ impl Passed {
             let file = own.with_extension("rs");
             let mut parts = parts_of(&fs::read_to_string(&file)?).into_iter();
             let key = key.clone().files(&file)?;
-            // One of several files has the others in a folder.
+            // A scenario of several files has the others in a folder.
             let key = if own.is_dir() { key.files(&own)? } else { key };
             let key = parts.try_fold(key, |key, part| key.files(&tree.join(part)))?;
             let note = folder.join(format!("{}-{}", scenario.name, key.digits()));
@@ -144,17 +148,18 @@ impl Passed {
         Ok(Self { notes })
     }
 
-    /// How this one passed, if it did.
+    /// The outcome of this scenario, if it passed.
     #[must_use]
     pub fn outcome(&self, scenario: &Scenario) -> Option<Outcome> {
         let text = fs::read(self.notes.get(scenario.name)?).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
-    /// Notes one that has just come to its end.
+    /// Notes a scenario that has just ended.
     ///
     /// # Errors
-    /// When it cannot be written.
+    ///
+    /// Fails when it cannot be written.
     pub fn note(&self, outcome: &Outcome) -> Result<()> {
         if !outcome.passed {
             return Ok(());
@@ -172,7 +177,7 @@ impl Passed {
     }
 }
 
-/// What a scenario's source uses besides what all do.
+/// The parts that a scenario's source uses besides the common content.
 fn parts_of(source: &str) -> Vec<&'static str> {
     let used = PARTS.iter().filter(|(name, _)| source.contains(name));
     used.flat_map(|(_, files)| files.iter().copied()).collect()
@@ -225,7 +230,7 @@ mod tests {
         assert!(parts_of("use super::prelude::*;").is_empty());
     }
 
-    /// Of a scenario, by what its own file says.
+    /// The parts of a scenario, by its own file.
     fn parts_of_scenario(name: &str) -> Result<Vec<&'static str>> {
         let own = programs::home().join("src/scenarios");
         let own = own.join(format!("{}.rs", name.replace('-', "_")));

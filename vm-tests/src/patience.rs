@@ -1,5 +1,6 @@
-//! How long the rig waits for a node: by the time that this machine has for it. Emulation takes whole processors; where others take
-//! them away (a virtual machine knows it as `steal`, proc_stat(5)), a boot takes longer, and nothing is wrong with the node.
+//! How long the rig waits for a node, in the CPU time that this machine has for it. Emulation uses
+//! whole processors. If others take them (`steal` in a virtual machine, proc_stat(5)), a boot takes
+//! longer without a fault in the node.
 
 use std::fs;
 use std::pin::pin;
@@ -7,12 +8,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-/// How often it is looked at what was taken.
+/// How often it reads the stolen time.
 const LOOK: Duration = Duration::from_secs(5);
-/// However much is taken: so many times the limit, and no longer.
+/// The longest wait is this many times the limit, however much time was stolen.
 const AT_MOST: u32 = 4;
 
-/// What `work` comes to, if it does so within `limit`, without the part of it that others had.
+/// The result of `work` if it ends within `limit`, not counting stolen time.
 pub async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
     let (mut left, end) = (limit, Instant::now() + limit * AT_MOST);
     let (mut work, mut before) = (pin!(work), Ticks::now());
@@ -29,7 +30,7 @@ pub async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option
     None
 }
 
-/// Of all processors since the machine's start, in the kernel's ticks.
+/// The ticks of all processors since the machine's start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Ticks {
     worked: u64,
@@ -37,7 +38,7 @@ struct Ticks {
 }
 
 impl Ticks {
-    /// Nothing where the kernel does not tell: then all time is ours.
+    /// Zero if the kernel does not report them; then all time is ours.
     fn now() -> Self {
         Self::of(&fs::read_to_string("/proc/stat").unwrap_or_default()).unwrap_or_default()
     }
@@ -55,13 +56,13 @@ impl Ticks {
     }
 }
 
-/// Of what was wanted; all, where nothing was.
+/// Our share of the requested time; all of it if nothing was requested.
 fn share_of_ours(before: Ticks, after: Ticks) -> f64 {
     let worked = after.worked.saturating_sub(before.worked);
     let stolen = after.stolen.saturating_sub(before.stolen);
     match worked + stolen {
         0 => 1.0,
-        // Ticks of a few seconds: far below where a float would round.
+        // Ticks of a few seconds, much less than where a float would round.
         wanted => worked as f64 / wanted as f64,
     }
 }

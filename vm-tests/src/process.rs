@@ -1,6 +1,8 @@
-//! A program that runs beside the rig: its output goes to a log file, and it never outlives the rig.
+//! A program that runs next to the rig. Its output goes to a log file, and it never outlives the
+//! rig.
 //!
-//! A Ctrl-C on the terminal is for the rig alone: it keeps evidence before it ends what it has started.
+//! A Ctrl-C on the terminal reaches only the rig, which collects evidence before it ends the
+//! programs.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::process::CommandExt;
@@ -13,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// How often a frozen program is looked at, and the pause between two looks: two seconds in all.
+/// How often it checks a frozen program, and the pause between two checks: two seconds in all.
 const FREEZE_LOOKS: u32 = 400;
 const FREEZE_PAUSE: Duration = Duration::from_millis(5);
 
@@ -29,7 +31,8 @@ impl Process {
     /// Starts `program` with `arguments`, standard output and error appended to `log`.
     ///
     /// # Errors
-    /// When the log cannot be opened or the program cannot be started.
+    ///
+    /// Fails when the log cannot be opened or the program cannot be started.
     pub fn start(program: &Path, arguments: &[String], log: &Path) -> Result<Self> {
         let name = program
             .file_name()
@@ -37,13 +40,14 @@ impl Process {
             .to_string_lossy()
             .into_owned();
         let output = append(log)?;
-        // The kernel kills the program when the thread that started it ends, so that even `kill -9` of the rig leaves nothing behind.
+        // The kernel kills the program when the thread that started it ends. So even `kill -9` of
+        // the rig leaves no process.
         let mut command = Command::new("setpriv");
         command
             .args(["--pdeathsig", "KILL", "--"])
             .arg(program)
             .args(arguments);
-        // The terminal signals the group in its foreground, which is the rig's.
+        // The terminal signals its foreground group, which is the rig's.
         command.process_group(0);
         command
             .stdin(Stdio::null())
@@ -64,10 +68,11 @@ impl Process {
         self.child.id()
     }
 
-    /// Ok while the program runs.
+    /// Succeeds while the program runs.
     ///
     /// # Errors
-    /// When it has ended: names the log and repeats its last lines.
+    ///
+    /// Fails when it has ended. The message names the log and repeats its last lines.
     pub fn check(&mut self) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
             bail!(
@@ -83,7 +88,8 @@ impl Process {
     /// Its exit status once it has ended by itself.
     ///
     /// # Errors
-    /// When the system cannot say.
+    ///
+    /// Fails when the system cannot say.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
@@ -91,7 +97,8 @@ impl Process {
     /// Sends it a signal by name (`STOP`, `CONT`, ...).
     ///
     /// # Errors
-    /// When it is gone.
+    ///
+    /// Fails when it is gone.
     pub fn signal(&self, name: &str) -> Result<()> {
         let status = Command::new("kill")
             .args(["-s", name, &self.pid().to_string()])
@@ -105,11 +112,12 @@ impl Process {
         Ok(())
     }
 
-    /// Stops it where it stands, and returns when all its threads do: the signal takes effect some time after it is sent, and
-    /// a thread that still runs would still answer.
+    /// Stops it, and returns when all its threads have stopped. The signal takes effect with a
+    /// delay, and a running thread would still answer.
     ///
     /// # Errors
-    /// When it is gone or does not stop.
+    ///
+    /// Fails when it is gone or does not stop.
     pub fn freeze(&self) -> Result<()> {
         self.signal("STOP")?;
         for _ in 0..FREEZE_LOOKS {
@@ -123,9 +131,10 @@ impl Process {
 
     fn is_frozen(&self) -> Result<bool> {
         for task in std::fs::read_dir(format!("/proc/{}/task", self.pid()))? {
-            // A thread that ended meanwhile has no file any more, and answers nobody.
+            // A thread that ended meanwhile has no file and answers nothing.
             let stat = std::fs::read_to_string(task?.path().join("stat")).unwrap_or_default();
-            // proc_pid_stat(5): the state follows the name, which is in brackets and may hold any character.
+            // proc_pid_stat(5): the state follows the name, which is in brackets and may hold any
+            // character.
             let state = stat
                 .rsplit_once(") ")
                 .and_then(|(_, rest)| rest.chars().next());
@@ -138,7 +147,7 @@ impl Process {
 
     /// Kills it at once, as a power cut would, and waits until it is gone.
     pub fn kill(&mut self) {
-        // Both fail only when it is gone already, which is what was asked for.
+        // Both fail only if it is gone already, which is the goal.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -166,8 +175,8 @@ fn append(log: &Path) -> Result<File> {
 
 type Answer = std::io::Result<Child>;
 
-/// Starts every program from one thread that lives as long as the rig: the death signal follows the starting thread, and a test's
-/// own thread ends long before the control plane that it shares with other tests.
+/// Starts every program from one thread that lives as long as the rig. The death signal follows the
+/// starting thread, and a test's own thread ends long before the control plane that it shares.
 fn spawn(command: Command) -> Answer {
     static STARTER: OnceLock<Sender<(Command, Sender<Answer>)>> = OnceLock::new();
     let starter = STARTER.get_or_init(|| {

@@ -1,21 +1,24 @@
-//! Who has a frozen node in hand, as a lock on a file beside it: users share it, whoever makes or removes the node holds it alone.
+//! The users of a frozen node, as a lock on a file next to it. Users share the lock; a process that
+//! makes or removes the node holds it exclusively.
 //!
-//! The kernel gives the lock back when its holder dies, however it dies. The file stays for good: who waits for it has it open.
+//! The kernel releases the lock when its holder dies, in any way. The file stays forever, because
+//! waiting processes have it open.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// The lock of one frozen node. Dropping it gives it back.
+/// The lock of one frozen node. Dropping it releases it.
 #[derive(Debug)]
 pub struct Users(File);
 
 impl Users {
-    /// The lock of the node in this folder, which need not be there yet; not taken.
+    /// The lock of the node in this folder, which need not exist yet. It is not taken.
     ///
     /// # Errors
-    /// When its file cannot be made.
+    ///
+    /// Fails when its file cannot be made.
     pub fn of(node: &Path) -> Result<Self> {
         let path = node.with_extension("users");
         let file =
@@ -23,34 +26,38 @@ impl Users {
         Ok(Self(file))
     }
 
-    /// Becomes one of the users; waits for whoever makes or removes the node.
+    /// Becomes one of the users. Waits for a process that makes or removes the node.
     ///
     /// # Errors
-    /// When the system refuses.
+    ///
+    /// Fails when the system refuses.
     pub fn join(&self) -> Result<()> {
         Ok(self.0.lock_shared()?)
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     ///
     /// # Errors
-    /// When the system refuses.
+    ///
+    /// Fails when the system refuses.
     pub fn leave(&self) -> Result<()> {
         Ok(self.0.unlock()?)
     }
 
-    /// Waits until nobody else is there, and keeps everybody out.
+    /// Waits until there is no other user, and locks out all others.
     ///
     /// # Errors
-    /// When the system refuses.
+    ///
+    /// Fails when the system refuses.
     pub fn wait_until_alone(&self) -> Result<()> {
         Ok(self.0.lock()?)
     }
 
-    /// Keeps everybody out if nobody else is there.
+    /// Locks out all others if there is no other user.
     ///
     /// # Errors
-    /// When the system refuses.
+    ///
+    /// Fails when the system refuses.
     pub fn are_none(&self) -> Result<bool> {
         match self.0.try_lock() {
             Ok(()) => Ok(true),
