@@ -1,4 +1,4 @@
-//! How many bytes an image needs that another does not have: the floor of what must be fetched.
+//! The number of bytes that an image needs and another does not have: the minimum of a fetch.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,12 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 
-/// The size of the objects of commit `to` that `from` (a ref or a commit) lacks, as they lie in an archive repository.
+/// The size of the objects of commit `to` that `from` (a ref or a commit) lacks, as stored in an
+/// archive repository.
 ///
 /// # Errors
-/// When ostree cannot list them.
+///
+/// Fails when ostree cannot list them.
 pub fn bytes(repo: &Path, from: &str, to: &str) -> Result<u64> {
     let (old, new) = (objects(repo, from)?, objects(repo, to)?);
     new.difference(&old)
@@ -17,10 +19,11 @@ pub fn bytes(repo: &Path, from: &str, to: &str) -> Result<u64> {
         .sum()
 }
 
-/// Of all objects in a repository that holds both commits, the share that belongs to `to`.
+/// The share of objects that belongs to `to`, in a repository that contains both commits.
 ///
 /// # Errors
-/// When ostree cannot list them.
+///
+/// Fails when ostree cannot list them.
 pub fn share(repo: &Path, from: &str, to: &str) -> Result<f64> {
     let (old, new) = (objects(repo, from)?, objects(repo, to)?);
     Ok(new.len() as f64 / old.union(&new).count() as f64)
@@ -41,7 +44,8 @@ fn objects(repo: &Path, commit: &str) -> Result<BTreeSet<String>> {
     Ok(text.lines().flat_map(of_line).collect())
 }
 
-/// `d00755 0 0 0 <tree> <meta> /path` for a folder, `-00644 0 0 <size> <checksum> /path` for a file or link.
+/// `d00755 0 0 0 <tree> <meta> /path` for a folder, `-00644 0 0 <size> <checksum> /path` for a file
+/// or link.
 fn of_line(line: &str) -> Vec<String> {
     let words: Vec<&str> = line
         .split_whitespace()

@@ -1,4 +1,4 @@
-//! `kubectl careen` as a person types it, by kubectl itself, against the cluster of a rig.
+//! `kubectl careen` as a person types it, through kubectl itself, against the cluster of a rig.
 
 use std::env;
 use std::ffi::OsString;
@@ -15,22 +15,23 @@ use crate::patience::within;
 use crate::programs;
 use crate::rig::{Rig, UPGRADE};
 
-/// Of our packages the one that holds it, and the name of its program.
+/// The package that contains it, and its program's name.
 const NAME: &str = "kubectl-careen";
 
-/// kubectl, which finds it, with the credential of the cluster's administrator.
+/// kubectl, which finds the plugin, with the administrator's kubeconfig.
 #[derive(Debug)]
 pub struct KubectlCareen {
     kubectl: PathBuf,
-    /// It lies in the first folder of this path.
+    /// The plugin is in the first folder of this path.
     path: OsString,
     kubeconfig: PathBuf,
 }
 
-/// Builds it, for a scenario has a clock that runs.
+/// Builds it before a scenario's clock starts.
 ///
 /// # Errors
-/// When it does not compile.
+///
+/// Fails when it does not compile.
 pub fn build() -> Result<()> {
     programs::ours(NAME).map(drop)
 }
@@ -39,7 +40,8 @@ impl KubectlCareen {
     /// For the cluster of this rig.
     ///
     /// # Errors
-    /// When it does not compile.
+    ///
+    /// Fails when it does not compile.
     pub fn of(rig: &Rig) -> Result<Self> {
         let plugin = programs::ours(NAME)?;
         let folder = plugin.parent().context("it lies nowhere")?;
@@ -52,10 +54,12 @@ impl KubectlCareen {
         })
     }
 
-    /// Runs it in a pipe, as a script does, and gives what it printed. What it says to people stands on the rig's own screen.
+    /// Runs it in a pipe, as a script does, and returns its output. Its messages for people go to
+    /// the rig's own screen.
     ///
     /// # Errors
-    /// When it cannot be started, or has not ended within the time of an upgrade.
+    ///
+    /// Fails when it cannot be started, or has not ended within the time of an upgrade.
     pub async fn run(&self, line: &str) -> Result<Output> {
         let mut command = Command::new(&self.kubectl);
         command
@@ -66,7 +70,7 @@ impl KubectlCareen {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .kill_on_drop(true);
-        // Not `output`, which would keep what it says to people from the screen.
+        // Not `output`, which would hide its messages for people.
         let child = command.spawn().context("cannot start it")?;
         let ended = within(UPGRADE, child.wait_with_output()).await;
         let output = ended.with_context(|| late(line))??;
@@ -76,10 +80,12 @@ impl KubectlCareen {
         })
     }
 
-    /// Runs it with `-o json`, and reads the last line of what it printed: with `--watch` that is how it ended.
+    /// Runs it with `-o json` and parses the last line of its output. With `--watch` that is the
+    /// final result.
     ///
     /// # Errors
-    /// When it ends with another code than this, or prints something else.
+    ///
+    /// Fails when it ends with another code, or prints something else.
     pub async fn json<T: DeserializeOwned>(&self, line: &str, code: i32) -> Result<T> {
         let watches = line.contains("--watch");
         let output = self.run(&format!("{line} -o json")).await?;
@@ -93,12 +99,15 @@ impl KubectlCareen {
         serde_json::from_str(said).with_context(|| format!("{line:?} printed {text}"))
     }
 
-    /// Runs it on a terminal, where it asks back and draws, and types this answer. Gives what a person saw, as the terminal was told to draw it.
+    /// Runs it on a terminal, where it asks and draws, and types this answer. Returns what a person
+    /// saw, as terminal output.
     ///
     /// # Errors
-    /// When there is no terminal to be had, or it has not ended within the time of an upgrade.
+    ///
+    /// Fails when there is no terminal, or it has not ended within the time of an upgrade.
     pub async fn on_terminal(&self, line: &str, answer: &str) -> Result<Output> {
-        // What script(1) lends has no size as long as nobody gives it one, and without one nothing is drawn.
+        // script(1)'s terminal has no size until it is set, and without a size the plugin draws
+        // nothing.
         let call = format!(
             "stty cols 120 rows 40 -echo; exec \"{}\" careen {line}",
             self.kubectl.display()
@@ -108,7 +117,7 @@ impl KubectlCareen {
             .arg("/dev/null")
             .env("PATH", &self.path)
             .env("KUBECONFIG", &self.kubeconfig)
-            // Whatever the rig itself was started on: a dumb one cannot be drawn on.
+            // Independent of the rig's own terminal: the plugin cannot draw on a dumb one.
             .env("TERM", "xterm")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -119,7 +128,7 @@ impl KubectlCareen {
             bail!("script(1) has no input");
         };
         stdin.write_all(format!("{answer}\n").as_bytes()).await?;
-        // The terminal stays open until it has ended: `wait_with_output` would close it if it held it.
+        // Keep the terminal open until it has ended; `wait_with_output` would close it.
         let ended = within(UPGRADE, child.wait_with_output()).await;
         drop(stdin);
         let output = ended.with_context(|| late(line))??;

@@ -1,4 +1,5 @@
-//! Where the programs of the rig come from: `kube/build.sh` builds them once into the cache and prints the path.
+//! The source of the rig's programs: `kube/build.sh` builds them once into the cache and prints the
+//! path.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 /// The Kubernetes minor that the control plane runs. Nodes may be older, never newer.
 pub const CONTROL_PLANE: &str = "v1.36";
 
-/// The names that the multi-call Kubernetes program answers to.
+/// The names of the multi-call Kubernetes program.
 const NAMES: [&str; 6] = [
     "kubeadm",
     "kubectl",
@@ -24,7 +25,8 @@ const NAMES: [&str; 6] = [
 /// The folder for built things that outlive a run: `$CAREEN_CACHE`, else `~/.cache/careen`.
 ///
 /// # Errors
-/// When neither `CAREEN_CACHE` nor `HOME` is set.
+///
+/// Fails when neither `CAREEN_CACHE` nor `HOME` is set.
 pub fn cache() -> Result<PathBuf> {
     if let Some(dir) = std::env::var_os("CAREEN_CACHE") {
         return Ok(dir.into());
@@ -34,10 +36,12 @@ pub fn cache() -> Result<PathBuf> {
     Ok(Path::new(&home).join(".cache/careen"))
 }
 
-/// A folder with `kubeadm`, `kube-apiserver`, ... of one minor (`v1.35`, `v1.36`), built on first use (about 8 minutes).
+/// A folder with `kubeadm`, `kube-apiserver`, ... of one minor (`v1.35`, `v1.36`), built on first
+/// use (about 8 minutes).
 ///
 /// # Errors
-/// When the build fails; its own output went to standard error.
+///
+/// Fails when the build fails; its own output went to standard error.
 pub fn kubernetes(minor: &str) -> Result<PathBuf> {
     called(&built(minor)?, &NAMES)
 }
@@ -45,24 +49,29 @@ pub fn kubernetes(minor: &str) -> Result<PathBuf> {
 /// The etcd server, built on first use.
 ///
 /// # Errors
-/// When the build fails.
+///
+/// Fails when the build fails.
 pub fn etcd() -> Result<PathBuf> {
     built("etcd")
 }
 
-/// Helm, built on first use: some minutes more where Kubernetes is built, of whose libraries it consists for the most part.
+/// Helm, built on first use. It takes a few minutes more where Kubernetes is built, because it
+/// consists mostly of Kubernetes' libraries.
 ///
 /// # Errors
-/// When the build fails.
+///
+/// Fails when the build fails.
 pub fn helm() -> Result<PathBuf> {
     let bin = called(&built("helm")?, &["helm"])?;
     Ok(bin.join("helm"))
 }
 
-/// One of our own programs, built of this source tree: the package and its program have the same name.
+/// One of our own programs, built from this source tree. The package and its program have the same
+/// name.
 ///
 /// # Errors
-/// When it does not compile.
+///
+/// Fails when it does not compile.
 pub fn ours(name: &str) -> Result<PathBuf> {
     let target = cache()?.join("target");
     let status = Command::new("cargo")
@@ -76,10 +85,10 @@ pub fn ours(name: &str) -> Result<PathBuf> {
     Ok(target.join("debug").join(name))
 }
 
-/// The folder of this crate in the source tree, for the scripts and manifests beside it.
+/// The folder of this crate in the source tree, for the scripts and manifests next to it.
 ///
-/// Asked of the environment when it runs, not when it was compiled: clones share one target folder, where cargo takes a
-/// program built in another clone for fresh, and its path may be gone by now.
+/// It reads the environment at run time, not at compile time. Clones share one target folder, where
+/// cargo takes a program from another clone as fresh, and that clone's path may be gone.
 #[must_use]
 pub fn home() -> &'static Path {
     static HOME: OnceLock<PathBuf> = OnceLock::new();
@@ -116,7 +125,7 @@ fn built(module: &str) -> Result<PathBuf> {
     Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim()))
 }
 
-/// A folder beside the program in which it has these names.
+/// A folder next to the program, with links of these names to it.
 fn called(program: &Path, names: &[&str]) -> Result<PathBuf> {
     let bin = program.with_file_name("bin");
     fs::create_dir_all(&bin)?;
@@ -129,7 +138,7 @@ fn called(program: &Path, names: &[&str]) -> Result<PathBuf> {
     Ok(bin)
 }
 
-/// Two tests that start at once both want the link; the loser's "exists" is fine.
+/// Two tests that start at once both create the link; the second one's "exists" is fine.
 fn link_to(program: &Path, link: &Path) -> Result<()> {
     match symlink(program, link) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {

@@ -1,4 +1,5 @@
-//! A container registry: Debian's docker-registry as a process on loopback, without TLS and open to all. The guest reaches it as 10.0.2.2.
+//! A container registry: Debian's docker-registry as a process on loopback, without TLS or
+//! authentication. The guest reaches it as 10.0.2.2.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,14 +17,14 @@ use crate::images::{self, Commit};
 use crate::process::{Process, tail};
 use crate::programs;
 
-/// How long it may take to listen; a second on a quiet machine.
+/// How long it may take to listen. It takes a second on a quiet machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A script of this name in the registry's folder, first in `careen-image`'s path: that such a registry speaks no TLS is said in settings,
-/// and those of this machine are not ours.
+/// A script with this name in the registry's folder, first in `careen-image`'s path. Configuration
+/// says that such a registry has no TLS, and the rig does not change this machine's configuration.
 const SKOPEO: &str = "skopeo";
 
-/// A running registry. Dropping it ends it and removes what was pushed.
+/// A running registry. Dropping it ends it and removes its images.
 #[derive(Debug)]
 pub struct Registry {
     port: u16,
@@ -31,10 +32,11 @@ pub struct Registry {
     process: Process,
 }
 
-/// Fetches and builds what a registry is run and filled with, for a lane has no network.
+/// Fetches and builds what a registry needs, because a lane has no network.
 ///
 /// # Errors
-/// When Debian's mirror does not answer, or careen-image does not compile.
+///
+/// Fails when Debian's mirror does not answer, or careen-image does not compile.
 pub fn prepare() -> Result<()> {
     tools()?;
     images::careen_image().map(drop)
@@ -57,10 +59,11 @@ fn tools() -> Result<PathBuf> {
 }
 
 impl Registry {
-    /// Starts an empty one with its files in `dir`.
+    /// Starts an empty registry with its files in `dir`.
     ///
     /// # Errors
-    /// When it does not start or listen; the message has the end of its log.
+    ///
+    /// Fails when it does not start or listen. The message has the end of its log.
     pub async fn start(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir)?;
         let [port] = ports::free()?;
@@ -87,27 +90,28 @@ impl Registry {
         Ok(())
     }
 
-    /// Where its files lie.
+    /// The folder of its files.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// As programs on this machine call it.
+    /// Its address for programs on this machine.
     fn here(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// As the node calls it.
+    /// Its address for the node.
     #[must_use]
     pub fn seen_from_guest(&self) -> String {
         format!("{HOST_SEEN_FROM_GUEST}:{}", self.port)
     }
 
-    /// Wraps and pushes a commit of the rig's repository: the image as the node is asked for it.
+    /// Wraps and pushes a commit of the rig's repository. Returns the image to request.
     ///
     /// # Errors
-    /// When careen-image fails.
+    ///
+    /// Fails when careen-image fails.
     pub async fn push_commit(&self, commit: &Commit) -> Result<String> {
         let path = std::env::var("PATH").unwrap_or_default();
         let destination = format!("docker://{}/os:{}", self.here(), commit.reference);
@@ -121,10 +125,11 @@ impl Registry {
         Ok(image.replacen(&self.here(), &self.seen_from_guest(), 1))
     }
 
-    /// The same with layers that are packed by zstd, under a name of its own.
+    /// Like [`Registry::push_commit`], with zstd layers and another name.
     ///
     /// # Errors
-    /// When careen-image or skopeo fails.
+    ///
+    /// Fails when careen-image or skopeo fails.
     pub async fn push_packed_by_zstd(&self, commit: &Commit) -> Result<String> {
         let path = std::env::var("PATH").unwrap_or_default();
         let folder = format!("oci:{}", self.dir.join("packed").display());
@@ -157,10 +162,12 @@ impl Registry {
         ))
     }
 
-    /// Pushes the only image of an OCI archive under this name, with its tag. Gives the digest that the registry knows it by.
+    /// Pushes the only image of an OCI archive under this name, with its tag. Returns its digest in
+    /// the registry.
     ///
     /// # Errors
-    /// When skopeo fails.
+    ///
+    /// Fails when skopeo fails.
     pub async fn push_archive(&self, archive: &Path, name: &str) -> Result<String> {
         let digest = self.dir.join("digest");
         let mut command = Command::new(self.dir.join(SKOPEO));
@@ -173,15 +180,17 @@ impl Registry {
         Ok(fs::read_to_string(digest)?.trim().to_owned())
     }
 
-    /// The node takes images from it, and needs no TLS for that: the tools that read `/etc/containers`, and containerd.
+    /// Lets the node pull from it without TLS: the tools that read `/etc/containers`, and
+    /// containerd.
     ///
     /// # Errors
-    /// When the guest does not answer.
+    ///
+    /// Fails when the guest does not answer.
     pub async fn introduce_to(&self, guest: &mut Guest) -> Result<()> {
         let name = self.seen_from_guest();
         let pulls = format!("/etc/containerd/certs.d/{name}");
         let containers = insecure(&name);
-        // containerd 1.7 takes no file without a host in it.
+        // containerd 1.7 rejects a file without a host in it.
         let containerd = format!(
             "server = \"http://{name}\"\n[host.\"http://{name}\"]\ncapabilities = [\"pull\", \"resolve\"]\n"
         );
@@ -197,12 +206,13 @@ impl Registry {
 impl Drop for Registry {
     fn drop(&mut self) {
         self.process.kill();
-        // Hundreds of megabytes of what lies in the rig's cache anyway; what is left is in nobody's way.
+        // These are hundreds of megabytes that are in the rig's cache anyway. A leftover does no
+        // harm.
         let _ = fs::remove_dir_all(store(&self.dir));
     }
 }
 
-/// A registry of what lies in `dir`, under a name of its own there, with more settings of its server.
+/// A registry for the content of `dir`, under its own name there, with more server configuration.
 pub(crate) async fn serving(dir: &Path, name: &str, port: u16, more: &str) -> Result<Process> {
     let (config, log) = (
         dir.join(format!("{name}.yml")),
@@ -241,7 +251,7 @@ fn insecure(name: &str) -> String {
     format!("[[registry]]\nlocation = \"{name}\"\ninsecure = true\n")
 }
 
-/// Runs a program that must succeed; what it prints.
+/// Runs a program that must succeed, and returns its output.
 async fn read(mut command: Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().await;
     let program = command.as_std().get_program().to_string_lossy();

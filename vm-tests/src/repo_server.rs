@@ -1,4 +1,5 @@
-//! The remote that nodes fetch images from: an OSTree repository over HTTP on loopback, which can be slow or away.
+//! The remote from which nodes fetch images: an OSTree repository over HTTP on loopback, which can
+//! be slow or away.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,12 +22,13 @@ use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 use tokio::task::{JoinHandle, JoinSet};
 
-/// The port that the images' remote names.
+/// The port in the images' remote.
 pub const PORT: u16 = 8421;
 
 const CHUNK: usize = 64 * 1024;
 
-/// A slow line gives a little all the time. Much at long last would be silence between, which a client may take for a dead line.
+/// A slow line sends a little all the time. Large pieces at long intervals would look like a dead
+/// line to a client.
 const PIECES_PER_SECOND: u64 = 10;
 
 /// A server; dropping it closes its port.
@@ -43,17 +45,18 @@ struct Shared {
     /// Bytes per second over all connections; 0 is no limit.
     limit: AtomicU64,
     served: AtomicU64,
-    /// Held while a slow chunk "is on the line", so that parallel fetches share the limit.
+    /// Held while a slow chunk is on the line, so that parallel fetches share the limit.
     line: Mutex<()>,
 }
 
 type Body = BoxBody<Bytes, io::Error>;
 
 impl RepoServer {
-    /// Serves `root` on [`PORT`], or on any free port when that one is taken.
+    /// Serves `root` on [`PORT`], or on any free port if that one is taken.
     ///
     /// # Errors
-    /// When no port can be had.
+    ///
+    /// Fails when there is no free port.
     pub async fn start(root: &Path) -> Result<Self> {
         let listener = match TcpListener::bind(("127.0.0.1", PORT)).await {
             Ok(listener) => listener,
@@ -82,7 +85,7 @@ impl RepoServer {
         self.shared.served.load(Ordering::Relaxed)
     }
 
-    /// From now on at most so many bytes per second; 0 is no limit.
+    /// Limits the bytes per second from now on; 0 is no limit.
     pub fn limit(&self, bytes_per_second: u64) {
         self.shared.limit.store(bytes_per_second, Ordering::Relaxed);
     }
@@ -97,7 +100,8 @@ impl RepoServer {
     /// Opens the port again.
     ///
     /// # Errors
-    /// When somebody took the port meanwhile.
+    ///
+    /// Fails when another program took the port meanwhile.
     pub async fn come_back(&mut self) -> Result<()> {
         if self.task.is_none() {
             let listener = TcpListener::bind(("127.0.0.1", self.port)).await?;
@@ -113,7 +117,7 @@ impl Drop for RepoServer {
     }
 }
 
-/// The connections live in this task's set, so that ending the task breaks them all.
+/// The connections are in this task's set, so that ending the task breaks them all.
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
@@ -152,7 +156,7 @@ async fn open(path: &Path) -> Option<(File, u64)> {
     metadata.is_file().then_some((file, metadata.len()))
 }
 
-/// Nothing outside the repository is served, whatever the path says.
+/// Serves nothing outside the repository, whatever the path is.
 fn below(root: &Path, path: &str) -> Option<PathBuf> {
     let relative = Path::new(path.strip_prefix('/')?);
     let plain = relative
@@ -174,7 +178,7 @@ fn chunks(file: File, shared: Arc<Shared>) -> impl Stream<Item = io::Result<Fram
     })
 }
 
-/// How many bytes are sent at once, at so many per second.
+/// The size of one piece at this rate.
 fn piece(limit: u64) -> usize {
     match limit {
         0 => CHUNK,

@@ -1,4 +1,5 @@
-//! What a registry has, once more over TLS: by an authority that the node knows for this registry alone, and only for whom it has given a certificate.
+//! The content of a registry over TLS. The node knows its CA for this registry only, and the
+//! registry accepts only clients with a certificate of that CA.
 
 use std::fs;
 
@@ -13,10 +14,10 @@ use crate::guest::Guest;
 use crate::process::Process;
 use crate::registry::{Registry, serving};
 
-/// Its files, within the registry's folder.
+/// The folder of its files, within the registry's folder.
 const FOLDER: &str = "tls";
 
-/// A running one. Dropping it ends it; what it offers is the registry's.
+/// A running TLS registry. Dropping it ends it; its content is the plain registry's.
 #[derive(Debug)]
 pub struct SecureRegistry {
     port: u16,
@@ -38,10 +39,11 @@ struct Pair {
 }
 
 impl SecureRegistry {
-    /// In front of what this registry has.
+    /// Starts one for the content of this registry.
     ///
     /// # Errors
-    /// When there are no keys, or it does not start.
+    ///
+    /// Fails when there are no keys, or it does not start.
     pub async fn of(registry: &Registry) -> Result<Self> {
         let folder = registry.dir().join(FOLDER);
         fs::create_dir_all(&folder)?;
@@ -65,22 +67,24 @@ impl SecureRegistry {
         })
     }
 
-    /// An image of that registry, as it is asked for here.
+    /// The name of that registry's image here.
     #[must_use]
     pub fn offers(&self, image: &str, registry: &Registry) -> String {
         image.replacen(&registry.seen_from_guest(), &self.seen_from_guest(), 1)
     }
 
-    /// Its host and port, as the node reaches it.
+    /// Its host and port for the node.
     #[must_use]
     pub fn seen_from_guest(&self) -> String {
         format!("{HOST_SEEN_FROM_GUEST}:{}", self.port)
     }
 
-    /// The node trusts it and has its own certificate for it, whose key skopeo can read and not everybody (docs/policy.md).
+    /// Gives the node the CA and the node's own certificate. skopeo can read the key, but not every
+    /// user can (docs/policy.md).
     ///
     /// # Errors
-    /// When the guest does not answer.
+    ///
+    /// Fails when the guest does not answer.
     pub async fn introduce_to(&self, guest: &mut Guest) -> Result<()> {
         let folder = format!("/etc/containers/certs.d/{}", self.seen_from_guest());
         let Keys { authority, client } = &self.keys;
@@ -96,7 +100,7 @@ impl SecureRegistry {
     }
 }
 
-/// Those of the authority and of the node, and the server's.
+/// The keys of the CA and the node, and the server's.
 fn keys() -> Result<(Keys, Pair)> {
     let key = KeyPair::generate()?;
     let mut parameters = CertificateParams::default();

@@ -1,5 +1,5 @@
-//! An operator at a terminal at the top of the source tree: a shell with `kubectl` and `helm` at hand and the credential of the cluster's administrator,
-//! in which a scenario types what `docs/` tells people to type.
+//! An operator's shell at the top of the source tree, with `kubectl`, `helm` and the
+//! administrator's kubeconfig. Scenarios type in it what `docs/` tells people to type.
 
 use std::ffi::OsString;
 use std::process::Stdio;
@@ -12,19 +12,21 @@ use crate::patience::within;
 use crate::programs;
 use crate::rig::{Rig, UPGRADE};
 
-/// Types a line that must succeed in the cluster of a scenario, and gives what it prints.
+/// Types a line that must succeed in the cluster of a scenario, and returns its output.
 ///
 /// # Errors
-/// When it fails, or has not ended within the time of an upgrade.
+///
+/// Fails when it fails, or has not ended within the time of an upgrade.
 pub async fn typed(rig: &Rig, line: &str) -> Result<String> {
     rig.progress.step(line);
     typed_at(&rig.plane, line).await
 }
 
-/// The same in any cluster.
+/// Like [`typed`], in any cluster.
 ///
 /// # Errors
-/// When it fails, or has not ended within the time of an upgrade.
+///
+/// Fails when it fails, or has not ended within the time of an upgrade.
 pub async fn typed_at(plane: &ControlPlane, line: &str) -> Result<String> {
     let mut shell = Command::new("sh");
     shell
@@ -32,7 +34,7 @@ pub async fn typed_at(plane: &ControlPlane, line: &str) -> Result<String> {
         .current_dir(programs::home().join(".."))
         .env("PATH", path(plane)?)
         .env("KUBECONFIG", plane.admin_kubeconfig())
-        // Neither shall find what it has kept of another cluster.
+        // Neither tool may find its files of another cluster.
         .env("HOME", plane.dir())
         .stdin(Stdio::null())
         .kill_on_drop(true);
@@ -47,7 +49,7 @@ pub async fn typed_at(plane: &ControlPlane, line: &str) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Where a shell looks for programs, those of this cluster and Helm first.
+/// The shell's PATH, with the programs of this cluster and Helm first.
 fn path(plane: &ControlPlane) -> Result<OsString> {
     let usual = std::env::var_os("PATH").unwrap_or_default();
     let ours = [plane.program("kubectl"), programs::helm()?];

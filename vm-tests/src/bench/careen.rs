@@ -1,4 +1,4 @@
-//! Careen's way.
+//! The upgrade with Careen.
 
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,13 @@ use crate::rig::UPGRADE;
 /// What one upgrade took.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Times {
-    /// From the request until the new system lies beside the old one, verified.
+    /// From the request until the new system is deployed and verified.
     pub staging: Took,
-    /// Of these, until it was fetched, verified, deployed, as the Node told.
+    /// The time of each step: fetched, verified, deployed, as the Node reported them.
     pub steps: [f64; 3],
     /// Of these, how long the node was not Ready or not schedulable.
     pub unavailable_while_staging: f64,
-    /// From the cordon to its end.
+    /// The time of the cordon.
     pub down: Took,
     /// Bytes that the remote sent.
     pub fetched: u64,
@@ -30,7 +30,8 @@ pub struct Times {
 /// Upgrades once.
 ///
 /// # Errors
-/// When the upgrade fails.
+///
+/// Fails when the upgrade fails.
 pub(super) async fn upgrade(disk: DiskKind, image: &Commit, place: &Place) -> Result<Times> {
     let mut rig = empty_node(disk, place).await?;
     rig.policy("[limits]\nio-weight = 100\nmemory-mib = 0")
@@ -45,7 +46,7 @@ pub(super) async fn upgrade(disk: DiskKind, image: &Commit, place: &Place) -> Re
     rig.expect_upgraded(&before, image).await?;
     let history = rig.node.history();
     let (cordon, end) = cordoned(&history).context("the node was never cordoned")?;
-    // An empty node may be drained before the Node could tell that all is staged.
+    // An empty node may be drained before the Node reports that everything is staged.
     let staged = staged.min(cordon);
     Ok(Times {
         staging: meter.between(begun, staged),
@@ -57,7 +58,7 @@ pub(super) async fn upgrade(disk: DiskKind, image: &Commit, place: &Place) -> Re
     })
 }
 
-/// How long each of the three took.
+/// The time of each of the three steps.
 fn steps(history: &[Seen], begun: Instant) -> [f64; 3] {
     let mut last = begun;
     ["Fetched", "Verified", "Deployed"].map(|phase| {
@@ -71,14 +72,14 @@ fn steps(history: &[Seen], begun: Instant) -> [f64; 3] {
     })
 }
 
-/// From the cordon to its end.
+/// The beginning and the end of the cordon.
 fn cordoned(history: &[Seen]) -> Option<(Instant, Instant)> {
     let begin = history.iter().position(|seen| !seen.view.schedulable)?;
     let end = history[begin..].iter().find(|seen| seen.view.schedulable)?;
     Some((history[begin].at, end.at))
 }
 
-/// How much of the time between two moments pods had no place here.
+/// The time between two moments in which the node could run no pods.
 fn unavailable(history: &[Seen], from: Instant, to: Instant) -> Duration {
     let ends = history
         .iter()

@@ -1,4 +1,4 @@
-//! The same by hand.
+//! The same upgrade by hand.
 
 use std::time::Instant;
 
@@ -22,13 +22,15 @@ pub struct Times {
     pub plain: Took,
 }
 
-/// Upgrades once. `share`: of all objects in the repository, those of the new commit: `ostree fsck` reads all, and the
-/// floor is reading those.
+/// Upgrades once. `share` is the new commit's share of all objects in the repository. `ostree fsck`
+/// reads all objects, and the minimum is reading those.
 ///
-/// The new system is made the default before the reboot, not after: with our generator every one-shot is a guarded trial.
+/// It makes the new system the default before the reboot, not after: with our generator every
+/// one-shot is a guarded trial.
 ///
 /// # Errors
-/// When a command fails.
+///
+/// Fails when a command fails.
 pub(super) async fn upgrade(image: &Commit, share: f64, place: &Place) -> Result<Times> {
     let mut rig = empty_node(DiskKind::Bios, place).await?;
     rig.guest.run("systemctl stop careen-agent").await?;

@@ -1,5 +1,5 @@
-//! How long the emulator has worked. On a machine that others take time from, the clock measures them too; this does not, and leaves
-//! out what is waited for.
+//! Measures the emulator's CPU time. On a shared machine the clock also measures others; CPU time
+//! does not, and it leaves out waiting.
 
 use std::iter::Sum;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,7 +54,8 @@ impl Meter {
     /// Begins to measure this process.
     ///
     /// # Errors
-    /// When it is not there.
+    ///
+    /// Fails when it is not there.
     pub fn at(process: u32) -> Result<Self> {
         let clock = clock_getcpuclockid(Pid::from_raw(process.try_into()?))
             .context("the emulator's clock")?;

@@ -1,6 +1,8 @@
-//! What an upgrade costs beside the same done by hand, on the same frozen node (P1, P3, P4), and what the stage adds to a boot (P9).
+//! The cost of an upgrade compared with the same upgrade by hand, on the same frozen node (P1, P3,
+//! P4), and what the stage adds to a boot (P9).
 //!
-//! By hand means: what an administrator types who knows everything beforehand and checks nothing. That is the floor.
+//! "By hand" means what an administrator types who knows everything in advance and checks nothing.
+//! That is the minimum.
 
 mod careen;
 mod hand;
@@ -32,25 +34,27 @@ pub struct Run {
     changed: u64,
 }
 
-/// What one lane measures.
+/// The measurements of one lane.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Measured {
     /// Both ways, one after the other on the same node.
     Pair(Run),
-    /// What the stage takes where there is no fs-verity.
+    /// The stage's time on a disk without fs-verity.
     Bare(stage::Times),
 }
 
-/// What is measured last.
+/// The last measurement.
 const BARE: usize = 0;
 
-/// Measures `runs` times, `jobs` at a time, and prints the table; the numbers of every run go to `out/bench.json`. Runs side by side slow
-/// each other down, both ways alike: ratios stay what they are, seconds do not.
+/// Measures `runs` times, `jobs` at a time, and prints the table. The numbers of every run go to
+/// `out/bench.json`. Parallel runs slow each other down equally: ratios stay the same, seconds do
+/// not.
 ///
 /// # Errors
-/// When a part does not start or an upgrade fails.
+///
+/// Fails when a part does not start or an upgrade fails.
 pub async fn run(runs: usize, jobs: usize) -> Result<()> {
-    // What lanes share is built before the first begins.
+    // Builds what the lanes share before the first one starts.
     ensure_commit("v2")?;
     Joined::prepare(DiskKind::Bios).await?;
     Joined::prepare(DiskKind::NoVerity).await?;
@@ -78,10 +82,11 @@ async fn in_a_lane(number: usize, programs: &Path) -> Result<Measured> {
     lanes::in_a_lane(&["bench-for-a-lane", &number.to_string()], programs).await
 }
 
-/// One of these runs, in its lane; tells it as JSON.
+/// Makes one of these runs in its lane and prints it as JSON.
 ///
 /// # Errors
-/// When a part does not start or an upgrade fails.
+///
+/// Fails when a part does not start or an upgrade fails.
 pub async fn run_for_a_lane(number: usize) -> Result<()> {
     let measured = if number == BARE {
         let place = Place::of("without-fs-verity");
@@ -109,7 +114,7 @@ async fn pair(place: &Place) -> Result<Run> {
     })
 }
 
-/// Where a run keeps its node, and its progress on the screen.
+/// The folder of a run's node, and its progress output.
 #[derive(Debug)]
 struct Place {
     dir: PathBuf,
@@ -126,19 +131,19 @@ impl Place {
     }
 }
 
-/// Written after every run: a long benchmark may be cut short.
+/// Written after every run, because a long benchmark may be interrupted.
 fn keep(numbers: &Value) -> Result<()> {
     let text = serde_json::to_string_pretty(numbers)?;
     Ok(fs::write(out().join("bench.json"), text)?)
 }
 
-/// A joined node without anything to drain.
+/// A joined node with nothing to drain.
 async fn empty_node(disk: DiskKind, place: &Place) -> Result<Rig> {
     let mut rig = Rig::start(disk, &place.dir, place.progress.clone()).await?;
     rig.before().await?;
     workload::remove(&rig.plane.client().await?).await?;
     rig.forget_base().await?;
-    // What the restored guest has to catch up with must not count for whoever is measured.
+    // The restored guest's catching up must not count in the measurement.
     tokio::time::sleep(Duration::from_secs(20)).await;
     Ok(rig)
 }
