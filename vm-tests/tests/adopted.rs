@@ -1,5 +1,5 @@
-//! A Node becomes the Machine of a MachineDeployment, with the real managers and careen-provider. Only what runs on the node is played
-//! here, kubelet and agent: the scenarios on Cluster API have the real ones.
+//! A Node becomes the Machine of a MachineDeployment, with the real managers and careen-provider.
+//! Only the node's kubelet and agent are simulated; the scenarios on Cluster API use the real ones.
 
 use std::time::Duration;
 
@@ -26,13 +26,13 @@ const GOOD: &str =
     "ostree:careen:good@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const REASON: &str = "the new system never got healthy: the kubelet does not answer";
 
-/// How long careen-provider may take to ask; long because the machine may be busy.
+/// How long careen-provider may take to ask. The limit is long because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The controller manager gives up on a Node after 50 s without.
+/// The controller manager gives up on a Node after 50 s without a heartbeat.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// Core wants to hear of all of them before a Machine counts as healthy.
+/// The conditions that core requires before a Machine counts as healthy.
 const HEALTHY: [(&str, &str); 4] = [
     ("Ready", "True"),
     ("MemoryPressure", "False"),
@@ -80,7 +80,7 @@ impl Played {
         Ok(())
     }
 
-    /// Waits until it is asked for an image, and gives the id of the request.
+    /// Waits until it is asked for an image, and returns the id of the request.
     async fn until_asked(&self, image: &str) -> Result<String> {
         let ask = || async {
             let node = self.nodes().get(NAME).await?;
@@ -120,7 +120,7 @@ impl Played {
     }
 }
 
-/// Never ends by itself. A beat that fails is missed; the next one counts.
+/// Never ends on its own. A failed heartbeat is skipped; the next one counts.
 async fn beat(admin: Client) {
     loop {
         let lease = json!({
@@ -135,7 +135,7 @@ async fn beat(admin: Client) {
     }
 }
 
-/// A fixed place, so that a run that failed leaves its logs and the next one removes them.
+/// A fixed folder, so that a failed run leaves its logs and the next run removes them.
 async fn plane() -> Result<ControlPlane> {
     let dir = programs::cache()?.join("adopted-test");
     if dir.exists() {

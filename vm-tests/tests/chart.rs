@@ -1,5 +1,5 @@
-//! The Helm chart of the DaemonSet, tried with Helm (built from its Go module on first use): it lints, refuses
-//! values that make no sense, and the plain manifests are what it renders.
+//! Tests the Helm chart of the DaemonSet with Helm (built from its Go module on first use). The
+//! chart passes lint and rejects invalid values, and it renders to the plain manifests.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::fs;
@@ -12,7 +12,7 @@ fn daemonset() -> PathBuf {
     programs::home().join("../packaging/daemonset")
 }
 
-/// A warning fails, too.
+/// A warning also fails.
 const LINT: &[&str] = &["lint", "--strict"];
 const TEMPLATE: &[&str] = &["template", "careen"];
 

@@ -1,4 +1,5 @@
-//! What scenarios and cluster tests count on: the control plane can be copied, taken away and brought back.
+//! Tests what scenarios and cluster tests rely on: the control plane can be copied, stopped and
+//! started again.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What Helm itself makes of the DaemonSet's chart in a cluster, line by line as docs/daemonset.md has it typed. No node is there: on one it is done by
-//! the scenario a-daemonset-rolls-out-in-the-middle-of-an-upgrade.
+//! Tests the DaemonSet's chart with Helm in a cluster, line by line as in docs/daemonset.md. There
+//! is no node. The scenario a-daemonset-rolls-out-in-the-middle-of-an-upgrade tests it on one.
 
 use anyhow::{Result, ensure};
 use vm_tests::control_plane::ControlPlane;
@@ -11,7 +11,8 @@ const UPDATE: &str = "helm -n careen upgrade careen packaging/daemonset/chart --
 const TAKE_AWAY: &str =
     "helm -n careen upgrade careen packaging/daemonset/chart --reuse-values --set mode=uninstall";
 
-/// What distinguishes one from another: which image, to do what, on which nodes, and on how many at once.
+/// What distinguishes one from another: which image, to do what, on which nodes, and on how many at
+/// once.
 const SHOW: &str = "kubectl -n careen get daemonset careen -o \
     jsonpath='{.spec.template.spec.containers[0].image} {.spec.template.spec.containers[0].args[0]} \
     {.spec.template.spec.nodeSelector.ostree} {.spec.updateStrategy.rollingUpdate.maxUnavailable}'";

@@ -1,4 +1,4 @@
-//! The container images, built by a real builder from their recipes as they stand, and run.
+//! Builds the container images with a real builder from the shipped Containerfiles, and runs them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,13 +13,13 @@ use crate::docs::mirror;
 use crate::root::{list, run};
 use crate::shelf::{Shelf, source};
 
-/// What both recipes begin with.
+/// The base of both Containerfiles.
 const BASE: &str = "docker.io/library/debian:trixie-slim";
 
-/// What the DaemonSet's image may add to that: every node pulls it.
+/// The most that the DaemonSet's image may add to the base, because every node pulls it.
 const ROOM: u64 = 60 << 20;
 
-/// A builder with a storage of its own, which has the base.
+/// A builder with its own storage, which contains the base.
 struct Builder(TempDir);
 
 impl Builder {
@@ -88,7 +88,7 @@ impl Builder {
     }
 }
 
-/// Debian's base lies on a registry; here it is bootstrapped, as small and with the same care for apt's leftovers.
+/// Debian's base is in a registry. This bootstraps one that is as small, without apt's leftovers.
 fn base() -> &'static Path {
     static BASE: OnceLock<PathBuf> = OnceLock::new();
     BASE.get_or_init(|| {
@@ -146,7 +146,7 @@ fn papers() -> &'static Path {
 
 /// The context of the DaemonSet's image.
 fn installer() -> TempDir {
-    // What compiles for the packages compiles for this: once, and not side by side.
+    // Compile once, not in parallel with the packages.
     if std::env::var_os("CAREEN_PROGRAMS").is_none() {
         Shelf::ours();
     }
@@ -179,7 +179,7 @@ fn program() -> PathBuf {
     target.join("image/careen-provider")
 }
 
-/// What an image has and its base has not.
+/// The files that an image adds to its base.
 fn added(builder: &Builder, image: &str) -> BTreeSet<String> {
     let [base, all] = [BASE, image].map(|name| list(&builder.root(name)));
     let path = |line: &String| line.split(' ').nth(2).unwrap().to_owned();
@@ -201,7 +201,7 @@ fn provider_image_runs_as_nobody_and_adds_only_its_own_files() {
     succeeded(&builder.ours("provider", provider().path()));
     let version = builder.start("provider", "--version");
     assert!(version.starts_with("careen-provider "), "{version}");
-    // The manifests want a user that is not root, by number.
+    // The manifests require a numeric user other than root.
     assert_eq!(builder.config("provider")["User"], "65532:65532");
     assert_eq!(builder.run("provider", &["id", "-u"]), "65532\n");
     let doc = "./usr/share/doc/careen-provider";
@@ -220,7 +220,7 @@ fn daemonset_image_runs_installer_reads_journals_and_is_small() {
     assert!(version.starts_with("careen-installer "), "{version}");
     assert_eq!(builder.config("daemonset")["Cmd"][0], "install");
     assert_eq!(builder.config("daemonset")["User"], "0:0");
-    // Journals are compressed; what cannot read that shows nothing.
+    // Journals are compressed, and a journalctl without zstd shows nothing.
     let journalctl = builder.run("daemonset", &["journalctl", "--version"]);
     assert!(journalctl.contains("+ZSTD"), "{journalctl}");
     let root = builder.root("daemonset");

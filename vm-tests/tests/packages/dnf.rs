@@ -1,5 +1,6 @@
-//! The .rpm by dnf, as an operator of Fedora gets them: from a repository in which all that they ask for has the names that Fedora gives it. Fedora itself is not at
-//! hand. The packages beside ours are made here, and have Debian's files where a library is asked for; dnf, its solver and rpm are real.
+//! Installs the .rpm with dnf, as an operator of Fedora does, from a repository with Fedora's names
+//! for all dependencies. Fedora itself is not available. The other packages are made here, with
+//! Debian's files for libraries; dnf, its solver and rpm are real.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ use tempfile::TempDir;
 use crate::root::{Root, files, run};
 use crate::shelf::Shelf;
 
-/// By Fedora's names, with the libraries in each. The versions are of about its release 42, and need only be new enough.
+/// By Fedora's names, with the libraries in each. The versions are of about its release 42, and
+/// need only be new enough.
 const FEDORA: [(&str, &str, &[&str]); 15] = [
     ("bash", "5.2.37", &[]),
     ("containerd", "2.0.5", &[]),

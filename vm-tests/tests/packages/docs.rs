@@ -1,4 +1,4 @@
-//! The commands of `docs/images.md`, and of `docs/install.md` after them, are run as they stand there.
+//! Runs the commands of `docs/images.md`, and then those of `docs/install.md`, verbatim.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::root::run;
 use crate::shelf::{Shelf, source};
 
-/// Where they run. What they left mounted or immutable would outlast the folder.
+/// The working folder. Mounts and immutable files would outlast it.
 struct Work(TempDir);
 
 impl Drop for Work {

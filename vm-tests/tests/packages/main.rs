@@ -1,7 +1,9 @@
-//! The packages, on a real dpkg, rpm and dnf in the rig's Debian root. Asked for by name (`make packages-check`): it compiles
-//! everything twice. Needs root, and lintian, rpm, dnf, createrepo_c and buildah on the host. With `CAREEN_PACKAGES` it looks at what was built before.
+//! Tests the packages with a real dpkg, rpm and dnf in the rig's Debian root. They run only by name
+//! (`make packages-check`), because they compile everything twice. They need root, and lintian,
+//! rpm, dnf, createrepo_c and buildah on the host. With `CAREEN_PACKAGES` they test existing
+//! packages.
 
-// What helpers find amiss ends the test, as it should.
+// A failure in a helper ends the test, as it should.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod containers;

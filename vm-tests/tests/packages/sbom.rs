@@ -1,4 +1,5 @@
-//! What a package says of its programs' parts: whoever hears of a hole in a library finds by it whether it is in them.
+//! Tests the SBOMs. A reader who hears of a vulnerability in a library can see whether a program
+//! contains it.
 
 use std::collections::BTreeSet;
 use std::fs;
