@@ -2,7 +2,8 @@
 
 use crate::node::Seen;
 
-/// Boot ids in their order, each once. A boot in which the kubelet never got through is not among them.
+/// Boot ids in their order, each once. A boot in which the kubelet never got through is not among
+/// them.
 #[must_use]
 pub fn boots(history: &[Seen]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();

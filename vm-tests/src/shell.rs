@@ -13,7 +13,8 @@ use crate::runner::out;
 /// Starts a node and takes commands until the end of input.
 ///
 /// # Errors
-/// When the node does not start.
+///
+/// Fails when the node does not start.
 pub async fn run() -> Result<()> {
     let mut rig = Rig::start(DiskKind::Bios, &out().join("shell"), Progress::new("shell")).await?;
     eprintln!(

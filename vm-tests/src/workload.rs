@@ -1,4 +1,5 @@
-//! What runs on the node: one small Deployment with a PodDisruptionBudget, which by default lets its pod go.
+//! The node's workload: one small Deployment with a PodDisruptionBudget, which by default allows an
+//! eviction.
 
 use std::time::Duration;
 
@@ -22,7 +23,8 @@ pub const BUDGET: &str = "one-at-a-time";
 /// Creates both in `default`.
 ///
 /// # Errors
-/// When the API server refuses.
+///
+/// Fails when the API server refuses.
 pub async fn create(client: &Client) -> Result<()> {
     let deployment: Deployment = serde_json::from_value(json!({
         "metadata": {"name": NAME},
@@ -32,7 +34,7 @@ pub async fn create(client: &Client) -> Result<()> {
             "template": {
                 "metadata": {"labels": {"app": NAME}},
                 "spec": {
-                    // A shell as PID 1 ignores SIGTERM; nothing is gained by waiting for it.
+                    // A shell as PID 1 ignores SIGTERM, so waiting for it is useless.
                     "terminationGracePeriodSeconds": 1,
                     "automountServiceAccountToken": false,
                     "containers": [{
@@ -58,10 +60,11 @@ pub async fn create(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// Changes the budget: so many pods may be away at once. 0 never allows an eviction.
+/// Sets how many pods may be unavailable at once. 0 never allows an eviction.
 ///
 /// # Errors
-/// When the API server refuses.
+///
+/// Fails when the API server refuses.
 pub async fn allow_unavailable(client: &Client, pods: u32) -> Result<()> {
     let api: Api<PodDisruptionBudget> = Api::default_namespaced(client.clone());
     let patch = json!({"spec": {"maxUnavailable": pods}});
@@ -82,7 +85,8 @@ pub async fn allow_unavailable(client: &Client, pods: u32) -> Result<()> {
 /// Waits until the Deployment's pod runs.
 ///
 /// # Errors
-/// When it does not in time.
+///
+/// Fails when it does not in time.
 pub async fn wait_until_running(client: &Client, limit: Duration) -> Result<()> {
     let api: Api<Deployment> = Api::default_namespaced(client.clone());
     let available = |found: Option<&Deployment>| {
@@ -99,10 +103,11 @@ pub async fn wait_until_running(client: &Client, limit: Duration) -> Result<()> 
     Ok(())
 }
 
-/// Takes the Deployment away and waits until its pods are gone.
+/// Deletes the Deployment and waits until its pods are gone.
 ///
 /// # Errors
-/// When the API server refuses or a pod stays.
+///
+/// Fails when the API server refuses or a pod stays.
 pub async fn remove(client: &Client) -> Result<()> {
     let api: Api<Deployment> = Api::default_namespaced(client.clone());
     api.delete(NAME, &kube::api::DeleteParams::foreground())
@@ -117,7 +122,8 @@ pub async fn remove(client: &Client) -> Result<()> {
 /// The names of the Deployment's pods, also of those that wait for a node.
 ///
 /// # Errors
-/// When the API server does not answer.
+///
+/// Fails when the API server does not answer.
 pub async fn pods(client: &Client) -> Result<Vec<String>> {
     let api: Api<Pod> = Api::default_namespaced(client.clone());
     let list = api

@@ -1,4 +1,5 @@
-//! How long our stage worked in the boot that is running, by what systemd wrote in the journal about its units.
+//! Measures how long our stage worked in the running boot, from systemd's journal entries about its
+//! units.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -12,9 +13,9 @@ const STARTED: &str = "39f53479d3a045ac8e11786248231fbf";
 /// Seconds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Times {
-    /// Before the pivot: guard and verify, with which nothing runs beside.
+    /// Before the pivot: guard and verify. Nothing else runs at the same time.
     pub initramfs: f64,
-    /// Before the kubelet starts: the rest of the files. Much of the boot goes on beside it.
+    /// Before the kubelet starts: the rest of the files. Much of the boot runs in parallel.
     pub system: f64,
     /// The whole boot, from the kernel's start until systemd has started everything.
     pub boot: f64,
@@ -23,7 +24,8 @@ pub struct Times {
 /// Asks the guest about its running boot.
 ///
 /// # Errors
-/// When its journal or systemd does not say.
+///
+/// Fails when its journal or systemd does not say.
 pub async fn measure(guest: &mut Guest) -> Result<Times> {
     let boot = guest
         .run("systemctl show --value -p FinishTimestampMonotonic")

@@ -22,7 +22,8 @@ pub fn print(runs: &[Run], bare: Option<&stage::Times>) {
 
 type Value = fn(&Run) -> f64;
 
-/// What is measured, the most that it may be where there is such a figure (docs/performance.md), and how it is had from a run.
+/// What is measured, the most that it may be where there is such a figure (docs/performance.md),
+/// and how it is had from a run.
 const ROWS: &[(&str, &str, Value)] = &[
     ("P1 cordon to schedulable, over by hand", "1.10", |run| {
         run.careen.down.clock / run.hand.down.clock

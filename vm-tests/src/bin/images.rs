@@ -1,4 +1,5 @@
-//! `images`: builds images and disks of the rig by name and prints what they are; without a name it lists them.
+//! `images`: builds images and disks of the rig by name and prints them. Without a name it lists
+//! them.
 
 use anyhow::Result;
 use vm_tests::images::{DiskKind, ensure_commit, ensure_disk, names};

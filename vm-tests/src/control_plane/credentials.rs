@@ -59,7 +59,8 @@ pub async fn client(kubeconfig: &Path) -> Result<Client> {
     Ok(Client::try_from(config)?)
 }
 
-/// kubeadm writes the address that guests use; here the same server is 127.0.0.1. (JSON is YAML, so kubectl reads it too.)
+/// kubeadm writes the address that guests use; here the same server is 127.0.0.1. (JSON is YAML, so
+/// kubectl reads it too.)
 fn write_for_this_machine(
     plane: &ControlPlane,
     mut content: Kubeconfig,

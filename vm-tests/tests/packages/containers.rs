@@ -50,7 +50,7 @@ impl Builder {
         build.arg(recipe).arg(context).output().unwrap()
     }
 
-    /// Builds what lies below `packaging`.
+    /// Builds an image from a folder of `packaging`.
     fn ours(&self, folder: &str, context: &Path) -> Output {
         let recipe = source().join("packaging").join(folder);
         self.build(&recipe.join("Containerfile"), context, folder)

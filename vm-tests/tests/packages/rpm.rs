@@ -1,4 +1,5 @@
-//! The .rpm. Fedora is not at hand: rpm itself is real, the root is empty, or Debian's where scripts are to run.
+//! The .rpm. Fedora is not at hand: rpm itself is real, the root is empty, or Debian's where
+//! scripts are to run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +10,8 @@ use tempfile::TempDir;
 use crate::root::{Root, files, run};
 use crate::shelf::Shelf;
 
-/// rpm on a root. Debian's keeps its notes in the home folder, unless it is told where Fedora has them.
+/// rpm on a root. Debian's keeps its notes in the home folder, unless it is told where Fedora has
+/// them.
 fn rpm(root: &Path) -> Command {
     let mut rpm = Command::new("rpm");
     rpm.arg("--root")

@@ -1,4 +1,4 @@
-//! The packages of this source tree, built once a run.
+//! The packages of this source tree, built once per run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 pub struct Shelf(PathBuf);
 
 impl Shelf {
-    /// The packages of this tree; those of `$CAREEN_PACKAGES`, where somebody has built them before.
+    /// The packages of this tree, or those in `$CAREEN_PACKAGES` if that is set.
     pub fn ours() -> &'static Self {
         static OURS: OnceLock<Shelf> = OnceLock::new();
         OURS.get_or_init(|| {
