@@ -1,4 +1,5 @@
-//! An agent as a process is: it can be killed at any moment, and then nothing of it goes on.
+//! An agent that behaves like a process: a test can kill it at any moment, and no part of it
+//! continues.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,10 +21,11 @@ pub struct AgentProcess {
 }
 
 impl AgentProcess {
-    /// Starts the real loop on this machine, with this credential and policy file; `silence` from the API server is a dead link.
+    /// Starts the real loop on this machine, with this credential and policy file. After `silence`
+    /// without an answer from the API server, the agent treats the connection as dead.
     ///
     /// # Errors
-    /// Without a thread.
+    /// When the thread does not start.
     pub fn start(
         machine: &TestMachine,
         kubeconfig: &Path,
@@ -42,7 +44,7 @@ impl AgentProcess {
     /// Starts the real loop on any machine.
     ///
     /// # Errors
-    /// Without a thread.
+    /// When the thread does not start.
     pub fn start_with<H: Hands>(setup: Setup<H>) -> Result<Self> {
         let (kill, killed) = oneshot::channel::<()>();
         let stop = Arc::new(Notify::new());
@@ -66,10 +68,10 @@ impl AgentProcess {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Kills it, as SIGKILL would: what it was doing ends between two instructions.
+    /// Kills it, as SIGKILL would: its work ends between two instructions.
     ///
     /// # Errors
-    /// When it had come to an end before.
+    /// When it ended before the kill.
     pub fn kill(mut self) -> Result<()> {
         self.end()
     }
@@ -89,7 +91,7 @@ impl Drop for AgentProcess {
     }
 }
 
-/// All its tasks live in a runtime of its own and go with it.
+/// All its tasks run in its own runtime and end with it.
 fn live<H: Hands>(setup: Setup<H>, asked: &Notify, killed: oneshot::Receiver<()>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

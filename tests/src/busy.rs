@@ -1,5 +1,5 @@
-//! A server that answers 429 to whatever it is asked, in the words of an API server that has too much to do: the real one does
-//! so only under a load that no test should make.
+//! A server that answers 429 to every request, in the words of an overloaded API server. The real
+//! server answers so only under a load that no test should create.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,14 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What priority and fairness answers (kubernetes apiserver pkg/server/filters, `tooManyRequests`): text, no Status object.
+/// The answer of API priority and fairness (kubernetes apiserver pkg/server/filters,
+/// `tooManyRequests`): text, no Status object.
 const ANSWER: &str = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nRetry-After: 1\r\n\
     Content-Length: 43\r\nConnection: close\r\n\r\nToo many requests, please try again later.\n";
 
-/// The server. It ends with the runtime that it was started in.
+/// The server. It ends with the runtime that started it.
 pub struct Busy {
-    /// A kubeconfig that leads to it.
+    /// A kubeconfig that points to the server.
     pub kubeconfig: PathBuf,
     _folder: TempDir,
 }
@@ -24,7 +25,7 @@ impl Busy {
     /// Starts it.
     ///
     /// # Errors
-    /// Without a free port.
+    /// When no port is free.
     pub async fn start() -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;

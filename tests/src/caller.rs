@@ -1,4 +1,4 @@
-//! Whoever calls careen-provider's hooks as core does.
+//! A client that calls careen-provider's hooks as Cluster API's core does.
 
 use std::net::SocketAddr;
 
@@ -8,17 +8,17 @@ use kube::{Client, Config};
 use provider::hooks::API_VERSION;
 use serde_json::{Value, json};
 
-/// The hook that core asks again and again while a Machine is updated, with its handler.
+/// The hook that core calls repeatedly while it updates a Machine, with its handler.
 pub const UPDATE_MACHINE: &str = "UpdateMachine/update-machine";
 
-/// A caller of one process's hooks.
+/// A caller of the hooks of one process.
 pub struct Caller(Client);
 
 impl Caller {
-    /// One that trusts, as core does, whom the ExtensionConfig's caBundle (base64) names and nobody else.
+    /// A caller that trusts only the ExtensionConfig's caBundle (base64), as core does.
     ///
     /// # Errors
-    /// When the bundle cannot be read.
+    /// When the bundle is not readable.
     pub async fn trusting(hooks: SocketAddr, bundle: &str) -> Result<Self> {
         Ok(Self(trusting(hooks, bundle).await?))
     }
@@ -26,7 +26,7 @@ impl Caller {
     /// Calls a hook, by its name or `<name>/<handler>`.
     ///
     /// # Errors
-    /// When the process is not trusted, or does not answer with 200.
+    /// When the caller does not trust the process, or the process does not answer with 200.
     pub async fn call(&self, hook: &str, content: Value) -> Result<Value> {
         let (word, handler) = hook.split_once('/').unwrap_or((hook, ""));
         let mut body = content;
@@ -43,8 +43,8 @@ impl Caller {
     }
 }
 
-/// What core sends when it calls [`UPDATE_MACHINE`] for a Machine (namespace and name, which is its InfraMachine's and its Cluster's
-/// namespace's too) that should have this version.
+/// The request that core sends when it calls [`UPDATE_MACHINE`] for a Machine that should have this
+/// version. The namespace is also the namespace of the Machine's InfraMachine and Cluster.
 #[must_use]
 pub fn update_call((namespace, machine): (&str, &str), infra: &str, version: &str) -> Value {
     json!({
@@ -59,10 +59,11 @@ pub fn update_call((namespace, machine): (&str, &str), infra: &str, version: &st
     })
 }
 
-/// A client of the hooks at this address that trusts whom a caBundle (base64) names and nobody else, and keeps its connections.
+/// A client of the hooks at this address. It trusts only a caBundle (base64), and keeps its
+/// connections open.
 ///
 /// # Errors
-/// When that is no bundle.
+/// When `bundle` is not a valid bundle.
 pub async fn trusting(hooks: SocketAddr, bundle: &str) -> Result<Client> {
     let server = format!("https://{hooks}");
     let config: Kubeconfig = serde_json::from_value(json!({

@@ -1,4 +1,4 @@
-//! One control plane for all tests of a run; each test has Nodes and namespaces of its own.
+//! One control plane for all tests of a run. Each test has its own Nodes and namespaces.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,20 +9,22 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use tokio::sync::OnceCell;
 use vm_tests::control_plane::ControlPlane;
 
-/// How long anything that a test waits for may take. Far more than it does: the machine may be busy.
+/// The longest time that a test waits for anything. It is far longer than needed, because the
+/// machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Its processes end with this process: the kernel kills them when the thread that started them is gone.
+/// Its processes end with this process: the kernel kills them when the thread that started them
+/// ends.
 static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();
 
-/// The control plane, started by whoever asks first.
+/// The control plane. The first caller starts it.
 ///
 /// # Errors
 /// When it does not start.
 pub async fn plane() -> Result<&'static ControlPlane> {
     PLANE
         .get_or_try_init(|| async {
-            // A fixed place, so that a run that was killed leaves one folder behind and not one more each time.
+            // A fixed path, so that killed runs leave one folder in total and not one folder each.
             let dir = vm_tests::programs::cache()?.join("agent-tests-cluster");
             if dir.exists() {
                 std::fs::remove_dir_all(&dir).context("an old cluster is in the way")?;
@@ -35,7 +37,7 @@ pub async fn plane() -> Result<&'static ControlPlane> {
 /// A client for one kubeconfig.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the kubeconfig is not readable.
 pub async fn client(kubeconfig: &Path) -> Result<Client> {
     let content = Kubeconfig::read_from(kubeconfig)?;
     let config =

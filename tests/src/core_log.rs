@@ -1,11 +1,12 @@
-//! The managers' logs. They are the one place that counts how often something was tried in vain, and for some of it the one that says why.
+//! The managers' logs. Only they count the failed attempts, and for some failures only they give
+//! the reason.
 
 use anyhow::{Result, ensure};
 use vm_tests::cluster_api::{Manager, objects};
 
 use crate::world::{PATIENCE, World};
 
-/// The lines of core so far that hold all of these words.
+/// The lines that core has logged so far and that contain all of these words.
 ///
 /// # Errors
 /// When there is no log.
@@ -20,15 +21,15 @@ async fn lines_of(world: &World, manager: Manager, words: &[&str]) -> Result<Vec
     Ok(text.lines().filter(held).map(str::to_owned).collect())
 }
 
-/// Waits until there are so many lines of core with all of these words.
+/// Waits until core has logged `count` lines with all of these words.
 ///
 /// # Errors
-/// When they do not come: those that are there.
+/// When the lines do not come. The error contains the lines that did.
 pub async fn until(world: &World, words: &[&str], count: usize) -> Result<()> {
     until_said(world, Manager::Core, words, count).await
 }
 
-/// The same of any manager.
+/// Does the same for any manager.
 ///
 /// # Errors
 /// As [`until`].

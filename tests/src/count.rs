@@ -1,4 +1,4 @@
-//! Counting the agent's writes to its Node, as a watcher sees them.
+//! Counts the agent's writes to its Node, as a watcher sees them.
 
 use anyhow::{Context, Result};
 use futures::StreamExt;
@@ -12,14 +12,14 @@ use upgrade::names;
 use crate::cluster::PATIENCE;
 use crate::node::{TestNode, annotation, condition, is_cordoned};
 
-/// A count that runs.
+/// A running count.
 pub struct Changes {
     seen: watch::Receiver<(String, usize)>,
     task: JoinHandle<()>,
 }
 
 impl Changes {
-    /// Begins to count.
+    /// Starts to count.
     #[must_use]
     pub fn of(node: &TestNode) -> Self {
         let (count, seen) = watch::channel((String::new(), 0));
@@ -41,10 +41,10 @@ impl Changes {
         Self { seen, task }
     }
 
-    /// Waits until the count has come to now, and ends it.
+    /// Waits until the count includes every write up to now, and ends it.
     ///
     /// # Errors
-    /// When the watch does not come that far.
+    /// When the watch does not catch up.
     pub async fn stop(mut self, node: &TestNode) -> Result<usize> {
         let version = node.now().await?.resource_version().unwrap_or_default();
         let wait = self.seen.wait_for(|(at, _)| *at == version);
@@ -57,7 +57,8 @@ impl Changes {
     }
 }
 
-/// What the agent alone writes. Controllers write the Node too: taints, for one.
+/// The part of the Node that only the agent writes. Controllers also write the Node: taints, for
+/// example.
 fn by_agent(node: &Node) -> impl PartialEq + use<> {
     let answers = [
         names::ANSWER,

@@ -1,4 +1,4 @@
-//! careen-provider killed at every word that it writes: to a Machine its mark, to a Node its request.
+//! Kills careen-provider after each of its writes: its mark on a Machine, or its request on a Node.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -17,11 +17,12 @@ use vm_tests::cluster_api::objects;
 
 use crate::provider_process::ProviderProcess;
 
-/// How often Nodes are looked at that cannot be watched.
+/// The poll interval for Nodes that the test cannot watch.
 const LOOK: Duration = Duration::from_millis(100);
 
 impl ProviderProcess {
-    /// Kills it whenever a word of its own has reached the API server, and starts it again. Never ends by itself.
+    /// Kills the provider after each of its writes reaches the API server, and starts it again.
+    /// Never returns by itself.
     ///
     /// # Errors
     /// When it does not start again.
@@ -31,8 +32,9 @@ impl ProviderProcess {
         self.dies_at(select(nodes, machines), deaths).await
     }
 
-    /// The same where the Nodes are on an API server of the in-memory provider, whose watches kube does not read (see
-    /// [`crate::in_memory`]): it dies there up to a tenth of a second later, and a word that stands for less is missed.
+    /// Does the same where the Nodes are on an API server of the in-memory provider, whose watches
+    /// kube does not read (see [`crate::in_memory`]). There the provider dies up to a tenth of a
+    /// second later. The poll misses a value that exists for a shorter time.
     ///
     /// # Errors
     /// When it does not start again.
@@ -54,7 +56,7 @@ impl ProviderProcess {
         let mut written = pin!(written);
         let mut known: HashMap<String, String> = HashMap::new();
         while let Some((name, word)) = written.next().await {
-            // What stood there before is nobody's write of now.
+            // A value from before the start is not a write of this run.
             let before = known.insert(name, word.clone());
             if before.is_some_and(|before| before != word) {
                 self.kill()?;
@@ -71,7 +73,7 @@ fn machines(admin: &Client) -> Result<Api<DynamicObject>> {
     Ok(objects::api(admin, &kind, None))
 }
 
-/// What the provider says of one object: of a Node its request, of a Machine its mark.
+/// What the provider writes on one object: its request on a Node, its mark on a Machine.
 fn word(object: &impl ResourceExt) -> String {
     let keys = [
         upgrade::names::REQUEST,
@@ -82,12 +84,12 @@ fn word(object: &impl ResourceExt) -> String {
         .join(" ")
 }
 
-/// An object of a kind by its name, and the word on it.
+/// An object of a kind by its name, and what the provider wrote on it.
 fn named(kind: &str, object: &impl ResourceExt) -> (String, String) {
     (format!("{kind} {}", object.name_any()), word(object))
 }
 
-/// Name and word of every object of a kind that is written, now and from now on.
+/// The name and the provider's value of every object of a kind, now and at each later write.
 fn words<K>(api: Api<K>, kind: &'static str) -> impl Stream<Item = (String, String)>
 where
     K: Resource + Clone + std::fmt::Debug + Send + serde::de::DeserializeOwned + 'static,
@@ -96,11 +98,11 @@ where
     written.filter_map(move |object| async move { Some(named(kind, &object.ok()?)) })
 }
 
-/// Name and word of every Node, again and again.
+/// The name and the provider's value of every Node, polled repeatedly.
 fn looked_at(nodes: Api<Node>) -> impl Stream<Item = (String, String)> {
     let look = |nodes: Api<Node>| async move {
         tokio::time::sleep(LOOK).await;
-        // Who does not answer now is asked again.
+        // The next poll retries a request that failed.
         let all = nodes.list(&ListParams::default()).await;
         let all = all.map(|all| all.items).unwrap_or_default();
         let words: Vec<_> = all.iter().map(|node| named("Node", node)).collect();

@@ -1,9 +1,11 @@
-//! Every decision of a rollout with its reason: core's on a Machine, careen-provider's on Machine, Node and InfraMachine, the agent's
-//! on its Node. Rendered, it is the same at every run of a rollout that goes one by one, and is held against a file in the tree;
-//! `CAREEN_BLESS=1` writes that anew.
+//! Every decision of a rollout with its reason: core's decisions on a Machine, careen-provider's on
+//! Machine, Node and InfraMachine, and the agent's on its Node. The text is the same at every run
+//! of a rollout that upgrades one Machine at a time. The tests compare it with a file in the tree;
+//! `CAREEN_BLESS=1` rewrites that file.
 //!
-//! Machines are numbered as core takes them, for their names are random. Who decides without waiting for another is a moment earlier
-//! or later at each run, so each has lines of its own.
+//! Machine names are random, so the text numbers Machines in the order in which core takes them.
+//! The order between parties that do not wait for each other differs at each run, so each party has
+//! its own lines.
 
 mod golden;
 mod words;
@@ -23,10 +25,11 @@ use vm_tests::cluster_api::objects;
 use crate::machines::Machine;
 use words::{DEV_MACHINE, Kind, MACHINE, NODE, RIG_MACHINE, Who};
 
-/// How often Nodes are asked for where they cannot be watched. What stands there for less may be missed.
+/// The poll interval for Nodes that the test cannot watch. The poll may miss a state that exists
+/// for a shorter time.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The log, written until it is dropped.
+/// The log. It records until it is dropped.
 pub struct Decisions {
     log: Arc<Mutex<Log>>,
     watches: Vec<JoinHandle<()>>,
@@ -38,20 +41,21 @@ impl Drop for Decisions {
     }
 }
 
-/// All that was decided so far.
+/// All decisions so far.
 #[derive(Default)]
 struct Log {
     of: HashSet<String>,
     last: HashMap<(Who, &'static str, String), String>,
     lines: Vec<Line>,
-    /// Two API servers count their writes apart: then what is seen first comes first.
+    /// Two API servers count their writes separately. In that case the order is the order of
+    /// observation.
     as_seen: bool,
 }
 
 /// One decision.
 #[derive(Clone)]
 struct Line {
-    /// The order of all writes to an API server, whatever their kind.
+    /// The revision that orders all writes to an API server, of all kinds.
     revision: u64,
     machine: String,
     who: Who,
@@ -59,8 +63,8 @@ struct Line {
 }
 
 impl Decisions {
-    /// Watches these Machines of a Cluster, with their InfraMachines and Nodes, which have their names. How they stand at the moment
-    /// is no decision of the rollout.
+    /// Watches these Machines of a Cluster, with their InfraMachines and Nodes, which have the same
+    /// names. Their state at the start is not a decision of the rollout.
     ///
     /// # Errors
     /// When the API server does not answer.
@@ -72,7 +76,8 @@ impl Decisions {
         Ok(this)
     }
 
-    /// The same for Machines of the in-memory provider: their Nodes are on an API server of their own, see [`crate::in_memory`].
+    /// Does the same for Machines of the in-memory provider: their Nodes are on their own API
+    /// server, see [`crate::in_memory`].
     ///
     /// # Errors
     /// When an API server does not answer.
@@ -106,7 +111,7 @@ impl Decisions {
         let (log, mut tell) = (Arc::clone(&self.log), false);
         self.watches.push(tokio::spawn(async move {
             loop {
-                // Who does not answer now is asked again.
+                // The next poll retries a request that failed.
                 if let Ok(all) = nodes.list(&ListParams::default()).await {
                     let mut log = lock(&log);
                     all.iter().for_each(|node| log.see(&NODE, node, tell));
@@ -134,7 +139,7 @@ impl Decisions {
             let written = watcher(api, watcher::Config::default()).default_backoff();
             let mut written = std::pin::pin!(written.applied_objects());
             while let Some(object) = written.next().await {
-                // An error is the watch being made anew.
+                // An error means that the watch restarts.
                 if let Ok(object) = object {
                     lock(&log).see(kind, &object, true);
                 }
@@ -149,7 +154,7 @@ fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
 }
 
 impl Log {
-    /// Notes what an object says that it did not say before.
+    /// Records what an object says now and did not say before.
     fn see(&mut self, kind: &Kind, object: &DynamicObject, tell: bool) {
         let machine = object.name_any();
         if !self.of.contains(&machine) {

@@ -1,5 +1,6 @@
-//! A gate before a Node: whatever its own credential writes there waits until the test says what becomes of it. To the API server it is an
-//! admission webhook, so what the agent hears is the server's own answer.
+//! A gate in front of a Node: each write by the Node's own credential waits until the test decides
+//! about it. To the API server the gate is an admission webhook, so the agent receives the server's
+//! own answer.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -23,15 +24,15 @@ use tokio_rustls::TlsAcceptor;
 use crate::cluster::PATIENCE;
 use crate::node::TestNode;
 
-/// Where it listens.
+/// The address on which it listens.
 const HOST: &str = "127.0.0.1";
 
-/// A gate. Once it is dropped everything passes.
+/// A gate. After it is dropped, all writes pass.
 pub struct Gate {
     asked: mpsc::UnboundedReceiver<Asked>,
 }
 
-/// A write that waits before it.
+/// A write that waits at the gate.
 pub struct Asked {
     answer: oneshot::Sender<Value>,
 }
@@ -42,7 +43,7 @@ impl Asked {
         let _ = self.answer.send(json!({ "allowed": true }));
     }
 
-    /// Has the server refuse it with this code.
+    /// Makes the server refuse it with this code.
     pub fn refuse(self, code: u16) {
         let status = json!({ "code": code, "message": "the gate is shut" });
         let _ = self
@@ -52,7 +53,8 @@ impl Asked {
 }
 
 impl Gate {
-    /// Before what this Node's credential writes to `resource`, `nodes` or `nodes/status`.
+    /// Sets a gate in front of what this Node's credential writes to `resource`, `nodes` or
+    /// `nodes/status`.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -75,17 +77,18 @@ impl Gate {
         Ok(this)
     }
 
-    /// The next write that comes to it.
+    /// The next write that reaches the gate.
     ///
     /// # Errors
-    /// When none comes.
+    /// When no write comes.
     pub async fn next(&mut self) -> Result<Asked> {
         let next = tokio::time::timeout(PATIENCE, self.asked.recv()).await;
         next.context("nothing comes to the gate")?
             .context("the gate is gone")
     }
 
-    /// The server takes it up within a second or so: until a write that changes nothing comes here, it is not there.
+    /// The server applies the webhook within about a second. This waits until a write that changes
+    /// nothing reaches the gate.
     async fn is_there(&mut self, node: &TestNode, resource: &str) -> Result<()> {
         let nodes: Api<k8s_openapi::api::core::v1::Node> = Api::all(node.as_kubelet().await?);
         let dry = PatchParams {
@@ -157,7 +160,7 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor, ask: mpsc::Unbounde
     }
 }
 
-/// Hands one write to the test; what no test asks for any more passes.
+/// Hands one write to the test. A write passes when the test no longer listens.
 async fn review(
     request: Request<Incoming>,
     ask: mpsc::UnboundedSender<Asked>,

@@ -1,5 +1,6 @@
-//! What the tests of the agent stand on: a real API server with etcd, Nodes as a kubelet registers them, a wire that can be
-//! cut, and a small machine with a power switch in place of systemd and libostree.
+//! The test support of the agent's tests: a real API server with etcd, Nodes as a kubelet registers
+//! them, and a connection that a test can cut. A small machine with a power switch replaces systemd
+//! and libostree.
 
 pub mod agent_process;
 pub mod busy;

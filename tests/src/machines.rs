@@ -1,4 +1,4 @@
-//! Machines of Cluster API as a test looks at them.
+//! Machines of Cluster API as a test sees them.
 
 use anyhow::{Result, ensure};
 use kube::api::{DynamicObject, ListParams};
@@ -11,13 +11,13 @@ use crate::world::PATIENCE;
 /// A kind of Cluster API's core, in one namespace.
 ///
 /// # Errors
-/// Never, for the version is well formed.
+/// Never, because the version is well formed.
 pub fn core(client: &Client, kind: &str, namespace: &str) -> Result<kube::Api<DynamicObject>> {
     let kind = objects::kind("cluster.x-k8s.io/v1beta2", kind)?;
     Ok(objects::api(client, &kind, Some(namespace)))
 }
 
-/// Where core notes the hooks that it still has to call.
+/// The annotation in which core records the hooks that it still has to call.
 const PENDING_HOOKS: &str = "runtime.cluster.x-k8s.io/pending-hooks";
 
 /// One Machine.
@@ -31,19 +31,19 @@ impl From<DynamicObject> for Machine {
 }
 
 impl Machine {
-    /// Its name, also its Node's.
+    /// Its name, which is also the name of its Node.
     #[must_use]
     pub fn name(&self) -> String {
         self.0.name_any()
     }
 
-    /// Its UID: another one is another Machine.
+    /// Its UID. A different UID means a different Machine.
     #[must_use]
     pub fn uid(&self) -> String {
         self.0.uid().unwrap_or_default()
     }
 
-    /// Whether its node carries a control plane.
+    /// Whether its node runs a control plane.
     #[must_use]
     pub fn is_control_plane(&self) -> bool {
         let label = provider::names::CONTROL_PLANE_LABEL;
@@ -84,20 +84,21 @@ impl Machine {
             .unwrap_or_default()
     }
 
-    /// Core has asked for its update, or is about to: its specification is the new one.
+    /// Whether core has asked for its update, or is about to ask: its specification has the new
+    /// version.
     #[must_use]
     pub fn awaits_update(&self) -> bool {
         let pending = self.0.annotations().get(PENDING_HOOKS);
         pending.is_some_and(|hooks| hooks.contains("UpdateMachine"))
     }
 
-    /// An annotation's value; empty when there is none.
+    /// An annotation's value, empty when there is none.
     #[must_use]
     pub fn annotation(&self, key: &str) -> &str {
         self.0.annotations().get(key).map_or("", String::as_str)
     }
 
-    /// Up to date in this version, and serving.
+    /// Whether it is up to date in this version, and serves.
     #[must_use]
     pub fn serves(&self, version: &str) -> bool {
         self.version() == version
@@ -131,10 +132,11 @@ pub async fn all(client: &Client, cluster: &str) -> Result<Vec<Machine>> {
     Ok(machines.into_iter().map(Machine).collect())
 }
 
-/// All Machines of a Cluster, once there are so many and each serves in this version.
+/// Returns all Machines of a Cluster, as soon as there are `count` Machines and each serves in this
+/// version.
 ///
 /// # Errors
-/// When that does not come: says how they are instead.
+/// When that state does not come. The error describes the Machines.
 pub async fn until_all_serve(
     client: &Client,
     cluster: &str,
@@ -148,14 +150,17 @@ pub async fn until_all_serve(
     until(client, cluster, &what, serve).await
 }
 
-/// Waits until Cluster API's own count of a MachineDeployment says that so many Machines are available.
+/// Waits until Cluster API's own count of a MachineDeployment says that this many Machines are
+/// available.
 ///
-/// A MachineSet's count comes after its Machines'. A version that changes before it is up to date finds a MachineSet with nothing
-/// available, and core then scales it down without asking whether it could be updated in place (v1.14.2, `machinedeployment`'s
-/// rolling update: it takes what is not available to cost no availability).
+/// A MachineSet updates its count after its Machines change. If the version changes before the
+/// count is up to date, core finds a MachineSet with nothing available. Core then scales the
+/// MachineSet down and does not ask whether an in-place update is possible. (v1.14.2, rolling
+/// update of `machinedeployment`: it assumes that the removal of unavailable Machines costs no
+/// availability.)
 ///
 /// # Errors
-/// When that does not come.
+/// When that count does not come.
 pub async fn until_counted(client: &Client, cluster: &str, name: &str, count: u32) -> Result<()> {
     let sets = core(client, "MachineSet", cluster)?;
     let deployments = core(client, "MachineDeployment", cluster)?;
@@ -174,10 +179,10 @@ pub async fn until_counted(client: &Client, cluster: &str, name: &str, count: u3
     objects::until("the Machines counted", PATIENCE, ask).await
 }
 
-/// All Machines of a Cluster, once this holds of them.
+/// Returns all Machines of a Cluster, as soon as the condition is true for them.
 ///
 /// # Errors
-/// When that does not come: says how they are instead.
+/// When the condition does not become true. The error describes the Machines.
 pub async fn until(
     client: &Client,
     cluster: &str,
@@ -192,7 +197,7 @@ pub async fn until(
     objects::until(what, PATIENCE, ask).await
 }
 
-/// One line for each.
+/// One line for each Machine.
 #[must_use]
 pub fn describe(machines: &[Machine]) -> String {
     let line = |machine: &Machine| {
@@ -208,7 +213,7 @@ pub fn describe(machines: &[Machine]) -> String {
     machines.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Names and UIDs, to see that none was replaced.
+/// Names and UIDs, to prove that no Machine was replaced.
 #[must_use]
 pub fn identities(machines: &[Machine]) -> Vec<(String, String)> {
     machines

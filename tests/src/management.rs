@@ -1,5 +1,6 @@
-//! The objects of Cluster API on a real API server, for tests that play its managers themselves. The definitions here let anything
-//! in; the managers' own, with their webhooks, are in the tests of `cluster_api`.
+//! The objects of Cluster API on a real API server, for tests that play the role of its managers.
+//! The definitions here accept any content. The managers' own definitions, with their webhooks, are
+//! in the `cluster_api` tests.
 
 mod agent;
 pub mod definitions;
@@ -27,7 +28,8 @@ pub use history::History;
 
 const INFRA_GROUP: &str = "infrastructure.cluster.x-k8s.io";
 
-/// One namespace with a Cluster of the same name, whose workload API server is the same one, behind a wire.
+/// One namespace with a Cluster of the same name. The Cluster's workload API server is the same
+/// server, reached through a wire.
 pub struct Management {
     /// The administrator.
     pub admin: Client,
@@ -38,7 +40,7 @@ pub struct Management {
 }
 
 impl Management {
-    /// Everything that a provider needs, and no Machine yet.
+    /// Creates everything that a provider needs, and no Machine yet.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -59,7 +61,8 @@ impl Management {
         Ok(this)
     }
 
-    /// All scenes have one ServiceAccount, but each a Lease, a Secret and an ExtensionConfig of its own.
+    /// All scenes share one ServiceAccount, but each scene has its own Lease, Secret and
+    /// ExtensionConfig.
     async fn rights(&self) -> Result<()> {
         let ours = Ours {
             lease: &self.space,
@@ -70,7 +73,7 @@ impl Management {
         objects::apply_all(&self.admin, &rights).await
     }
 
-    /// Another Cluster, reached by this wire.
+    /// Creates another Cluster, reached through this wire.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -86,7 +89,8 @@ impl Management {
         .await
     }
 
-    /// A ServiceAccount that may do this with Nodes, as a workload cluster's kubeconfig lets us.
+    /// Creates a ServiceAccount with these verbs on Nodes, as the kubeconfig of a workload cluster
+    /// would grant them.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -112,7 +116,7 @@ impl Management {
         objects::apply_all(&self.admin, &objects).await
     }
 
-    /// Writes the kubeconfig Secret of a Cluster: a token of this account.
+    /// Writes the kubeconfig Secret of a Cluster, with a token of this account.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -129,7 +133,7 @@ impl Management {
     /// A kubeconfig with a token of this account.
     ///
     /// # Errors
-    /// When there is no such account.
+    /// When the account does not exist.
     pub async fn kubeconfig(&self, account: &str, wire: &Wire) -> Result<Kubeconfig> {
         let plane = plane().await?;
         let mut content = kubeconfig_of(plane, &self.admin, (&self.space, account)).await?;
@@ -167,7 +171,7 @@ impl Management {
     /// An object of the namespace.
     ///
     /// # Errors
-    /// When it is not there.
+    /// When it does not exist.
     pub async fn get(&self, kind: &str, name: &str) -> Result<DynamicObject> {
         Ok(self.api(kind)?.get(name).await?)
     }
@@ -177,7 +181,7 @@ impl Management {
         Ok(objects::api(&self.admin, &kind, Some(&self.space)))
     }
 
-    /// An owner of Machines, by its kind.
+    /// Creates an owner of Machines, by its kind.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -213,7 +217,8 @@ impl Management {
         Api::namespaced(self.admin.clone(), namespace)
     }
 
-    /// A Machine of a Cluster, with its InfraMachine and its Node, in the first version, and this in its labels.
+    /// Creates a Machine of a Cluster, with its InfraMachine and its Node, in the first version and
+    /// with these labels.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -255,7 +260,7 @@ impl Management {
         Ok(())
     }
 
-    /// Changes the Machine's version and asks for it by annotation.
+    /// Changes the Machine's version and requests it by annotation.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -263,7 +268,7 @@ impl Management {
         self.wants(name, json!({ names::ASK: "" })).await
     }
 
-    /// Changes the Machine's version and marks it as core does before it calls.
+    /// Changes the Machine's version and marks the Machine as core does before it calls the hook.
     ///
     /// # Errors
     /// When the API server refuses.

@@ -1,16 +1,17 @@
-//! What benchmarks measure with: medians and percentiles, and what a process costs by the kernel's own books.
+//! Measurements for the benchmarks: medians and percentiles, and the resources that a process uses
+//! according to the kernel.
 
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-/// The median of some values, however many.
+/// The median of any number of values.
 #[must_use]
 pub fn median(values: &[f64]) -> f64 {
     percentile(values, 50)
 }
 
-/// The value that so many percent do not exceed.
+/// The value that this percentage of the values does not exceed.
 #[must_use]
 pub fn percentile(values: &[f64], percent: usize) -> f64 {
     let mut sorted = values.to_vec();
@@ -19,13 +20,13 @@ pub fn percentile(values: &[f64], percent: usize) -> f64 {
     sorted.get(at).copied().unwrap_or(0.0)
 }
 
-/// Milliseconds from then to now.
+/// Milliseconds from `since` to now.
 #[must_use]
 pub fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1000.0
 }
 
-/// No more digits than mean anything.
+/// Formats a value with only its significant digits.
 #[must_use]
 pub fn shown(value: f64) -> String {
     match value {
@@ -38,12 +39,12 @@ pub fn shown(value: f64) -> String {
 /// Memory of a process in KiB, by the name of a field in its `smaps_rollup`, with the colon.
 ///
 /// # Errors
-/// When the process is gone, or the kernel has no such field.
+/// When the process is gone, or the kernel does not have the field.
 pub fn kib(pid: u32, field: &str) -> Result<f64> {
     field_of(pid, "smaps_rollup", field)
 }
 
-/// The most memory that was ever resident of a process, in KiB.
+/// The maximum resident memory of a process, in KiB.
 ///
 /// # Errors
 /// When the process is gone.
@@ -61,7 +62,8 @@ fn field_of(pid: u32, file: &str, field: &str) -> Result<f64> {
     Ok(value.parse()?)
 }
 
-/// Time on a processor so far, of all threads. The scheduler counts nanoseconds; clock ticks would hide a program that idles.
+/// CPU time so far, of all threads. The scheduler counts nanoseconds; clock ticks would hide the
+/// cost of an idle program.
 ///
 /// # Errors
 /// When the process is gone.

@@ -1,8 +1,11 @@
-//! What packaging/monitoring ships between agents and a Prometheus: the rights, and kube-rbac-proxy's part.
+//! What packaging/monitoring installs between the agents and Prometheus: the rights, and the role
+//! of kube-rbac-proxy.
 //!
-//! The program itself takes minutes to build, which `make monitoring` does, and holds to it what stands for it here: that goes by the
-//! arguments that are shipped, and asks what it asks, in its order (v0.21.0: pkg/filters/path.go, pkg/filters/auth.go,
-//! pkg/authn/delegating.go). The API server that answers, and the accounts and tokens that it is asked with and about, are real.
+//! The real program takes minutes to build, so only `make monitoring` builds it and checks that
+//! this replacement matches it. The replacement uses the shipped arguments and sends the same
+//! requests in the same order. (v0.21.0: pkg/filters/path.go, pkg/filters/auth.go,
+//! pkg/authn/delegating.go.) The API server that answers is real, and so are the accounts and
+//! tokens in the requests.
 
 use std::path::PathBuf;
 
@@ -23,13 +26,13 @@ use crate::cluster::plane;
 /// An account: namespace and name.
 pub type Account<'a> = (&'a str, &'a str);
 
-/// The Prometheus that the manifests let read.
+/// The Prometheus account that the manifests allow to read.
 pub const SCRAPER: Account<'_> = ("monitoring", "prometheus-k8s");
 
-/// The proxies.
+/// The account of the proxies.
 pub const PROXY: Account<'_> = ("careen-metrics", "careen-agent-proxy");
 
-/// A shipped file.
+/// The path of a shipped file.
 #[must_use]
 pub fn shipped(file: &str) -> PathBuf {
     let packaging = programs::home().join("../packaging");
@@ -39,14 +42,15 @@ pub fn shipped(file: &str) -> PathBuf {
 /// The DaemonSet of the proxies.
 ///
 /// # Errors
-/// When none is shipped.
+/// When no DaemonSet is shipped.
 pub fn daemonset() -> Result<Value> {
     let mut all = documents(&shipped("agent-proxy.yaml"))?.into_iter();
     let found = all.find(|object| object["kind"] == "DaemonSet");
     found.context("no DaemonSet is shipped")
 }
 
-/// Applies what is shipped around the DaemonSet, which itself would have pods on all tests' Nodes, and makes the Prometheus' account.
+/// Applies the shipped objects except the DaemonSet, which would create pods on the Nodes of all
+/// tests. Also creates the Prometheus account.
 ///
 /// # Errors
 /// When the API server refuses.
@@ -60,7 +64,7 @@ pub async fn install(admin: &Client) -> Result<()> {
     Ok(())
 }
 
-/// Makes an account, and its namespace where there is none.
+/// Creates an account, and its namespace if it does not exist.
 ///
 /// # Errors
 /// When the API server refuses.
@@ -74,10 +78,10 @@ pub async fn account(admin: &Client, (space, name): Account<'_>) -> Result<()> {
     objects::apply(admin, &account).await.map(drop)
 }
 
-/// A token of an account for these audiences; without any, for the API server.
+/// A token of an account for these audiences. Without audiences, the token is for the API server.
 ///
 /// # Errors
-/// When there is no such account.
+/// When the account does not exist.
 pub async fn token(
     admin: &Client,
     (space, name): Account<'_>,
@@ -92,7 +96,7 @@ pub async fn token(
     Ok(answer.status.context("no token")?.token)
 }
 
-/// One proxy, with the rights of its account and no others.
+/// One proxy, with only the rights of its account.
 pub struct Proxy {
     api: Client,
     audience: String,
@@ -100,10 +104,10 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// One with the arguments of the shipped DaemonSet.
+    /// A proxy with the arguments of the shipped DaemonSet.
     ///
     /// # Errors
-    /// When they lack one, or there is no account of the proxies.
+    /// When an argument is missing, or the account of the proxies does not exist.
     pub async fn new(admin: &Client) -> Result<Self> {
         let content = kubeconfig_of(plane().await?, admin, PROXY).await?;
         let config = Config::from_custom_kubeconfig(content, &KubeConfigOptions::default()).await?;
@@ -114,13 +118,14 @@ impl Proxy {
         })
     }
 
-    /// For whom tokens must be.
+    /// The audience that tokens must have.
     #[must_use]
     pub fn audience(&self) -> &str {
         &self.audience
     }
 
-    /// The status that refuses a request; nothing where it goes to the agent.
+    /// The status with which the proxy refuses a request, or nothing if it forwards the request to
+    /// the agent.
     ///
     /// # Errors
     /// When the API server does not answer the proxy.
@@ -138,7 +143,7 @@ impl Proxy {
         Ok((!may).then_some(403))
     }
 
-    /// Whose token it is, if it is for us.
+    /// The user of the token, if the token is for this proxy.
     async fn user(&self, token: &str) -> Result<Option<UserInfo>> {
         let reviews: Api<TokenReview> = Api::all(self.api.clone());
         let spec = json!({ "token": token, "audiences": [self.audience] });
@@ -162,7 +167,7 @@ impl Proxy {
     }
 }
 
-/// What the shipped container is told so.
+/// The value of an argument of the shipped container.
 fn argument(name: &str) -> Result<String> {
     let daemonset = daemonset()?;
     let container = &daemonset["spec"]["template"]["spec"]["containers"][0];

@@ -18,7 +18,7 @@ use upgrade::names;
 use crate::cluster::{PATIENCE, client, plane};
 use crate::wire::Wire;
 
-/// The version that Nodes begin with.
+/// The first version of each Node.
 pub const OLD_VERSION: &str = "v1.35.4";
 
 /// A Node of one test.
@@ -31,11 +31,11 @@ pub struct TestNode {
     pub kubeconfig: PathBuf,
     /// The wire between agent and API server.
     pub wire: Wire,
-    /// A folder for whatever the test needs.
+    /// A folder for the files of the test.
     pub folder: TempDir,
 }
 
-/// What a test may ask of a Node.
+/// A condition that a test checks on a Node.
 type Condition<'a> = &'a (dyn Fn(&Node) -> bool + Sync);
 
 impl TestNode {
@@ -50,7 +50,8 @@ impl TestNode {
         let folder = tempfile::tempdir()?;
         let wire = Wire::to(plane().await?.api_port()).await?;
         let nodes: Api<Node> = Api::all(admin.clone());
-        // As kubelets make theirs: of a Node without anything in it the server keeps no books (metadata.managedFields).
+        // A kubelet sets this label too. For a Node without any content the server records no
+        // metadata.managedFields.
         let labels = json!({ "kubernetes.io/hostname": name });
         let node = json!({ "metadata": { "name": name, "labels": labels } });
         let node = serde_json::from_value(node)?;
@@ -77,12 +78,12 @@ impl TestNode {
     /// A client with the kubelet's rights.
     ///
     /// # Errors
-    /// When the credential cannot be read.
+    /// When the credential is not readable.
     pub async fn as_kubelet(&self) -> Result<Client> {
         client(&self.kubeconfig).await
     }
 
-    /// Writes the credential as kubeadm lays it out: a kubeconfig that points to a certificate file.
+    /// Writes the credential in kubeadm's layout: a kubeconfig that points to a certificate file.
     ///
     /// # Errors
     /// When kubeadm refuses.
@@ -101,7 +102,7 @@ impl TestNode {
         Ok(())
     }
 
-    /// What a kubelet reports of its boot, its version and its health, at a time of its own.
+    /// Reports the boot, version and health that a kubelet reports, with a timestamp of its own.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -159,7 +160,7 @@ impl TestNode {
         Ok(())
     }
 
-    /// Asks for an upgrade.
+    /// Requests an upgrade.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -177,7 +178,7 @@ impl TestNode {
             .await
     }
 
-    /// The Node now.
+    /// The current Node.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -185,10 +186,10 @@ impl TestNode {
         Ok(self.nodes().get(&self.name).await?)
     }
 
-    /// The Node once the condition holds.
+    /// Returns the Node as soon as the condition is true.
     ///
     /// # Errors
-    /// When it does not come to hold: names `what`, and how the Node is instead.
+    /// When the condition does not become true. The error names `what`, and describes the Node.
     pub async fn until(&self, what: &str, holds: Condition<'_>) -> Result<Node> {
         let wait = await_condition(self.nodes(), &self.name, |node: Option<&Node>| {
             node.is_some_and(holds)
@@ -206,10 +207,10 @@ impl TestNode {
         }
     }
 
-    /// The Events about this Node by the agent, the oldest first, once one has this reason.
+    /// Returns the agent's Events about this Node, oldest first, as soon as one has this reason.
     ///
     /// # Errors
-    /// When there is none with it.
+    /// When no Event has the reason.
     pub async fn until_event(&self, reason: &str) -> Result<Vec<Event>> {
         let api: Api<Event> = Api::namespaced(self.admin.clone(), "default");
         let about = ListParams::default().fields(&format!("regarding.name={}", self.name));
@@ -234,7 +235,7 @@ impl TestNode {
             .context("no such Event")?
     }
 
-    /// The Node once it is answered so.
+    /// Returns the Node as soon as the agent gives this answer.
     ///
     /// # Errors
     /// When that answer does not come.
@@ -244,13 +245,13 @@ impl TestNode {
     }
 }
 
-/// An annotation's value; empty when there is none.
+/// An annotation's value, empty when there is none.
 #[must_use]
 pub fn annotation<'a>(node: &'a Node, key: &str) -> &'a str {
     node.annotations().get(key).map_or("", String::as_str)
 }
 
-/// Whether pods may be scheduled to the Node.
+/// Whether the Node is cordoned.
 #[must_use]
 pub fn is_cordoned(node: &Node) -> bool {
     node.spec
@@ -259,7 +260,7 @@ pub fn is_cordoned(node: &Node) -> bool {
         .unwrap_or(false)
 }
 
-/// Our condition's status, reason and message.
+/// Status, reason and message of Careen's condition.
 #[must_use]
 pub fn condition(node: &Node) -> Option<(String, String, String)> {
     let conditions = node.status.as_ref()?.conditions.as_ref()?;
@@ -270,7 +271,7 @@ pub fn condition(node: &Node) -> Option<(String, String, String)> {
     Some((ours.status.clone(), text(&ours.reason), text(&ours.message)))
 }
 
-/// Merges JSON objects, the second over the first.
+/// Merges JSON objects. Values of the second replace values of the first.
 pub fn merge(into: &mut Value, from: Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
@@ -282,7 +283,7 @@ pub fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// Certificate and key in one PEM, as the kubelet keeps them.
+/// Certificate and key in one PEM file, as the kubelet keeps them.
 fn certificate(user: &Value) -> Result<Vec<u8>> {
     let part = |key: &str| -> Result<Vec<u8>> {
         let bytes: ByteString = serde_json::from_value(user[key].clone())?;
@@ -291,7 +292,7 @@ fn certificate(user: &Value) -> Result<Vec<u8>> {
     Ok([part("client-certificate-data")?, part("client-key-data")?].concat())
 }
 
-/// Replaces a file as the kubelet does: a new one under the old name.
+/// Replaces a file as the kubelet does: it renames a new file to the old name.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<()> {
     let fresh = path.with_extension("new");
     std::fs::write(&fresh, content)?;

@@ -1,4 +1,4 @@
-//! Pods and budgets of one test, in a namespace of its own.
+//! Pods and budgets of one test, in its own namespace.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new one, called as the Node.
+    /// Creates a namespace with the name of the Node.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -37,7 +37,8 @@ impl Namespace {
             node: node.name.clone(),
             admin: node.admin.clone(),
         };
-        // The controller makes it a moment later; without it pods are refused.
+        // The controller creates the account a moment later. Without it, the API server rejects
+        // pods.
         let accounts: Api<ServiceAccount> = Api::namespaced(this.admin.clone(), &this.name);
         let there = await_condition(accounts, "default", |account: Option<&ServiceAccount>| {
             account.is_some()
@@ -52,7 +53,7 @@ impl Namespace {
         Api::namespaced(self.admin.clone(), &self.name)
     }
 
-    /// A pod that runs on the Node. Its grace is 0, for no kubelet is there to end it.
+    /// Creates a pod on the Node. Its grace period is 0, because no kubelet ends it.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -73,14 +74,15 @@ impl Namespace {
             .await
     }
 
-    /// What makes a pod a DaemonSet's.
+    /// The owner reference of a pod that belongs to a DaemonSet.
     #[must_use]
     pub fn owned_by_a_daemonset() -> Value {
         let owner = json!({ "apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": true });
         json!({ "metadata": { "ownerReferences": [owner], "finalizers": ["careen.dev/test"] } })
     }
 
-    /// Deletes the namespace itself; its pods end after their grace. Returns once nothing new is let into it.
+    /// Deletes the namespace itself. Its pods end after their grace period. Returns when the server
+    /// accepts no new objects in it.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -112,7 +114,7 @@ impl Namespace {
         }
     }
 
-    /// Ends a pod that is being deleted, as its kubelet does when its containers are gone.
+    /// Removes a pod that is being deleted, as its kubelet does when its containers are gone.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -122,10 +124,10 @@ impl Namespace {
         Ok(())
     }
 
-    /// Waits until a pod is being deleted.
+    /// Waits until the deletion of a pod starts.
     ///
     /// # Errors
-    /// When nobody deletes it.
+    /// When the deletion does not start.
     pub async fn until_ending(&self, name: &str) -> Result<()> {
         let ending =
             |pod: Option<&Pod>| pod.is_some_and(|pod| pod.metadata.deletion_timestamp.is_some());
@@ -136,7 +138,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// Lets a pod succeed.
+    /// Makes a pod succeed.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -152,7 +154,8 @@ impl Namespace {
         Ok(())
     }
 
-    /// A budget that wants so many of an app's pods, once its controller has taken it up.
+    /// Creates a budget that requires this many pods of an app. Returns when its controller has
+    /// processed it.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -176,7 +179,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// Takes a budget away.
+    /// Deletes a budget.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -186,7 +189,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// The names of the pods that are there.
+    /// The names of the existing pods.
     ///
     /// # Errors
     /// When the API server refuses.

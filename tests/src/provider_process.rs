@@ -1,5 +1,5 @@
-//! careen-provider as its pod runs it, with the rights that its manifests give it and no others. It can be killed at any moment,
-//! and then nothing of it goes on.
+//! careen-provider as its pod runs it, with only the rights from its manifests. A test can kill it
+//! at any moment, and no part of it continues.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,9 +27,9 @@ use crate::fleet::images::{GOOD, Image};
 use crate::replica::Replica;
 use crate::wire::Wire;
 
-/// The provider, or the place where it was.
+/// The provider, running or killed.
 pub struct ProviderProcess {
-    /// Between the managers and its hooks.
+    /// The wire between the managers and its hooks.
     pub wire: Wire,
     kubeconfig: Kubeconfig,
     address: SocketAddr,
@@ -37,7 +37,7 @@ pub struct ProviderProcess {
 }
 
 struct Running {
-    // Dropped to kill it.
+    // A drop of this sender kills it.
     _kill: oneshot::Sender<()>,
     thread: JoinHandle<Result<()>>,
 }
@@ -49,10 +49,11 @@ impl Running {
 }
 
 impl ProviderProcess {
-    /// Installs what its release brings, starts it, and waits until core has discovered its hooks.
+    /// Installs the objects of its release, starts it, and waits until core has discovered its
+    /// hooks.
     ///
     /// # Errors
-    /// When something is refused, or core does not discover it.
+    /// When the API server refuses an object, or core does not discover the hooks.
     pub async fn start(plane: &ControlPlane, admin: &Client) -> Result<Self> {
         install(admin).await?;
         let address = free_address()?;
@@ -63,13 +64,14 @@ impl ProviderProcess {
             running: Mutex::new(None),
         };
         this.announce(admin).await?;
-        // It looks for the ExtensionConfig at its start, and then every ten seconds.
+        // The provider looks for the ExtensionConfig at its start, and then every ten seconds.
         this.start_again()?;
         until_discovered(admin).await?;
         Ok(this)
     }
 
-    /// Applies its ExtensionConfig, which says to core where it is; whom to trust there it adds itself.
+    /// Applies its ExtensionConfig, which gives core its address. The provider adds the CA bundle
+    /// itself.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -84,15 +86,15 @@ impl ProviderProcess {
         Ok(())
     }
 
-    /// Starts it where it was killed; nothing happens while it runs.
+    /// Starts it again after a kill. Does nothing while it runs.
     ///
     /// # Errors
-    /// When it has ended by itself: why.
+    /// When it has ended by itself. The error gives the reason.
     pub fn start_again(&self) -> Result<()> {
         self.start_as(with_control_planes())
     }
 
-    /// As [`Self::start_again`], with these settings for this life.
+    /// As [`Self::start_again`], with these settings until the next kill.
     ///
     /// # Errors
     /// As [`Self::start_again`].
@@ -118,10 +120,10 @@ impl ProviderProcess {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A replica with a port of its own, which leads by the Lease of its release and shares its certificate.
+    /// A replica with its own port. It uses the Lease and the certificate of its release.
     ///
     /// # Errors
-    /// When it does not come to be ready: what it says of itself.
+    /// When it does not become ready. The error contains its own report.
     pub async fn replica(&self, identity: &str) -> Result<Replica> {
         let lease = Candidate {
             namespace: manifests::NAMESPACE.to_owned(),
@@ -136,16 +138,16 @@ impl ProviderProcess {
         Replica::start_as(self.kubeconfig.clone(), setup).await
     }
 
-    /// The port that it listens at, behind its wire.
+    /// The port on which it listens, without the wire.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// Somebody who calls its hooks past the wire, and trusts whom core trusts.
+    /// A caller that calls its hooks without the wire, and trusts the same CA bundle as core.
     ///
     /// # Errors
-    /// When core has nobody to trust yet.
+    /// When core does not have a CA bundle yet.
     pub async fn caller(&self, admin: &Client) -> Result<Caller> {
         let extension = extensions(admin)?.get(names::MANAGER).await?;
         let bundle = extension.data.pointer("/spec/clientConfig/caBundle");
@@ -153,10 +155,10 @@ impl ProviderProcess {
         Caller::trusting(self.address, bundle).await
     }
 
-    /// Kills it, as SIGKILL would: what it was doing ends between two instructions.
+    /// Kills it, as SIGKILL would: its work ends between two instructions.
     ///
     /// # Errors
-    /// When it had come to an end before.
+    /// When it ended before the kill.
     pub fn kill(&self) -> Result<()> {
         let running = self.running().take();
         let Some(Running { _kill, thread }) = running else {
@@ -167,16 +169,16 @@ impl ProviderProcess {
     }
 }
 
-/// ExtensionConfigs; careen-provider's has the name of its manager.
+/// ExtensionConfigs. careen-provider's has the name of its manager.
 ///
 /// # Errors
-/// Never, for the version is well formed.
+/// Never, because the version is well formed.
 pub fn extensions(admin: &Client) -> Result<Api<DynamicObject>> {
     let kind = objects::kind("runtime.cluster.x-k8s.io/v1beta2", "ExtensionConfig")?;
     Ok(objects::api(admin, &kind, None))
 }
 
-/// All its tasks live in a runtime of its own and go with it.
+/// All its tasks run in its own runtime and end with it.
 fn live(kubeconfig: Kubeconfig, setup: Setup, killed: oneshot::Receiver<()>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -191,12 +193,12 @@ fn live(kubeconfig: Kubeconfig, setup: Setup, killed: oneshot::Receiver<()>) -> 
             _ = killed => Ok(()),
         }
     });
-    // Only when all its tasks are gone is its port free for the next one.
+    // Its port is free for the next start only when all its tasks are gone.
     drop(runtime);
     ended
 }
 
-/// The fleet's agents take control planes along, as the real one will.
+/// The fleet's agents also upgrade control planes, as the real agent will.
 fn with_control_planes() -> Settings {
     Settings {
         control_planes: true,
@@ -222,10 +224,10 @@ fn setup(address: SocketAddr, settings: Settings) -> Setup {
     }
 }
 
-/// Namespace, definition, rights, and a catalogue of the fleet's good images.
+/// Applies the namespace, definition, rights, and a catalogue of the fleet's good images.
 ///
 /// # Errors
-/// When something is refused.
+/// When the API server refuses an object.
 pub async fn install(admin: &Client) -> Result<()> {
     let space = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": manifests::NAMESPACE } });
     objects::apply(admin, &space).await?;
@@ -235,7 +237,7 @@ pub async fn install(admin: &Client) -> Result<()> {
     fleet_catalogue(admin, &GOOD).await
 }
 
-/// Names these images, and no others, for the Machines of all Clusters.
+/// Makes these images the only ones for the Machines of all Clusters.
 ///
 /// # Errors
 /// When the API server refuses.
@@ -244,7 +246,7 @@ pub async fn fleet_catalogue(admin: &Client, images: &[Image]) -> Result<()> {
     apply_catalogue(admin, "fleet", &images).await
 }
 
-/// Names another image for the version that it carries, for the Machines of one Cluster alone.
+/// Names another image for the version that it carries, only for the Machines of one Cluster.
 ///
 /// # Errors
 /// When the API server refuses.
@@ -270,18 +272,19 @@ fn entry(image: Image, cluster: Option<&str>) -> Value {
     entry
 }
 
-/// The administrator's, but with a token of the provider's ServiceAccount.
+/// The administrator's kubeconfig, but with a token of the provider's ServiceAccount.
 ///
 /// # Errors
-/// When there is no such account.
+/// When the account does not exist.
 pub async fn kubeconfig(plane: &ControlPlane, admin: &Client) -> Result<Kubeconfig> {
     kubeconfig_of(plane, admin, (manifests::NAMESPACE, names::MANAGER)).await
 }
 
-/// An address that nobody else gets; the same over the provider's restarts, for the ExtensionConfig names it.
+/// An address that no other caller gets. It stays the same over the provider's restarts, because
+/// the ExtensionConfig names it.
 ///
 /// # Errors
-/// When there is none.
+/// When no address is free.
 pub fn free_address() -> Result<SocketAddr> {
     let [port] = ports::free()?;
     Ok((Ipv4Addr::LOCALHOST, port).into())

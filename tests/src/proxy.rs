@@ -1,4 +1,5 @@
-//! A proxy as a site has one, on loopback: asked by CONNECT for any place it opens a way to one server, and it remembers what it was asked.
+//! A loopback proxy as a site runs one. For each CONNECT request to any place it opens a connection
+//! to one server, and it records the requests.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::node::{merge, replace};
 
-/// A place that only the proxy finds (RFC 6761, 6.4).
+/// A host name that only the proxy resolves (RFC 6761, 6.4).
 pub const BEHIND: &str = "api.careen.invalid:6443";
 
 /// One proxy.
@@ -21,10 +22,10 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy that leads to a port on 127.0.0.1.
+    /// A proxy that forwards to a port on 127.0.0.1.
     ///
     /// # Errors
-    /// Without a free port.
+    /// When no port is free.
     pub async fn to(port: u16) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let own = listener.local_addr()?.port();
@@ -45,7 +46,7 @@ async fn accept(listener: TcpListener, port: u16, asked: Arc<Mutex<Vec<String>>>
     while let Ok((near, _)) = listener.accept().await {
         let asked = Arc::clone(&asked);
         tokio::spawn(async move {
-            // A way that is closed at either end is no fault of the proxy's.
+            // A connection that either end closes is not an error of the proxy.
             let _ = lead(near, port, &asked).await;
         });
     }
@@ -70,7 +71,7 @@ async fn lead(mut near: TcpStream, port: u16, asked: &Mutex<Vec<String>>) -> Res
     Ok(())
 }
 
-/// Nothing follows it before it is answered.
+/// The client sends nothing after the head until it gets an answer.
 async fn head(near: &mut TcpStream) -> Result<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -82,10 +83,10 @@ async fn head(near: &mut TcpStream) -> Result<String> {
     Ok(String::from_utf8(head)?)
 }
 
-/// Gives the cluster of a kubeconfig these fields, in a file of its own.
+/// Adds these fields to the cluster of a kubeconfig, and writes the result to another file.
 ///
 /// # Errors
-/// When one cannot be read or the other not be written.
+/// When the kubeconfig is not readable, or the other file is not writable.
 pub fn with_cluster(kubeconfig: &Path, fields: Value, to: &Path) -> Result<()> {
     let mut content: Value = serde_json::from_slice(&std::fs::read(kubeconfig)?)?;
     merge(&mut content["clusters"][0]["cluster"], fields);

@@ -1,4 +1,4 @@
-//! A replica of careen-provider with the rights of its release and no others, and whoever calls its hooks.
+//! A replica of careen-provider with only the rights of its release, and a caller of its hooks.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread::JoinHandle;
@@ -25,15 +25,15 @@ use crate::management::Management;
 use crate::provider_process;
 use crate::world::PATIENCE;
 
-/// How long the mark of what is cancelled stays for a request that may be on its way: long enough on one machine, and short enough to
-/// be waited for.
+/// How long the mark of a cancelled update stays for a request that may still arrive. The time is
+/// long enough on one machine, and short enough for a test to wait.
 const LANDING: i64 = 5;
 
 /// One replica. Dropping it kills it, as SIGKILL would.
 pub struct Replica {
-    /// Where it listens.
+    /// The addresses on which it listens.
     pub addresses: Addresses,
-    // Before the thread, which ends by it.
+    // This field comes before the thread, because its drop ends the thread.
     kill: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<Result<()>>>,
 }
@@ -42,34 +42,34 @@ impl Drop for Replica {
     fn drop(&mut self) {
         drop(self.kill.take());
         if let Some(thread) = self.thread.take() {
-            // Only when its tasks are gone does it write no more.
+            // It writes nothing more only when its tasks are gone.
             let _ = thread.join();
         }
     }
 }
 
 impl Replica {
-    /// Starts one for the Machines of a scene, and waits until it is ready to be called.
+    /// Starts a replica for the Machines of a scene, and waits until it is ready for calls.
     ///
     /// # Errors
-    /// When it does not come to that: what it says of itself.
+    /// When it does not become ready. The error contains its own report.
     pub async fn start(scene: &Management, identity: &str) -> Result<Self> {
         Self::start_with(scene, identity, Policy::default()).await
     }
 
-    /// The same with other limits.
+    /// Does the same with other limits.
     ///
     /// # Errors
-    /// When it does not come to that: what it says of itself.
+    /// When it does not become ready. The error contains its own report.
     pub async fn start_with(scene: &Management, identity: &str, policy: Policy) -> Result<Self> {
         let kubeconfig = provider_process::kubeconfig(plane().await?, &scene.admin).await?;
         Self::start_as(kubeconfig, setup(&scene.space, identity, policy)).await
     }
 
-    /// The same with this credential, set up like this.
+    /// Does the same with this credential and setup.
     ///
     /// # Errors
-    /// When it does not come to that: what it says of itself.
+    /// When it does not become ready. The error contains its own report.
     pub async fn start_as(kubeconfig: Kubeconfig, setup: Setup) -> Result<Self> {
         let (kill, killed) = oneshot::channel();
         let (up, addresses) = oneshot::channel();
@@ -89,7 +89,7 @@ impl Replica {
         Ok(this)
     }
 
-    /// What it answers at a path of its health and metrics.
+    /// Its answer at a path of its health and metrics server.
     ///
     /// # Errors
     /// When it does not answer.
@@ -97,7 +97,8 @@ impl Replica {
         get(self.addresses.metrics, path).await
     }
 
-    /// The value of a metric, with its labels as they are written; nothing when it is not there.
+    /// The value of a metric, with its labels as they are written. Nothing when the metric does not
+    /// exist.
     ///
     /// # Errors
     /// When it does not answer.
@@ -123,7 +124,7 @@ impl Replica {
     /// Waits until it leads.
     ///
     /// # Errors
-    /// When it does not come to that.
+    /// When it does not become the leader.
     pub async fn until_it_leads(&self) -> Result<()> {
         let ask = || async {
             ensure!(self.leads().await?, "it does not lead");
@@ -132,17 +133,18 @@ impl Replica {
         objects::until("a replica that leads", PATIENCE, ask).await
     }
 
-    /// Calls a hook as core does, which trusts whom the ExtensionConfig's caBundle (base64) names and nobody else.
+    /// Calls a hook as core does, which trusts only the ExtensionConfig's caBundle (base64).
     ///
     /// # Errors
-    /// When it is not trusted, or does not answer with 200.
+    /// When the caller does not trust it, or it does not answer with 200.
     pub async fn call(&self, bundle: &str, hook: &str, content: Value) -> Result<Value> {
         let caller = Caller::trusting(self.addresses.hooks, bundle).await?;
         caller.call(hook, content).await
     }
 }
 
-/// What a careen-provider answers at a path of its health and metrics, from the status line on.
+/// The answer of a careen-provider at a path of its health and metrics server, from the status line
+/// on.
 ///
 /// # Errors
 /// When it does not answer.
@@ -155,7 +157,7 @@ pub async fn get(metrics: SocketAddr, path: &str) -> Result<String> {
     Ok(answer)
 }
 
-/// All its tasks live in a runtime of its own and go with it.
+/// All its tasks run in its own runtime and end with it.
 fn live(
     kubeconfig: Kubeconfig,
     setup: Setup,
@@ -171,7 +173,7 @@ fn live(
         let config = Config::from_custom_kubeconfig(kubeconfig, &options).await?;
         let client = Client::try_from(config)?;
         let tell = |addresses, _| {
-            // Whoever waited may have given up.
+            // The receiver may have given up.
             let _ = up.send(addresses);
         };
         tokio::select! {
@@ -209,7 +211,7 @@ fn setup(space: &str, identity: &str, policy: Policy) -> Setup {
     }
 }
 
-/// The Secret with the certificate of a scene's replicas.
+/// The name of the Secret with the certificate of a scene's replicas.
 #[must_use]
 pub fn certificate(space: &str) -> String {
     format!("{space}-tls")

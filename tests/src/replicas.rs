@@ -1,25 +1,27 @@
-//! Two replicas in the place of a world's one careen-provider, as its release has them: one Lease, one certificate, and one address at
-//! which either may answer.
+//! Two replicas that replace the single careen-provider of a world, as its release runs them. They
+//! share one Lease, one certificate, and one address at which either may answer.
 
 use anyhow::Result;
 
 use crate::provider_process::ProviderProcess;
 use crate::replica::Replica;
 
-/// Both. Dropped, they are killed, and the one is back.
+/// Both replicas. A drop kills them and starts the single provider again.
 pub struct Replicas<'a> {
     leader: Option<Replica>,
-    /// The one that did not lead at first.
+    /// The replica that did not lead at first.
     pub other: Replica,
-    // Behind both, for it begins to act at once, whoever leads.
+    // This field comes after both replicas, because the single provider acts immediately, even if
+    // another leads.
     _back: Back<'a>,
 }
 
 impl<'a> Replicas<'a> {
-    /// Kills the one, and starts both; returns when one of them leads and both are ready to be called.
+    /// Kills the single provider and starts both replicas. Returns when one of them leads and both
+    /// are ready for calls.
     ///
     /// # Errors
-    /// When they do not come to that.
+    /// When they do not reach that state.
     pub async fn in_place_of(provider: &'a ProviderProcess) -> Result<Self> {
         provider.kill()?;
         let back = Back(provider);
@@ -35,13 +37,13 @@ impl<'a> Replicas<'a> {
         })
     }
 
-    /// Kills the one that leads, as SIGKILL would: it does not give its Lease back.
+    /// Kills the leader, as SIGKILL would: it does not release its Lease.
     pub fn kill_the_leader(&mut self) {
         self.leader = None;
     }
 }
 
-/// Brings back the one that was there before.
+/// Starts the earlier provider again.
 struct Back<'a>(&'a ProviderProcess);
 
 impl Drop for Back<'_> {

@@ -1,4 +1,5 @@
-//! How many requests come with one credential, by the API server's own books: what goes through the wire is encrypted.
+//! How many requests arrive with one credential, as the API server counts them. The traffic in the
+//! wire is encrypted.
 
 use anyhow::Result;
 use k8s_openapi::api::flowcontrol::v1::FlowSchema;
@@ -8,17 +9,17 @@ use serde_json::json;
 
 use crate::node::TestNode;
 
-/// What the server counts, by flow schema; a watch counts once, when it begins.
+/// The server's counter by flow schema. A watch counts once, when it begins.
 const COUNTED: &str = "apiserver_flowcontrol_dispatched_requests_total";
 
-/// The books of one user.
+/// The request count of one user.
 pub struct Requests {
     admin: Client,
     schema: String,
 }
 
 impl Requests {
-    /// Those of a Node's own credential.
+    /// The count for a Node's own credential.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -27,8 +28,8 @@ impl Requests {
         Self::of_user(&node.admin, &node.name, &user).await
     }
 
-    /// Has the server keep them, with a flow schema of the user's own. Whatever was counted before it was taken up is not in
-    /// it: only a difference means anything.
+    /// Makes the server count them, with a flow schema for this user. The count does not include
+    /// requests from before the server applied the schema, so only differences are meaningful.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -57,10 +58,10 @@ impl Requests {
         })
     }
 
-    /// How many there were so far.
+    /// The number of requests so far.
     ///
     /// # Errors
-    /// When the API server does not say.
+    /// When the API server does not report a count.
     pub async fn so_far(&self) -> Result<u64> {
         let request = http::Request::get("/metrics").body(Vec::new())?;
         let text = self.admin.request_text(request).await?;

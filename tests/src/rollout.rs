@@ -1,7 +1,9 @@
-//! A rollout as it is seen from outside: which Machine began, which serves, which came and which went, in order.
+//! A rollout as seen from outside: which Machine began, which serves, which appeared and which
+//! disappeared, in order.
 //!
-//! The lines are the same at every run of a rollout that goes one by one, so they can be held against a golden text. Machines are
-//! numbered as they are first told of, for their names are random.
+//! The lines are the same at every run of a rollout that upgrades one Machine at a time, so tests
+//! compare them with a golden text. Machine names are random, so the log numbers Machines in the
+//! order in which they first appear in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::machines::{Machine, core};
 
-/// A log that is being written.
+/// A running log.
 pub struct Rollout {
     log: Arc<Mutex<Log>>,
     watch: JoinHandle<()>,
@@ -55,7 +57,7 @@ enum State {
 }
 
 impl Rollout {
-    /// Begins to watch; returns when it knows all that is there.
+    /// Begins to watch. Returns when it knows all existing Machines.
     ///
     /// # Errors
     /// When the API server does not answer.
@@ -70,7 +72,8 @@ impl Rollout {
         let watch = tokio::spawn(async move {
             let events = watcher(api, watcher::Config::default()).default_backoff();
             let each = events.for_each(|event| {
-                // An error is the watch being made anew; what is listed then shows what was missed.
+                // An error means that the watch restarts. The new list then shows the missed
+                // changes.
                 if let Ok(event) = event {
                     lock(&shared).see(event);
                 }
@@ -88,19 +91,19 @@ impl Rollout {
         lock(&self.log).lines.join("\n")
     }
 
-    /// How many Machines were deleted.
+    /// The number of deleted Machines.
     #[must_use]
     pub fn gone(&self) -> usize {
         lock(&self.log).gone
     }
 
-    /// How many were updated at the same time, at most.
+    /// The maximum number of Machines that were updating at the same time.
     #[must_use]
     pub fn most_updating(&self) -> usize {
         lock(&self.log).most_updating
     }
 
-    /// How many Machines there were at the same time, at most.
+    /// The maximum number of Machines that existed at the same time.
     #[must_use]
     pub fn most_machines(&self) -> usize {
         lock(&self.log).most_machines
@@ -117,7 +120,7 @@ impl Log {
             Event::Init => self.unlisted = self.machines.keys().cloned().collect(),
             Event::InitApply(object) => {
                 self.unlisted.remove(&object.name_any());
-                // What is there at the beginning is no news; what is listed later may be.
+                // Machines of the first list are not news. Machines of a later list may be.
                 let again = self.listed.is_none();
                 self.fold(&object, again);
             }
@@ -126,7 +129,7 @@ impl Log {
                     self.leave(&name);
                 }
                 if let Some(listed) = self.listed.take() {
-                    // Whoever waited may have gone; then nobody needs to know.
+                    // The receiver may be gone. In that case no task needs the message.
                     let _ = listed.send(());
                 }
             }
@@ -182,7 +185,8 @@ impl Log {
     }
 }
 
-/// The version of a Machine that is handed to another MachineSet is written a moment after the mark, and only then it begins.
+/// Core writes the version of a Machine that moves to another MachineSet a moment after the mark.
+/// The update begins only then.
 fn state(machine: &Machine) -> State {
     if machine.awaits_update() {
         State::Updating

@@ -1,4 +1,5 @@
-//! A system root in a folder, just enough of OSTree's layout for the real program to find out what it runs on.
+//! A system root in a folder, with only the parts of OSTree's layout from which the real program
+//! detects its system.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,10 +10,10 @@ use serde_json::json;
 
 use crate::node::OLD_VERSION;
 
-/// Lays out one deployment below `folder` and returns its root, for `careen-agent --root`.
+/// Creates one deployment below `folder` and returns its root, for `careen-agent --root`.
 ///
 /// # Errors
-/// When the folder cannot be written.
+/// When the folder is not writable.
 pub fn lay_out(folder: &Path) -> Result<PathBuf> {
     let (digest, kernel) = ("a".repeat(64), "c".repeat(64));
     let physical = folder.join("physical");

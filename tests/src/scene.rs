@@ -1,4 +1,4 @@
-//! The whole scene: a Node, its machine, and the agent that lives on it.
+//! The whole scene: a Node, its machine, and the agent that runs on it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::cluster::PATIENCE;
 use crate::machine::TestMachine;
 use crate::node::TestNode;
 
-/// Between two looks.
+/// The poll interval.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Node, machine and agent.
@@ -20,13 +20,13 @@ pub struct Scene {
     pub node: TestNode,
     /// The machine.
     pub machine: TestMachine,
-    /// How long the API server may say nothing to agents that are started from now on.
+    /// For agents that start from now on: how long the API server may stay silent.
     pub silence: Duration,
     agent: Option<AgentProcess>,
 }
 
 impl Scene {
-    /// A Node whose agent runs.
+    /// A Node with a running agent.
     ///
     /// # Errors
     /// When the control plane does not serve.
@@ -60,10 +60,10 @@ impl Scene {
         self.node.folder.path().join("policy.toml")
     }
 
-    /// Starts the agent, as systemd does after it was killed.
+    /// Starts the agent, as systemd does after a kill.
     ///
     /// # Errors
-    /// Without a thread.
+    /// When the thread does not start.
     pub fn start_agent(&mut self) -> Result<()> {
         self.agent = Some(AgentProcess::start(
             &self.machine,
@@ -77,7 +77,7 @@ impl Scene {
     /// Kills the agent.
     ///
     /// # Errors
-    /// When it had ended before.
+    /// When it ended before the kill.
     pub fn kill_agent(&mut self) -> Result<()> {
         self.agent.take().map_or(Ok(()), AgentProcess::kill)
     }
@@ -90,7 +90,7 @@ impl Scene {
     /// Waits until the agent has ended by itself.
     ///
     /// # Errors
-    /// When it goes on.
+    /// When it continues.
     pub async fn until_agent_ended(&self) -> Result<()> {
         let ended = async {
             while !self.agent.as_ref().is_none_or(AgentProcess::has_ended) {
@@ -100,7 +100,8 @@ impl Scene {
         Ok(tokio::time::timeout(PATIENCE, ended).await?)
     }
 
-    /// Waits for the reboot that the agent asks for and carries it out; the kubelet then reports the new boot.
+    /// Waits for the reboot that the agent requests, and performs it. The kubelet then reports the
+    /// new boot.
     ///
     /// # Errors
     /// When no reboot comes.
@@ -118,17 +119,17 @@ impl Scene {
         self.power_cycle()
     }
 
-    /// Off and on again.
+    /// Switches the machine off and on again.
     ///
     /// # Errors
-    /// When the agent had ended before.
+    /// When the agent ended before.
     pub fn power_cycle(&mut self) -> Result<()> {
         self.kill_agent()?;
         self.machine.power_cycle();
         self.start_agent()
     }
 
-    /// The kubelet of the system that runs reports this boot.
+    /// The kubelet of the running system reports this boot.
     ///
     /// # Errors
     /// When the API server refuses.

@@ -1,7 +1,8 @@
-//! A kubelet.conf that holds a token in place of a certificate.
+//! A kubelet.conf that contains a token instead of a certificate.
 //!
-//! A bootstrap token is one that the API server checks on each request and that can be taken back. Its user is no node, so it is
-//! given the right to act as one, and the kubeconfig says that it does.
+//! The API server checks a bootstrap token on each request, and an administrator can revoke it. Its
+//! user is not a node, so the test gives it the right to impersonate one, and the kubeconfig sets
+//! the impersonation.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use crate::cluster::{PATIENCE, client, plane};
 use crate::node::{TestNode, replace};
 
-/// Where the kubelet keeps its token.
+/// The file in which the kubelet keeps its token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In kubelet.conf itself.
@@ -36,7 +37,7 @@ impl Token {
 }
 
 impl TestNode {
-    /// Lets whoever holds one of its tokens act as this Node.
+    /// Allows every holder of one of its tokens to act as this Node.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -71,7 +72,7 @@ impl TestNode {
         Api::namespaced(self.admin.clone(), "kube-system")
     }
 
-    /// A new token, known by six lower-case letters or digits.
+    /// A new token, identified by six lower-case letters or digits.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -91,10 +92,10 @@ impl TestNode {
         Ok(token)
     }
 
-    /// Replaces the token in kubelet.conf, or the file that it names.
+    /// Replaces the token in kubelet.conf, or the file that kubelet.conf names.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the file is not writable.
     pub async fn give_token(&self, token: &Token, place: Place) -> Result<()> {
         let file = self.folder.path().join("token");
         let user = match place {
@@ -102,7 +103,7 @@ impl TestNode {
             Place::File => json!({ "tokenFile": file }),
         };
         if place == Place::File {
-            // With a newline at its end, as whoever writes a file leaves it.
+            // With a newline at its end, as most tools write a file.
             replace(&file, format!("{}\n", token.text()).as_bytes())?;
         }
         let content = self.kubeconfig_for(user).await?;
@@ -126,10 +127,10 @@ impl TestNode {
         Ok(serde_json::to_vec(&content)?)
     }
 
-    /// Takes a token back and waits until the API server, which remembers it for ten seconds, refuses it.
+    /// Revokes a token and waits until the API server, which caches it for ten seconds, rejects it.
     ///
     /// # Errors
-    /// When it is accepted all the same.
+    /// When the server still accepts it.
     pub async fn take_back(&self, token: &Token) -> Result<()> {
         let old = self.folder.path().join("taken-back.conf");
         let content = self

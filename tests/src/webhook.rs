@@ -1,4 +1,4 @@
-//! An API server that answers 500: a webhook that it must ask and cannot reach.
+//! An API server that answers 500, because it must call a webhook that it cannot reach.
 
 use anyhow::Result;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
@@ -8,14 +8,14 @@ use serde_json::json;
 
 use crate::node::TestNode;
 
-/// The webhook, until it is mended.
+/// The webhook, until the test removes it.
 pub struct Broken {
     hooks: Api<ValidatingWebhookConfiguration>,
     name: String,
 }
 
 impl Broken {
-    /// Lets every write to this Node's status fail with 500.
+    /// Makes every write to this Node's status fail with 500.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -36,7 +36,8 @@ impl Broken {
         hooks
             .create(&PostParams::default(), &serde_json::from_value(hook)?)
             .await?;
-        // The server takes it up within a second or so: until a write of ours fails, it is not there.
+        // The server applies the webhook within about a second. This waits until a write of the
+        // test fails.
         let this = Self {
             hooks,
             name: node.name.clone(),
@@ -51,7 +52,7 @@ impl Broken {
         Ok(this)
     }
 
-    /// Takes it away.
+    /// Removes the webhook.
     ///
     /// # Errors
     /// When the API server refuses.

@@ -1,31 +1,32 @@
-//! How wide the wide runs are: bounded, unless the environment says more, as `make soak` does.
+//! The size of the wide runs. It is bounded, unless the environment sets a larger size, as `make
+//! soak` does.
 
 use std::ops::Range;
 
 use anyhow::{Context, Result};
 
-/// The first seed of all misfortunes, so that another run of bad luck can be had, and the same one again: `CAREEN_SEED=7`.
+/// The first seed of all faults. It makes another random run, or repeats one: `CAREEN_SEED=7`.
 const SEED: &str = "CAREEN_SEED";
 
-/// How many seeds from there on, one rollout each.
+/// The number of consecutive seeds, with one rollout each.
 const SEEDS: &str = "CAREEN_SEEDS";
 
-/// How many Machines a wide rollout has.
+/// The number of Machines in a wide rollout.
 const MACHINES: &str = "CAREEN_MACHINES";
 
-/// The seeds to run with.
+/// The seeds of this run.
 ///
 /// # Errors
-/// When the environment gives one that is no number.
+/// When a value in the environment is not a number.
 pub fn seeds() -> Result<Range<u64>> {
     let first = number(SEED, 1)?;
     Ok(first..first.saturating_add(number(SEEDS, 1)?))
 }
 
-/// How many Machines, where so few do unless more are asked for.
+/// The number of Machines: `few`, unless the environment sets another number.
 ///
 /// # Errors
-/// When the environment gives none that can be had.
+/// When the value in the environment is not usable.
 pub fn machines(few: u32) -> Result<u32> {
     let asked = number(MACHINES, few.into())?;
     let machines = u32::try_from(asked).ok().filter(|asked| *asked >= few);

@@ -1,5 +1,6 @@
-//! A wire between one agent and the API server: it can be cut or go dead, and it counts what the agent sends.
-//! TLS goes through it untouched; the server behind it is the real one. Several behind it are called by turns.
+//! A wire between one agent and the API server. A test can cut it or make it silent, and it counts
+//! what the agent sends. TLS passes through it unchanged, and the server at the far end is the real
+//! one. The wire uses several servers in turn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// How the wire is.
+/// The state of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It works.
@@ -57,7 +58,8 @@ impl Wire {
         })
     }
 
-    /// Leads each new connection to one of these ports by turns, as a Service does to its pods; where nobody listens, to the next.
+    /// Leads each new connection to one of these ports by turns, as a Service does to its pods;
+    /// where nobody listens, to the next.
     pub fn lead_to(&self, ports: &[u16]) {
         self.ends.send_replace(ports.to_vec());
     }
