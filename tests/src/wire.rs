@@ -15,9 +15,9 @@ use tokio::sync::watch;
 pub enum State {
     /// It works.
     Open,
-    /// Connections are closed, new ones at once.
+    /// The wire closes existing connections, and new ones immediately.
     Cut,
-    /// Connections stay, and nothing comes through: what a lost network looks like.
+    /// Connections stay open and no data passes, as in a network failure.
     Dead,
 }
 
@@ -32,10 +32,10 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Lays a wire to a port on 127.0.0.1.
+    /// Creates a wire to a port on 127.0.0.1.
     ///
     /// # Errors
-    /// Without a free port.
+    /// When no port is free.
     pub async fn to(port: u16) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let own = listener.local_addr()?.port();
@@ -58,13 +58,13 @@ impl Wire {
         })
     }
 
-    /// Leads each new connection to one of these ports by turns, as a Service does to its pods;
-    /// where nobody listens, to the next.
+    /// Forwards each new connection to one of these ports in turn, as a Service does to its pods.
+    /// If no server listens on a port, the wire uses the next.
     pub fn lead_to(&self, ports: &[u16]) {
         self.ends.send_replace(ports.to_vec());
     }
 
-    /// Changes how it is.
+    /// Changes its state.
     pub fn set(&self, state: State) {
         self.state.send_replace(state);
     }
@@ -81,7 +81,7 @@ impl Wire {
         *self.connections.borrow()
     }
 
-    /// Waits until the agent opens one more than these.
+    /// Waits until the agent has opened more than `than` connections.
     pub async fn until_more_connections(&self, than: u64) {
         let mut connections = self.connections.subscribe();
         let _ = connections.wait_for(|now| *now > than).await;
@@ -111,7 +111,7 @@ async fn accept(
     }
 }
 
-/// The same ports, and another one first each time.
+/// The same ports, each time with a different first one.
 fn by_turns(ports: &[u16], turn: usize) -> Vec<u16> {
     let mut ports = ports.to_vec();
     let first = turn % ports.len().max(1);

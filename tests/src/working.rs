@@ -1,4 +1,4 @@
-//! How many nodes work on an upgrade at the same time, as their agents say it themselves.
+//! How many nodes work on an upgrade at the same time, as their agents report it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use upgrade::names;
 
 use crate::node::annotation;
 
-/// The count, until it is dropped.
+/// The count. It runs until it is dropped.
 pub struct Working {
     most: Arc<AtomicUsize>,
     watch: JoinHandle<()>,
@@ -38,7 +38,7 @@ impl Working {
             let seen = watcher(nodes, watcher::Config::default()).default_backoff();
             let mut seen = std::pin::pin!(seen.applied_objects());
             while let Some(node) = seen.next().await {
-                // An error is the watch being made anew.
+                // An error means that the watch restarts.
                 let Ok(node) = node else { continue };
                 if of.contains(&node.name_any()) {
                     let works = annotation(&node, names::ANSWER) == "InProgress";
@@ -51,7 +51,7 @@ impl Working {
         Self { most, watch }
     }
 
-    /// How many worked at the same time, at most.
+    /// The maximum number of nodes that worked at the same time.
     #[must_use]
     pub fn most(&self) -> usize {
         self.most.load(Ordering::SeqCst)

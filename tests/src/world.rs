@@ -1,7 +1,8 @@
-//! Cluster API's world: a control plane, the real managers, infrastructure with a fleet of hosts, and careen-provider.
+//! The world of Cluster API: a control plane, the real managers, infrastructure with a fleet of
+//! hosts, and careen-provider.
 //!
-//! One for all tests of a program. They run on one runtime, which outlives each of them: what the first test starts in the
-//! background serves the last one too.
+//! All tests of a program share one world. They run on one runtime, which outlives each test, so
+//! that background tasks of the first test also serve the last.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,12 +21,14 @@ use vm_tests::programs;
 use crate::fleet::Fleet;
 use crate::provider_process::ProviderProcess;
 
-/// How long anything that a test waits for may stand still. Far longer than it does: the machine may be busy.
+/// The longest time without progress while a test waits for anything. It is far longer than needed,
+/// because the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The world.
 pub struct World {
-    /// The API server, which holds the management objects and is every Cluster's workload cluster.
+    /// The API server, which contains the management objects and is every Cluster's workload
+    /// cluster.
     pub plane: &'static ControlPlane,
     /// The administrator.
     pub client: Client,
@@ -36,7 +39,8 @@ pub struct World {
     /// careen-provider.
     pub provider: ProviderProcess,
     _infrastructure: Infrastructure,
-    /// All Clusters have the same workload API server, and a control plane takes every Node of that role for its own.
+    /// All Clusters have the same workload API server, and a control plane claims every Node with
+    /// that role.
     whole: RwLock<()>,
 }
 
@@ -60,10 +64,10 @@ impl World {
     }
 }
 
-/// Runs a test in the world of this version, which whoever comes first starts.
+/// Runs a test in the world of this version. The first test starts the world.
 ///
 /// # Errors
-/// The test's own, or the world's.
+/// The error of the test or of the world.
 pub fn run<F>(version: Version, test: impl FnOnce(&'static World) -> F) -> Result<()>
 where
     F: Future<Output = Result<()>>,
@@ -76,7 +80,8 @@ where
     block_on(task)
 }
 
-/// As [`run`], while no other test runs: for those that bring nodes of a control plane, or take the API server away.
+/// As [`run`], while no other test runs. For tests that add nodes of a control plane, or take the
+/// API server away.
 ///
 /// # Errors
 /// As [`run`].
@@ -97,7 +102,7 @@ async fn world(version: Version) -> Result<&'static World> {
     WORLD.get_or_try_init(|| World::start(version)).await
 }
 
-/// On the test's own thread; what it starts in the background is the runtime's.
+/// Runs the task on the test's own thread. Its background tasks run on the runtime.
 fn block_on(task: impl Future<Output = Result<()>>) -> Result<()> {
     runtime()?.block_on(task)
 }
@@ -124,8 +129,9 @@ async fn plane(version: Version) -> Result<&'static ControlPlane> {
     PLANE.get_or_try_init(start).await
 }
 
-/// Two runs at once on this machine, as `make test` has it: they wait for the managers more than they work. Fixed places, so that a run that was
-/// killed leaves one folder behind and not one more each time; a third run waits until the first has ended, however it ends.
+/// Allows two runs at the same time on this machine, as `make test` starts them: a run spends most
+/// of its time waiting for the managers. The paths are fixed, so that killed runs leave one folder
+/// in total and not one folder each. A third run waits until the first ends, in any way.
 fn place() -> Result<u8> {
     static HELD: OnceLock<(u8, File)> = OnceLock::new();
     if let Some((place, _)) = HELD.get() {
@@ -147,8 +153,9 @@ fn place() -> Result<u8> {
     Ok(HELD.get_or_init(|| held).0)
 }
 
-/// A stopped cluster that nobody has used, made once for each place and build of Kubernetes: its keys and kubeadm's phases are most of
-/// the work of a start. It keeps its API server's port for good, which therefore is another one in another place.
+/// An unused, stopped cluster. A run creates it once for each place and build of Kubernetes,
+/// because its keys and kubeadm's phases take most of the start time. It always keeps the port of
+/// its API server, so each place has a different port.
 async fn new_cluster(place: u8) -> Result<PathBuf> {
     let bin = programs::kubernetes(programs::CONTROL_PLANE)?;
     let build = bin.parent().and_then(Path::file_name);

@@ -1,4 +1,4 @@
-//! The log as text, and the file that it is held against.
+//! The log as text, and the file with which a test compares it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use vm_tests::cluster_api::objects;
 use super::words::Who;
 use super::{Decisions, Line, lock};
 
-/// Nothing more is to come when nothing came for so long.
+/// After this time without a new line, the log is complete.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// How long the last words may be on their way.
+/// How late the last lines may arrive.
 const LATE: Duration = Duration::from_secs(30);
 
 impl Decisions {
-    /// Holds the log against the file of this name, or writes that anew.
+    /// Compares the log with the file of this name, or rewrites the file.
     ///
     /// # Errors
-    /// When they are not the same: the log as it is.
+    /// When they differ. The error contains the log.
     pub async fn held_against(&self, name: &str) -> Result<()> {
         let file = place(name)?;
         if std::env::var_os("CAREEN_BLESS").is_some() {
@@ -51,7 +51,7 @@ impl Decisions {
         }
     }
 
-    /// What was decided so far.
+    /// All decisions so far.
     #[must_use]
     pub fn text(&self) -> String {
         let mut lines = lock(&self.log).lines.clone();
@@ -75,7 +75,7 @@ fn render(lines: &[Line]) -> String {
     let mut text = String::new();
     for (place, machine) in order.iter().enumerate() {
         for who in Who::ALL {
-            // Writing to a String does not fail.
+            // A write to a String does not fail.
             let _ = writeln!(text, "machine {}, {}", place + 1, who.name());
             let said = lines
                 .iter()

@@ -1,4 +1,4 @@
-//! What stands on each kind of object, and who has decided it.
+//! What each kind of object records, and who decided it.
 
 use kube::ResourceExt;
 use kube::api::DynamicObject;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::machines::Machine;
 
-/// Who decides.
+/// The party that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Who {
     Core,
@@ -16,7 +16,7 @@ pub enum Who {
 }
 
 impl Who {
-    /// In the order in which they come into it.
+    /// In the order in which they take part.
     pub const ALL: [Self; 3] = [Self::Core, Self::Provider, Self::Agent];
 
     pub const fn name(self) -> &'static str {
@@ -28,16 +28,17 @@ impl Who {
     }
 }
 
-/// A kind of object that decisions stand on.
+/// A kind of object that records decisions.
 pub struct Kind {
     pub name: &'static str,
     pub version: &'static str,
     pub in_namespace: bool,
-    /// What everybody has said there last; empty for nothing.
+    /// The last statement of each party on the object, empty when there is none.
     pub says: fn(&DynamicObject) -> Vec<(Who, String)>,
 }
 
-/// A reason that is there or not as the watches come: it says that what the agent has answered is not seen yet.
+/// A reason that appears or not, depending on the order of the watches: it says that the provider
+/// has not yet seen the agent's answer.
 const PASSING: &str = "Unverified";
 
 const INFRA: &str = "infrastructure.rig.careen.dev/v1alpha1";

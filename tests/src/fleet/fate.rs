@@ -1,21 +1,22 @@
-//! What happens to a host, all of it out of one seed: how long things take, and what goes wrong for once.
+//! What happens to a host, all of it derived from one seed: how long steps take, and which faults
+//! occur once.
 
 use std::time::Duration;
 
 use fastrand::Rng;
 
-/// One host's fate. Every misfortune here is one that an upgrade must survive.
+/// The fate of one host. An upgrade must survive every fault here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fate {
     /// How long a step on the disk takes.
     pub step: Duration,
     /// How long the host is away at a reboot.
     pub boot: Duration,
-    /// How many of the first fetches find the remote away.
+    /// How many of the first fetches find the remote unavailable.
     pub remote_away: u32,
     /// Whether the first trial loses power.
     pub loses_power: bool,
-    /// Whether the agent is killed once, while the new system is written.
+    /// Whether the agent is killed once during the write of the new system.
     pub agent_dies: bool,
 }
 
@@ -32,7 +33,7 @@ impl Fate {
         }
     }
 
-    /// Everything goes well, and fast.
+    /// Everything succeeds, and fast.
     #[must_use]
     pub const fn kind() -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! One host: its machine, its kubelet, and the real agent that lives on it, from boot to boot.
+//! One host: its machine, its kubelet, and the real agent that runs on it, over all boots.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use super::kubelet::{HEARTBEAT, Kubelet};
 use super::machine::FleetMachine;
 use crate::agent_process::AgentProcess;
 
-/// A host. Dropping it cuts its power; its Node stays as it was said last.
+/// A host. A drop cuts its power, and its Node keeps its last report.
 pub struct FleetHost {
     /// The machine.
     pub machine: FleetMachine,
     life: JoinHandle<()>,
-    // The disk goes when the host does.
+    // The host owns the disk.
     _folder: Arc<TempDir>,
 }
 
@@ -29,7 +29,7 @@ impl Drop for FleetHost {
     }
 }
 
-/// What the host's life needs.
+/// What the host needs to run.
 struct Body {
     machine: FleetMachine,
     kubelet: Kubelet,
@@ -39,10 +39,10 @@ struct Body {
 }
 
 impl FleetHost {
-    /// Lets a registered host live.
+    /// Starts a registered host.
     ///
     /// # Errors
-    /// When its disk cannot be written.
+    /// When its disk is not writable.
     pub fn start(
         machine: FleetMachine,
         kubelet: Kubelet,
@@ -71,14 +71,15 @@ impl Body {
     async fn live(mut self) {
         loop {
             if let Err(error) = self.one_boot().await {
-                // The kubelet of a real host waits out an API server that is away, too.
+                // The kubelet of a real host also waits for an unavailable API server.
                 eprintln!("host {}: {error:#}", self.kubelet.name);
                 tokio::time::sleep(HEARTBEAT / 10).await;
             }
         }
     }
 
-    /// From the start of its programs until the machine is down, and up again.
+    /// One boot, from the start of its programs until the machine is down, and the start of the
+    /// next boot.
     async fn one_boot(&mut self) -> Result<()> {
         let agent = self.start_agent()?;
         self.until_registered().await;
@@ -91,7 +92,7 @@ impl Body {
             }
         }
         agent.kill()?;
-        // A kubelet that cannot say so goes down all the same.
+        // A kubelet that cannot report the shutdown still shuts down.
         let _ = self.kubelet.says_it_goes_down().await;
         tokio::time::sleep(self.fate.boot).await;
         self.machine.power_cycle();
@@ -113,11 +114,11 @@ impl Body {
         }
     }
 
-    /// Never ends by itself.
+    /// Never returns by itself.
     async fn heart(&self) {
         loop {
             tokio::time::sleep(HEARTBEAT).await;
-            // A beat that fails is missed; the next one counts.
+            // A failed heartbeat is lost, and the next one counts.
             let _ = self.kubelet.beat().await;
         }
     }

@@ -1,4 +1,4 @@
-//! The images that the fleet's remote has: one for each version, and one that boots but is no good.
+//! The images in the fleet's remote: one for each version, and one that boots but is bad.
 
 use upgrade::{Deployment, Digest};
 
@@ -7,29 +7,29 @@ use upgrade::{Deployment, Digest};
 pub struct Image {
     /// The Kubernetes version that it carries.
     pub version: &'static str,
-    /// Whether a node comes to be healthy with it.
+    /// Whether a node becomes healthy with it.
     pub good: bool,
     digit: char,
 }
 
-/// What Machines begin with.
+/// The first image of each Machine.
 pub const FIRST: Image = image("v1.35.4", '1');
-/// The next one, a patch further.
+/// The next patch version.
 pub const PATCHED: Image = image("v1.35.5", '2');
-/// A minor further.
+/// The next minor version.
 pub const MINOR: Image = image("v1.36.2", '3');
 /// The control plane's own version.
 pub const LATEST: Image = image("v1.36.3", '4');
-/// It carries the latest version too; its disk check fails for good.
+/// It also carries the latest version, but its disk check always fails.
 pub const BAD: Image = Image {
     good: false,
     ..image("v1.36.3", '5')
 };
 
-/// The first version again, built anew: no catalogue has it.
+/// A rebuild of the first version. No catalogue contains it.
 pub const REBUILT: Image = image("v1.35.4", '6');
 
-/// Those that nodes come to be healthy with, one for each version.
+/// The images with which nodes become healthy, one for each version.
 pub const GOOD: [Image; 4] = [FIRST, PATCHED, MINOR, LATEST];
 
 const fn image(version: &'static str, digit: char) -> Image {
@@ -41,7 +41,7 @@ const fn image(version: &'static str, digit: char) -> Image {
 }
 
 impl Image {
-    /// As a request names it.
+    /// Its name in a request.
     #[must_use]
     pub fn reference(self) -> String {
         format!("ostree:site:edge/stable@{}", self.digest())

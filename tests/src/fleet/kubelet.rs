@@ -1,4 +1,5 @@
-//! What a kubelet says of a host: its Node, a heartbeat, and the static pods of a control plane.
+//! What a kubelet reports about a host: its Node, a heartbeat, and the static pods of a control
+//! plane.
 
 use std::time::Duration;
 
@@ -11,17 +12,18 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use vm_tests::cluster_api::objects;
 
-/// kubelet's own default is 10 s; the controller manager gives up on a Node after 50 s without.
+/// The default of kubelet is 10 s. The controller manager gives up on a Node after 50 s without a
+/// heartbeat.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// The static pods of a control plane that Cluster API looks at.
+/// The static pods of a control plane that Cluster API checks.
 pub const COMPONENTS: [&str; 3] = [
     "kube-apiserver",
     "kube-controller-manager",
     "kube-scheduler",
 ];
 
-/// The conditions of a node that is well.
+/// The conditions of a healthy node.
 pub const HEALTHY: [(&str, &str); 4] = [
     ("Ready", "True"),
     ("MemoryPressure", "False"),
@@ -32,16 +34,16 @@ pub const HEALTHY: [(&str, &str); 4] = [
 /// The kubelet of one host.
 #[derive(Clone)]
 pub struct Kubelet {
-    /// The administrator: what is written here is not what the tests are about.
+    /// The administrator. The tests do not check what it writes here.
     pub admin: Client,
     /// The Node's name.
     pub name: String,
-    /// Whether the node carries a control plane.
+    /// Whether the node runs a control plane.
     pub control_plane: bool,
 }
 
 impl Kubelet {
-    /// Registers the Node, or says what has come to be known of it since.
+    /// Registers the Node, or adds what became known about it later.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -64,7 +66,7 @@ impl Kubelet {
         Ok(())
     }
 
-    /// Reports a boot, its version, and that the Node is Ready.
+    /// Reports a boot and its version, and that the Node is Ready.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -93,7 +95,7 @@ impl Kubelet {
         self.beat().await
     }
 
-    /// Reports that the node is going down, as a kubelet does that holds a shutdown lock.
+    /// Reports the shutdown of the node, as a kubelet with a shutdown lock does.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -123,7 +125,7 @@ impl Kubelet {
         Ok(())
     }
 
-    /// Removes whatever it has registered.
+    /// Removes everything that it has registered.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -137,7 +139,7 @@ impl Kubelet {
         gone(self.nodes().delete(&self.name, &now).await)
     }
 
-    /// A mirror pod, as the kubelet shows a static one; its image says which version it is.
+    /// A mirror pod, as the kubelet shows a static pod. Its image gives its version.
     async fn static_pod(&self, component: &str, version: &str) -> Result<()> {
         let name = self.pod(component);
         let image = format!("registry.k8s.io/{component}:{version}");
@@ -175,7 +177,7 @@ impl Kubelet {
     }
 }
 
-/// What is not there is gone.
+/// An object that does not exist counts as removed.
 fn gone<T>(deleted: kube::Result<T>) -> Result<()> {
     match deleted {
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),

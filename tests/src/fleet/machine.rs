@@ -1,5 +1,6 @@
-//! What stands below the real agent on a host of the fleet: any number of images, a loader with a one-shot, and a guard that asks
-//! the real brain. `crate::machine` is its kin for tests of the agent alone, with two systems and faults on demand.
+//! The machine below the real agent on a host of the fleet: any number of images, a boot loader
+//! with a one-shot entry, and a guard that calls the real brain. `crate::machine` is a similar
+//! machine for tests of only the agent, with two systems and faults on demand.
 
 use std::future::pending;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ struct State {
 }
 
 impl FleetMachine {
-    /// A machine that runs this image; its disk is below `folder`.
+    /// A machine that runs this image. Its disk is below `folder`.
     #[must_use]
     pub fn new(folder: &Path, image: Image, fate: Fate) -> Self {
         let state = State {
@@ -78,7 +79,7 @@ impl FleetMachine {
         let _ = self.down.subscribe().wait_for(|down| *down).await;
     }
 
-    /// Waits until a system is being written for the first time.
+    /// Waits until the first write of a system begins.
     pub async fn until_deploying(&self) {
         let _ = self
             .deploying
@@ -93,13 +94,13 @@ impl FleetMachine {
         format!("b{:07x}", self.state().boots)
     }
 
-    /// How many boots there were after the first.
+    /// The number of boots after the first.
     #[must_use]
     pub fn boots(&self) -> u32 {
         self.state().boots
     }
 
-    /// The version of the system that runs.
+    /// The version of the running system.
     #[must_use]
     pub fn version(&self) -> &'static str {
         self.image().map_or("v0.0.0", |image| image.version)
@@ -111,13 +112,14 @@ impl FleetMachine {
         self.state().trial
     }
 
-    /// The image that runs.
+    /// The running image.
     #[must_use]
     pub fn image(&self) -> Option<Image> {
         Image::of(&self.state().booted.digest)
     }
 
-    /// Off and on again, at any moment: the loader, then the guard if it is a trial. A guard that refuses boots once more.
+    /// Switches the machine off and on again, at any moment: the loader runs, then the guard if the
+    /// boot is a trial. When the guard refuses, the machine boots once more.
     pub fn power_cycle(&self) {
         self.boot();
         while self.state().trial && !self.guard_lets_through() {
@@ -172,7 +174,7 @@ impl FleetMachine {
         }
     }
 
-    /// Waits as long as a step takes; whether it was cancelled in that time.
+    /// Waits as long as a step takes. Returns whether the step was cancelled in that time.
     async fn take_time(&self, verb: &Verb, errand: &Errand) -> bool {
         match verb {
             Verb::Deploy { .. } => {
@@ -285,7 +287,7 @@ impl Hands for FleetMachine {
         Ok(self.machine())
     }
 
-    /// Nobody asks these hosts for a plan.
+    /// No test asks these hosts for a plan.
     async fn look_ahead(&self, _: Ahead) -> Result<Found, Reason> {
         Err(Reason::Withdrawn)
     }

@@ -1,5 +1,5 @@
-//! Hosts by the dozen for Cluster API: simulated machines, each with a Node of its own and the real agent's loop on it, which
-//! talks to the real API server with the credential of a kubelet.
+//! Dozens of hosts for Cluster API: simulated machines, each with its own Node and the loop of the
+//! real agent. The agent talks to the real API server with the credential of a kubelet.
 
 pub mod fate;
 mod host;
@@ -37,25 +37,25 @@ pub struct Fleet {
     joined: Arc<Mutex<Vec<Joined>>>,
 }
 
-/// A host that joined before there was a Machine for it.
+/// A host that joined before its Machine existed.
 struct Joined {
     namespace: String,
     node: String,
-    /// Whose it has become.
+    /// The Machine that it now belongs to.
     machine: Option<String>,
 }
 
-/// What the hosts of a namespace meet with.
+/// The faults that the hosts of a namespace meet.
 enum Luck {
     Seeded(Rng),
     Slow(Duration),
 }
 
 impl Fleet {
-    /// An empty fleet, in which nothing goes wrong unasked.
+    /// An empty fleet. Faults happen only on request.
     ///
     /// # Errors
-    /// When the API server cannot be reached.
+    /// When the API server is not reachable.
     pub async fn new(plane: &'static ControlPlane) -> Result<Self> {
         Ok(Self {
             admin: plane.client().await?,
@@ -66,8 +66,8 @@ impl Fleet {
         })
     }
 
-    /// A host joins under a name of its own, in a version, and nobody has heard of a Machine yet: the first one of the namespace becomes
-    /// its own.
+    /// Adds a host with its own name and a version before any Machine for it exists. It then
+    /// belongs to the first Machine of the namespace.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -92,7 +92,8 @@ impl Fleet {
         self.joined.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The Node that was there first and is this Machine's, from now on if it was nobody's.
+    /// The Node that joined earlier and belongs to this Machine. A Node without a Machine belongs
+    /// to this one from now on.
     fn joined_for(&self, order: &Order) -> Option<String> {
         let mut joined = self.joined();
         let may_be = |one: &&mut Joined| {
@@ -104,13 +105,13 @@ impl Fleet {
         Some(one.node.clone())
     }
 
-    /// Gives the hosts of one namespace a fate of which all follows from `seed`.
+    /// Gives the hosts of one namespace faults that all derive from `seed`.
     pub fn misfortunes_for(&self, namespace: &str, seed: u64) {
         self.luck()
             .push((namespace.to_owned(), Luck::Seeded(Rng::with_seed(seed))));
     }
 
-    /// Lets the hosts of one namespace be away for so long at a reboot, and nothing else go wrong.
+    /// Makes the hosts of one namespace absent for this long at a reboot, without any other fault.
     pub fn boots_in(&self, namespace: &str, boot: Duration) {
         self.luck().push((namespace.to_owned(), Luck::Slow(boot)));
     }
@@ -129,7 +130,8 @@ impl Fleet {
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same seed is the same luck for the first host of the namespace, for the second, ...: their names are random.
+    /// The same seed gives the same faults to the first host of the namespace, to the second, and
+    /// so on: host names are random.
     fn fate(&self, namespace: &str) -> Fate {
         let mut luck = self.luck();
         match luck.iter_mut().find(|(of, _)| of == namespace) {
@@ -150,7 +152,7 @@ impl Fleet {
         }
     }
 
-    /// A new host, which registers its Node and lives.
+    /// Starts a new host, which registers its Node and runs.
     async fn come_up(&self, order: &Order, provider_id: Option<&str>) -> Result<()> {
         let image = Image::carrying(&order.version);
         let image = image.with_context(|| format!("no image carries {}", order.version))?;
@@ -166,7 +168,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// kubeadm makes it: a process, which may take its time.
+    /// kubeadm creates it: a process, which may take some time.
     async fn credential(&self, name: &str) -> Result<PathBuf> {
         let (plane, name) = (self.plane, name.to_owned());
         tokio::task::spawn_blocking(move || plane.node_kubeconfig(&name, VALID)).await?
@@ -190,7 +192,8 @@ impl Hosts for Fleet {
 
     async fn scrap(&self, order: Order) -> Result<()> {
         self.hosts().remove(&order.name);
-        // Whether it was a control plane is not told any more; what is not there is gone.
+        // The order no longer says whether the host was a control plane. The removal ignores
+        // objects that do not exist.
         self.kubelet(&order.name, true).forget().await
     }
 }

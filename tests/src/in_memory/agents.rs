@@ -1,4 +1,5 @@
-//! The agents and kubelets of one Cluster's nodes. Each takes up what its Node asks for, after a fate of its own out of one seed.
+//! The agents and kubelets of one Cluster's nodes. Each handles the request on its Node, with its
+//! own faults derived from one seed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,18 +18,19 @@ use super::upgrade::Upgrade;
 use crate::fleet::fate::Fate;
 use crate::node::annotation;
 
-/// How often Nodes are looked at. A watch would be a line for each event to kube, and this API server indents what it sends.
+/// The poll interval for Nodes. On a watch, kube expects one line for each event, but this API
+/// server indents its output.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// All of them. They end when this is dropped.
+/// All agents. A drop ends them.
 pub struct Agents {
-    /// The Cluster's own API server, with the credential that Cluster API has made.
+    /// The Cluster's own API server, with the credential that Cluster API created.
     pub workload: Client,
     boots: Boots,
     life: JoinHandle<()>,
 }
 
-/// How often each node has booted since it came.
+/// The number of boots of each node since it joined.
 pub(super) type Boots = Arc<Mutex<HashMap<String, u32>>>;
 
 impl Drop for Agents {
@@ -38,10 +40,11 @@ impl Drop for Agents {
 }
 
 impl Agents {
-    /// Has them look at their Nodes. The same seed is the same luck for whoever is asked first, second, ...
+    /// Starts to poll their Nodes. The same seed gives the same faults to the first node with a
+    /// request, to the second, and so on.
     ///
     /// # Errors
-    /// When the Cluster has no kubeconfig.
+    /// When the Cluster does not have a kubeconfig.
     pub async fn start(management: &Client, cluster: &str, seed: u64) -> Result<Self> {
         let workload = workload(management, cluster).await?;
         let boots = Boots::default();
@@ -59,14 +62,14 @@ impl Agents {
         })
     }
 
-    /// How often a node has booted since it came.
+    /// The number of boots of a node since it joined.
     #[must_use]
     pub fn boots(&self, node: &str) -> u32 {
         lock(&self.boots).get(node).copied().unwrap_or_default()
     }
 }
 
-/// One more boot of a node: which one it is.
+/// Adds one boot of a node, and returns its number.
 pub(super) fn boot(boots: &Boots, node: &str) -> u32 {
     let mut boots = lock(boots);
     let count = boots.entry(node.to_owned()).or_default();
@@ -90,7 +93,7 @@ async fn workload(management: &Client, cluster: &str) -> Result<Client> {
     Ok(Client::try_from(config)?)
 }
 
-/// Where they all live.
+/// The shared state of all agents.
 struct Hall {
     workload: Client,
     luck: Rng,

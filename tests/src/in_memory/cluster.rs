@@ -1,4 +1,4 @@
-//! A Cluster on the in-memory provider, as whoever uses it writes it: nothing but references and versions.
+//! A Cluster on the in-memory provider, as its user writes it: only references and versions.
 
 use anyhow::Result;
 use kube::Client;
@@ -10,7 +10,8 @@ const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
 const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
-/// Creates a Cluster with a KubeadmControlPlane of three that has none to spare, and a MachineDeployment `w` of so many.
+/// Creates a Cluster with a KubeadmControlPlane of three Machines without a spare, and a
+/// MachineDeployment `w` of this size.
 ///
 /// # Errors
 /// When the API server refuses.
@@ -22,7 +23,8 @@ pub async fn create(
 ) -> Result<Cluster> {
     let named = |of: &str| json!({ "name": of, "namespace": name });
     let mut infrastructure = named(name);
-    // The provider panics at a DevCluster without annotations: it adds one to the map that it finds (v1.14.0).
+    // The provider panics at a DevCluster without annotations, because it adds one to the existing
+    // map (v1.14.0).
     infrastructure["annotations"] = json!({ "rig.careen.dev/in-memory": "" });
     let all = [
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }),
@@ -46,7 +48,7 @@ pub async fn create(
         }),
         deployment(named("w"), (workers, version), rolling),
     ];
-    // One after the other: what lies in the namespace cannot be there before it.
+    // One after the other, because the namespace must exist before the objects in it.
     for object in &all {
         objects::apply(client, object).await?;
     }
@@ -88,7 +90,8 @@ fn deployment(metadata: Value, (replicas, version): (u32, &str), rolling: Rollin
     })
 }
 
-/// Every part of such a host is up a second after it is wanted: what its start costs is not the test's.
+/// Every part of such a host is up one second after its creation. The cost of its start is not part
+/// of the test.
 fn machine_template(metadata: Value) -> Value {
     let soon = json!({ "provisioning": { "startupDuration": "1s" } });
     let backend =

@@ -1,5 +1,6 @@
-//! MachineHealthChecks of a Cluster on the in-memory provider. The kubelets that are played here (`upgrade`) do not say since when a node is
-//! not Ready, so such a node has been bad for longer than any time-out, and is replaced at the first look.
+//! MachineHealthChecks of a Cluster on the in-memory provider. The kubelets that the tests play
+//! (`upgrade`) do not report since when a node is not Ready. Such a node therefore exceeds every
+//! timeout, and Cluster API replaces it at the first check.
 
 use anyhow::{Result, ensure};
 use kube::api::GroupVersionKind;
@@ -17,7 +18,8 @@ const GROUP: &str = "cluster.x-k8s.io";
 const VERSION: &str = "v1beta2";
 const KIND: &str = "MachineHealthCheck";
 
-/// Arms one for the control plane, as [`Cluster::health_check`] does for a MachineDeployment.
+/// Creates a check for the control plane, as [`Cluster::health_check`] does for a
+/// MachineDeployment.
 ///
 /// # Errors
 /// When the API server refuses.
@@ -37,10 +39,11 @@ pub async fn check_control_plane(cluster: &Cluster, seconds: u32) -> Result<()> 
     Ok(())
 }
 
-/// Waits until a check counts so many Machines and finds all of them well. It leaves out those whose remediation is to be skipped.
+/// Waits until a check counts this many Machines and finds all of them healthy. The check leaves
+/// out Machines with skipped remediation.
 ///
 /// # Errors
-/// When that does not come: what it says instead.
+/// When that state does not come. The error contains the check's own report.
 pub async fn until_checked(cluster: &Cluster, check: &str, count: usize) -> Result<()> {
     let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
     let api = objects::api(&cluster.client, &kind, Some(&cluster.name));

@@ -1,10 +1,12 @@
-//! Cluster API's own in-memory infrastructure provider: hosts that are records, and for each Cluster an API server of its own that
-//! holds its objects in a map.
+//! Cluster API's own in-memory infrastructure provider. Its hosts are records, and each Cluster has
+//! its own API server that keeps its objects in a map.
 //!
-//! Everything that Cluster API itself does is real here, and nothing of it is the rig's: other InfraMachines than the rig's, another API
-//! server for each Cluster, a kubeconfig and etcd members that the control plane manager sees after itself. What cannot be had is the
-//! real agent on a host: that API server knows no subresources (`nodes/status`, `pods/eviction`), no JSON patch, no field selector on
-//! Nodes, no Events, no reviews. So the agents are played; `fleet` has the real ones.
+//! Everything in Cluster API itself is real here, and nothing is the rig's. The InfraMachines
+//! differ from the rig's. Each Cluster has another API server, and a kubeconfig and etcd members
+//! that the control plane manager itself manages. The real agent cannot run on such a host. That
+//! API server supports no subresources (`nodes/status`, `pods/eviction`) and no JSON patch. It also
+//! supports no field selector on Nodes, no Events and no reviews. The tests therefore play the
+//! agents; `fleet` has the real ones.
 
 mod agents;
 mod cluster;

@@ -1,4 +1,4 @@
-//! The provider as a process beside the managers.
+//! The in-memory provider as a process next to the managers.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -16,18 +16,20 @@ use vm_tests::programs;
 use crate::provider_process::free_address;
 use crate::replica;
 
-/// The running provider. Dropping it kills it, and with it the API servers of its Clusters.
+/// The running provider. A drop kills it, and the API servers of its Clusters with it.
 pub struct InMemory {
     process: Mutex<Process>,
     metrics: SocketAddr,
 }
 
 impl InMemory {
-    /// Builds it on first use (minutes), installs its definitions and starts it. Cluster API's own must be there.
+    /// Builds it on first use (minutes), installs its definitions and starts it. Cluster API's own
+    /// definitions must exist.
     ///
-    /// Its webhooks are left out. They name the backend where none is named (Docker), fill in and judge what Docker alone has, and keep a
-    /// template's spec as it was made and its metadata well-formed (v1.14.0). Here each object names its backend, and no template is changed, so
-    /// they would change nothing and refuse nothing.
+    /// The installation leaves its webhooks out. They set the backend where an object names none
+    /// (Docker), and default and validate fields that only Docker has. They also keep the spec of a
+    /// template immutable and its metadata well-formed (v1.14.0). Here each object names its
+    /// backend, and no test changes a template, so the webhooks would change and refuse nothing.
     ///
     /// # Errors
     /// When it does not build or start.
@@ -44,19 +46,19 @@ impl InMemory {
         })
     }
 
-    /// Ok while it runs.
+    /// Returns Ok while it runs.
     ///
     /// # Errors
-    /// When it has ended: names its log and repeats the last lines.
+    /// When it has ended. The error names its log and repeats the last lines.
     pub async fn check(&self) -> Result<()> {
         self.process.lock().await.check()
     }
 
-    /// How many watches of a Cluster's Nodes have come to their end, by whoever does not say who it is: careen-provider does not, and
-    /// all others are Go's.
+    /// How many watches of a Cluster's Nodes have ended for clients that send no user agent.
+    /// careen-provider sends none, and all other clients are Go programs.
     ///
     /// # Errors
-    /// When it does not say.
+    /// When the provider does not report the number.
     pub async fn ended_watches(&self, cluster: &str) -> Result<u64> {
         let text = replica::get(self.metrics, "/metrics").await?;
         let labels = [
@@ -88,7 +90,8 @@ fn built(version: Version) -> Result<PathBuf> {
     Ok(PathBuf::from(String::from_utf8(output.stdout)?.trim()))
 }
 
-/// Its definitions, with the label by which Cluster API knows which version speaks its contract.
+/// Its definitions, with the label by which Cluster API finds the version that implements its
+/// contract.
 fn definitions(built: &Path) -> Result<Vec<Value>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(built.join("crd"))? {
@@ -100,8 +103,8 @@ fn definitions(built: &Path) -> Result<Vec<Value>> {
     Ok(found)
 }
 
-/// It says of its API servers that they are at `POD_IP`. Few workers, as the managers have them; with a host that is a record, each
-/// is soon done.
+/// It announces its API servers at `POD_IP`. It runs few workers, as the managers do: each job on a
+/// host that is a record is short.
 fn arguments(plane: &ControlPlane, built: &Path, metrics: SocketAddr) -> Result<Vec<String>> {
     Ok(vec![
         "POD_IP=127.0.0.1".into(),

@@ -1,4 +1,5 @@
-//! One upgrade of a node as its API server sees it: what the real agent and the real kubelet write on the way, in their order.
+//! One upgrade of a node as its API server sees it: what the real agent and the real kubelet write
+//! during it, in their order.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,16 +18,16 @@ use crate::fleet::images::Image;
 use crate::fleet::kubelet::{COMPONENTS, HEALTHY};
 use crate::node::annotation;
 
-/// When a write that was not heard is tried again.
+/// The retry interval for a write that the server did not accept.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// A node that was asked.
+/// A node with a request.
 pub struct Upgrade {
     nodes: Api<Node>,
     pods: Api<Pod>,
     name: String,
     control_plane: bool,
-    /// The version that runs.
+    /// The running version.
     old: String,
     image: Option<Image>,
     answer: Answer,
@@ -35,7 +36,7 @@ pub struct Upgrade {
 }
 
 impl Upgrade {
-    /// What this Node asks for under this id.
+    /// The upgrade that this Node requests under this id.
     pub fn asked(workload: &Client, node: &Node, id: UpgradeId, fate: Fate) -> Self {
         let target = annotation(node, names::IMAGE).parse::<Target>().ok();
         let commit = target.and_then(|target| target.commit);
@@ -80,7 +81,7 @@ impl Upgrade {
             sleep(self.fate.step).await;
         }
         self.reaches("Verified", 30, json!({})).await;
-        // An agent that is killed in the middle is silent for longer, no more.
+        // An agent that is killed in the middle is only silent for longer.
         sleep(self.fate.step * if self.fate.agent_dies { 5 } else { 1 }).await;
         self.reaches("Deployed", 50, json!({})).await;
         self.reaches("Drained", 60, cordoned(true)).await;
@@ -90,7 +91,7 @@ impl Upgrade {
         self.answers(Answer::Upgraded, 100, json!({})).await;
     }
 
-    /// A trial that loses power is back in the old system, and is tried once more.
+    /// A trial that loses power returns to the old system. The agent then tries once more.
     async fn tries(&mut self, image: Image, boots: &Boots) {
         if self.fate.loses_power {
             self.arms().await;
@@ -110,7 +111,7 @@ impl Upgrade {
         self.reaches("Armed", 65, json!({})).await;
     }
 
-    /// The kubelet goes down, and comes up in another boot with this version.
+    /// The kubelet stops, and starts in another boot with this version.
     async fn reboots(&self, version: &str, boots: &Boots) {
         self.write(&json!({ "status": { "conditions": self.conditions("False") } }))
             .await;
@@ -126,7 +127,7 @@ impl Upgrade {
         }
     }
 
-    /// Reaches a phase, and changes this besides.
+    /// Reaches a phase, and applies `besides` in the same write.
     async fn reaches(&mut self, phase: &str, percent: u8, besides: Value) {
         self.note(phase);
         self.answers(Answer::InProgress, percent, besides).await;
@@ -165,7 +166,8 @@ impl Upgrade {
         self.write(&change).await;
     }
 
-    /// The kubelet's and the agent's: this API server takes a list for a whole.
+    /// The conditions of both the kubelet and the agent, because this API server replaces a list as
+    /// a whole.
     fn conditions(&self, ready: &str) -> Vec<Value> {
         let works = self.answer == Answer::InProgress;
         let phase = &self.status.phase;
@@ -181,7 +183,8 @@ impl Upgrade {
         kubelets.into_iter().chain([ours]).collect()
     }
 
-    /// Until it is heard: somebody else may have written at the same moment.
+    /// Retries until the server accepts the write: another client may have written at the same
+    /// moment.
     async fn write(&self, change: &Value) {
         let (how, change) = (PatchParams::default(), Patch::Merge(change));
         while let Err(error) = self.nodes.patch(&self.name, &how, &change).await {

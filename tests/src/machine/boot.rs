@@ -1,4 +1,4 @@
-//! Its power switch: the boot loader, and the guard on a trial.
+//! The power switch: the boot loader, and the guard on a trial.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,8 @@ use upgrade::{Act, Home, Observation, OneShot, Policy, Step, decide};
 use super::TestMachine;
 
 impl TestMachine {
-    /// Off and on again, at any moment: the loader, then the guard if it is a trial. A guard that refuses boots once more.
+    /// Switches the machine off and on again, at any moment: the loader runs, then the guard if the
+    /// boot is a trial. When the guard refuses, the machine boots once more.
     pub fn power_cycle(&self) {
         self.boot();
         while self.state().trial && !self.guard_lets_through() {

@@ -1,4 +1,4 @@
-//! What the agent sees of it and has it do.
+//! What the agent observes on the machine, and the actions that it performs there.
 
 use std::future::pending;
 use std::sync::Arc;

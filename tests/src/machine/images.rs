@@ -1,4 +1,4 @@
-//! What it finds in an image.
+//! What the machine finds in an image.
 
 use upgrade::plan::{Change, Found, Package};
 use upgrade::{Digest, ImageFacts, ImageInfo, Room};

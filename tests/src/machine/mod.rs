@@ -1,5 +1,6 @@
-//! A small machine with a power switch: two systems, a boot loader with a one-shot, a guard that asks the real brain.
-//! It stands where systemd, libostree and the kubelet would; what it is told to do, it does, or fails at as told.
+//! A small machine with a power switch: two systems, a boot loader with a one-shot entry, and a
+//! guard that calls the real brain. It replaces systemd, libostree and the kubelet. It performs
+//! each step, or fails as the test requests.
 
 mod boot;
 mod hands;
@@ -25,27 +26,27 @@ use systems::{deployment, digest};
 /// The version that the new system carries.
 pub const NEW_VERSION: &str = "v1.36.3";
 
-/// The new system, as a request names it.
+/// The new system's name in a request.
 pub const NEW_IMAGE: &str =
     "ostree:site:edge/stable@bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 
-/// The old system, as a request names it.
+/// The old system's name in a request.
 pub const OLD_IMAGE: &str =
     "ostree:site:edge/stable@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
-/// What [`TestMachine::fault`] calls the look at an image for a plan.
+/// The name that [`TestMachine::fault`] uses for the inspection of an image for a plan.
 pub const PLAN: &str = "Plan";
 
-/// What a step does instead of what it should.
+/// How a step deviates from its normal result.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// It ends so.
+    /// It ends with this reason.
     Fails(Reason),
     /// It does not end by itself.
     Hangs,
-    /// It says a hundred times that it has come further, and does not end by itself.
+    /// It reports progress a hundred times, and does not end by itself.
     Creeps,
-    /// It waits until this fault is taken away, and then does what it should.
+    /// It waits until the test removes this fault, and then succeeds.
     Held,
 }
 
@@ -74,7 +75,8 @@ struct State {
     unseen: Option<String>,
     faults: HashMap<&'static str, Fault>,
     local: Local,
-    /// When this boot began, by the clock of this process, and what a test has added since.
+    /// The start of this boot by the clock of this process, and the time that a test has added
+    /// since.
     since: Instant,
     added: Duration,
 }
@@ -92,7 +94,7 @@ fn passing() -> Local {
 }
 
 impl TestMachine {
-    /// A machine that runs the old system; its disk is below `folder`.
+    /// A machine that runs the old system. Its disk is below `folder`.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         let state = State {
@@ -133,7 +135,7 @@ impl TestMachine {
         Store::new(&self.sysroot)
     }
 
-    /// Lets a step go wrong from now on; nothing lets it go right again.
+    /// Makes a step fail from now on; `None` removes the fault.
     pub fn fault(&self, step: &'static str, fault: Option<Fault>) {
         let mut state = self.state();
         match fault {
@@ -147,12 +149,12 @@ impl TestMachine {
         self.state().faults.get(step).cloned()
     }
 
-    /// What the local checks of a trial find.
+    /// Sets the results of the local checks of a trial.
     pub fn set_local(&self, change: impl FnOnce(&mut Local)) {
         change(&mut self.state().local);
     }
 
-    /// A hook of the operator's, below `/etc/careen`.
+    /// Adds an operator's hook below `/etc/careen`.
     ///
     /// # Errors
     /// When the disk refuses.
@@ -168,33 +170,33 @@ impl TestMachine {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
     }
 
-    /// What the boot loader is.
+    /// Sets the state of the boot loader.
     pub fn set_loader(&self, loader: Result<(), Reason>) {
         self.state().loader = loader;
     }
 
-    /// Whether all of the kubelet's state is back that a trial has changed.
+    /// Sets whether all kubelet state that a trial changed is restored.
     pub fn set_restored(&self, restored: Result<(), Reason>) {
         self.state().restored = restored;
     }
 
-    /// Why it cannot be looked at.
+    /// Sets the reason why the agent cannot inspect the machine.
     pub fn set_unseen(&self, why: Option<&str>) {
         self.state().unseen = why.map(str::to_owned);
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub fn pass_seconds(&self, seconds: u64) {
         self.state().added += Duration::from_secs(seconds);
     }
 
-    /// The steps that were begun so far, in order.
+    /// The steps that have begun so far, in order.
     #[must_use]
     pub fn begun(&self) -> Vec<&'static str> {
         self.begun.borrow().clone()
     }
 
-    /// How often a step was begun so far.
+    /// How often a step has begun so far.
     #[must_use]
     pub fn times(&self, step: &str) -> usize {
         self.begun
@@ -204,20 +206,20 @@ impl TestMachine {
             .count()
     }
 
-    /// Waits until a step is begun (again, after `after` times).
+    /// Waits until a step begins (again, after `after` times).
     pub async fn until_begun(&self, step: &'static str, after: usize) {
         let count =
             |begun: &Vec<&'static str>| begun.iter().filter(|name| **name == step).count() > after;
         let _ = self.begun.subscribe().wait_for(count).await;
     }
 
-    /// How often an image was looked at for a plan so far.
+    /// How often the agent has inspected an image for a plan so far.
     #[must_use]
     pub fn looked(&self) -> usize {
         *self.looked.borrow()
     }
 
-    /// Waits until an image is looked at for a plan (again, after `after` times).
+    /// Waits until the agent inspects an image for a plan (again, after `after` times).
     pub async fn until_looking(&self, after: usize) {
         let _ = self
             .looked
@@ -226,13 +228,13 @@ impl TestMachine {
             .await;
     }
 
-    /// How often the agent has looked at this machine so far.
+    /// How often the agent has inspected this machine so far.
     #[must_use]
     pub fn seen(&self) -> usize {
         *self.seen.borrow()
     }
 
-    /// Waits until a step that [`Fault::Creeps`] has said all that it says.
+    /// Waits until a step with [`Fault::Creeps`] has sent all its progress reports.
     pub async fn until_crept(&self) {
         let _ = self.crept.subscribe().wait_for(|crept| *crept).await;
     }
@@ -254,13 +256,13 @@ impl TestMachine {
         self.state().booted.digest == digest("b")
     }
 
-    /// How many boots there were.
+    /// The number of boots.
     #[must_use]
     pub fn boots(&self) -> u32 {
         self.state().boots
     }
 
-    /// The deployments' first letters, the default first.
+    /// The deployments' first letters, with the default first.
     #[must_use]
     pub fn menu(&self) -> String {
         self.state()
@@ -270,7 +272,7 @@ impl TestMachine {
             .collect()
     }
 
-    /// The version of the system that runs.
+    /// The version of the running system.
     #[must_use]
     pub fn version(&self) -> &'static str {
         if self.runs_new() {

@@ -1,12 +1,13 @@
-//! The systems on its disk, and what becomes of them.
+//! The systems on the machine's disk, and the operations on them.
 
 use upgrade::{Deployment, Digest};
 
 use super::State;
 
 impl State {
-    /// Writes a deployment last, as `careen-deploy deploy` does, in the place of what was deployed of the commit before. What is
-    /// kept stays, and the new one has another serial.
+    /// Writes a deployment at the end, as `careen-deploy deploy` does, and replaces an earlier
+    /// deployment of the same commit. The kept deployments stay, and the new one gets another
+    /// serial.
     pub(super) fn deploy(&mut self, commit: &Digest) -> Deployment {
         let booted = self.booted.clone();
         let stays = |one: &Deployment| one.digest != *commit || one.pinned || one.same(&booted);
@@ -23,7 +24,7 @@ impl State {
         made
     }
 
-    /// Puts the tried one first and keeps but the one that was first.
+    /// Makes the tried deployment the first, and keeps only the one that was first before.
     pub(super) fn bless(&mut self, commit: &Digest) {
         let new = self.deployments.iter().rfind(|one| one.digest == *commit);
         let new = new.cloned();
@@ -47,7 +48,7 @@ impl State {
 }
 
 pub(super) fn digest(letter: &str) -> Digest {
-    // A constant of the right form.
+    // A constant in the correct format.
     letter
         .repeat(64)
         .parse()

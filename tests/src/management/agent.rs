@@ -1,4 +1,5 @@
-//! What an agent writes to its Node, what core says when it calls for a Machine, and a credential that is taken back.
+//! What an agent writes to its Node, what core sends when it calls for a Machine, and the
+//! revocation of a credential.
 
 use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
@@ -14,7 +15,7 @@ use crate::caller::update_call;
 use crate::fleet::images::LATEST;
 
 impl Management {
-    /// The agent works on this request; its node is cordoned.
+    /// Reports that the agent works on this request. Its node is cordoned.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -23,7 +24,7 @@ impl Management {
         self.answer(node, "InProgress", &status, true).await
     }
 
-    /// The agent has failed for this reason; its node is uncordoned.
+    /// Reports that the agent has failed for this reason. Its node is uncordoned.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -32,7 +33,8 @@ impl Management {
         self.answer(node, "Failed", &status, false).await
     }
 
-    /// The agent has upgraded its node to the version that is asked for; it is uncordoned.
+    /// Reports that the agent has upgraded its node to the requested version. The node is
+    /// uncordoned.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -55,10 +57,10 @@ impl Management {
         Ok(())
     }
 
-    /// The ids that the Node is asked with from now on.
+    /// The request ids of the Node from now on.
     ///
     /// # Errors
-    /// When there is no such Node.
+    /// When the Node does not exist.
     pub async fn requests_of(&self, node: &str) -> Result<History> {
         let id = |node: &Node| {
             let id = node.annotations().get(names::UPGRADE_ID);
@@ -67,16 +69,16 @@ impl Management {
         History::of(self.nodes(), node, id).await
     }
 
-    /// What core sends when it calls UpdateMachine for a Machine of ours.
+    /// What core sends when it calls UpdateMachine for a Machine of this scene.
     #[must_use]
     pub fn update_call(&self, machine: &str) -> Value {
         update_call((&self.space, machine), "HostMachine", LATEST.version)
     }
 
-    /// What the kubeconfig Secret of a Cluster holds.
+    /// The kubeconfig in the kubeconfig Secret of a Cluster.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the Secret does not exist.
     pub async fn kubeconfig_in_use(&self, cluster: &str) -> Result<Kubeconfig> {
         let name = format!("{cluster}{}", provider::names::KUBECONFIG_SUFFIX);
         let secret = self.secrets(&self.space).get(&name).await?;
@@ -87,10 +89,11 @@ impl Management {
         Ok(serde_json::from_slice(&value.0)?)
     }
 
-    /// Takes an account away, and waits until the API server, which remembers a token for seconds, refuses this one of it.
+    /// Deletes an account, and waits until the API server, which caches a token for seconds,
+    /// rejects its token.
     ///
     /// # Errors
-    /// When it is accepted all the same.
+    /// When the server still accepts it.
     pub async fn take_back(&self, account: &str, token: Kubeconfig) -> Result<()> {
         let config = Config::from_custom_kubeconfig(token, &KubeConfigOptions::default()).await?;
         let reviews: Api<SelfSubjectReview> = Api::all(Client::try_from(config)?);

@@ -1,4 +1,5 @@
-//! The definitions of Cluster API's kinds as far as a provider reads them, and what its release brings.
+//! The definitions of Cluster API's kinds, limited to the fields that a provider reads, and the
+//! objects of the provider's release.
 
 use anyhow::Result;
 use kube::Client;
@@ -10,7 +11,7 @@ use vm_tests::cluster_api::install_definitions;
 use super::INFRA_GROUP;
 use crate::provider_process::install;
 
-/// Once for all tests: the definitions, and what the provider's release brings.
+/// Installs the definitions and the objects of the provider's release, once for all tests.
 ///
 /// # Errors
 /// When the API server refuses.
@@ -22,7 +23,7 @@ pub async fn install_all(admin: &Client) -> Result<()> {
     INSTALLED.get_or_try_init(install).await.map(drop)
 }
 
-/// The same on an API server that no test shares.
+/// Does the same on an API server that no other test uses.
 ///
 /// # Errors
 /// When the API server refuses.
@@ -72,7 +73,7 @@ fn definition(group: &str, kind: &str, scope: &str, schema: &Value) -> Value {
     })
 }
 
-/// One that refuses our condition where its spec says so.
+/// A schema that rejects Careen's condition if the object's spec requests that.
 fn infra_schema() -> Value {
     let text = json!({ "type": "string", "maxLength": 1000 });
     let condition = json!({

@@ -1,4 +1,4 @@
-//! What became of one object, word by word.
+//! The history of one object.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use kube::runtime::{WatchStreamExt, watcher};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 
-/// The words of an object so far, each once in a row. Empty ones are not in it.
+/// The values of an object so far. It contains no empty values, and no value twice in a row.
 pub struct History {
     words: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
@@ -23,10 +23,10 @@ impl Drop for History {
 }
 
 impl History {
-    /// Watches one object, which is there.
+    /// Watches one existing object.
     ///
     /// # Errors
-    /// When it is not there.
+    /// When the object does not exist.
     pub async fn of<K>(api: Api<K>, name: &str, word: fn(&K) -> String) -> Result<Self>
     where
         K: Resource + Clone + std::fmt::Debug + Send + DeserializeOwned + 'static,
@@ -47,7 +47,7 @@ impl History {
         Ok(Self { words, task })
     }
 
-    /// Those that were seen so far.
+    /// The values so far.
     #[must_use]
     pub fn so_far(&self) -> Vec<String> {
         self.words

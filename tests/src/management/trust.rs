@@ -1,4 +1,5 @@
-//! The ExtensionConfig: whom core trusts when it calls a hook.
+//! The ExtensionConfig, which gives core the certificate authorities that it trusts when it calls a
+//! hook.
 
 use anyhow::{Context, Result, ensure};
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
@@ -19,7 +20,7 @@ impl Management {
         Ok(objects::api(&self.admin, &kind, None))
     }
 
-    /// As a release brings it: without a bundle.
+    /// Applies it as a release ships it: without a bundle.
     pub(super) async fn extension_config(&self) -> Result<()> {
         let object = json!({
             "apiVersion": format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION), "kind": "ExtensionConfig",
@@ -31,7 +32,7 @@ impl Management {
     /// The bundle, in base64.
     ///
     /// # Errors
-    /// When there is none.
+    /// When it does not exist.
     pub async fn bundle(&self) -> Result<String> {
         let object = self.extensions()?.get(&self.space).await?;
         let bundle = bundle_of(&object);
@@ -39,15 +40,15 @@ impl Management {
         Ok(bundle)
     }
 
-    /// All bundles from now on, this one included.
+    /// All bundles from now on, including the current one.
     ///
     /// # Errors
-    /// When there is no ExtensionConfig.
+    /// When the ExtensionConfig does not exist.
     pub async fn bundles(&self) -> Result<History> {
         History::of(self.extensions()?, &self.space, bundle_of).await
     }
 
-    /// Takes the bundle away, as applying the release's file with force does.
+    /// Removes the bundle, as a forced apply of the release's file does.
     ///
     /// # Errors
     /// When the API server refuses.
@@ -59,10 +60,10 @@ impl Management {
         Ok(())
     }
 
-    /// Waits until a replica is trusted by the bundle that stands there, and returns it.
+    /// Waits until the current bundle makes a replica trusted, and returns the bundle.
     ///
     /// # Errors
-    /// When that does not come.
+    /// When that does not happen.
     pub async fn until_trusted(&self, replica: &Replica) -> Result<String> {
         let look = || async {
             let bundle = self.bundle().await?;
@@ -73,7 +74,7 @@ impl Management {
         self.until("core trusts a replica", look).await
     }
 
-    /// The newest authority in the Secret that the replicas share, alone, in base64.
+    /// Only the newest authority in the Secret that the replicas share, in base64.
     ///
     /// # Errors
     /// When there is none.

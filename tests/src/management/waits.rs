@@ -1,4 +1,4 @@
-//! What a test waits for.
+//! The events and states that a test waits for.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::events;
 use crate::world::PATIENCE;
 
 impl Management {
-    /// Waits for an answer.
+    /// Waits for a value.
     ///
     /// # Errors
     /// When it does not come.
@@ -20,10 +20,11 @@ impl Management {
         objects::until(what, PATIENCE, ask).await
     }
 
-    /// Waits until the Node asks for an upgrade, or does so no more. Returns the request's id.
+    /// Waits until the Node requests an upgrade, or no longer requests it. Returns the request's
+    /// id.
     ///
     /// # Errors
-    /// When that does not come.
+    /// When that does not happen.
     pub async fn until_asked(&self, name: &str, asked: bool) -> Result<String> {
         let what = format!("Node {name} asked: {asked}");
         let look = || async {
@@ -37,10 +38,10 @@ impl Management {
         objects::until(&what, PATIENCE, look).await
     }
 
-    /// Waits until a Machine has this annotation, or has it no more.
+    /// Waits until a Machine has this annotation, or no longer has it.
     ///
     /// # Errors
-    /// When that does not come.
+    /// When that does not happen.
     pub async fn until_annotated(&self, name: &str, key: &str, there: bool) -> Result<()> {
         let look = || async {
             let annotations = self.get("Machine", name).await?.metadata.annotations;
@@ -51,10 +52,11 @@ impl Management {
         objects::until(&format!("{key} on {name}: {there}"), PATIENCE, look).await
     }
 
-    /// Waits until this condition of the Machine's InfraMachine has this reason. Returns it.
+    /// Waits until this condition of the Machine's InfraMachine has this reason. Returns the
+    /// condition.
     ///
     /// # Errors
-    /// When that does not come.
+    /// When that does not happen.
     pub async fn until_reason(&self, name: &str, kind: &str, reason: &str) -> Result<Value> {
         let look = || async {
             let found = self.condition(name, kind).await?;
@@ -67,7 +69,7 @@ impl Management {
     /// This condition of the Machine's InfraMachine.
     ///
     /// # Errors
-    /// When there is none.
+    /// When it does not exist.
     pub async fn condition(&self, name: &str, kind: &str) -> Result<Value> {
         let infra = self.get("HostMachine", name).await?;
         let all = infra.data["status"]["conditions"].as_array().cloned();

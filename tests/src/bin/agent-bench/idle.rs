@@ -1,4 +1,4 @@
-//! P5: the program as images carry it, watching its Node.
+//! P5: the program as images ship it, while it watches its Node.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -13,13 +13,14 @@ use careen_tests::root;
 use super::RUNS;
 use super::row::{NO_FLOOR, Row};
 
-/// How long an agent has until it idles.
+/// The time after which an agent is idle.
 const SETTLE: Duration = Duration::from_secs(5);
 
-/// How long it is looked at: longer than a watch lasts (290 s), so that each agent renews its own once.
+/// The observation time. It is longer than a watch (290 s), so that each agent renews its watch
+/// once.
 const IDLE: Duration = Duration::from_secs(300);
 
-/// Memory of one agent at a time, then the cost of five that idle beside each other.
+/// The memory of one agent at a time, then the cost of five idle agents together.
 pub async fn measure(program: &Path) -> Result<Vec<Row>> {
     let mut pss = Vec::new();
     for run in 1..=RUNS {
@@ -79,7 +80,7 @@ pub async fn measure(program: &Path) -> Result<Vec<Row>> {
     ])
 }
 
-/// An agent on a Node of its own, killed when this is dropped.
+/// An agent on its own Node. A drop kills it.
 struct Idle {
     node: TestNode,
     requests: Requests,
@@ -115,21 +116,21 @@ impl Idle {
     }
 }
 
-/// Alone: pages that several agents share would be divided among them.
+/// Measures one agent alone, because several agents would share pages and split their cost.
 async fn memory(program: &Path) -> Result<f64> {
     let agent = Idle::start(program).await?;
     tokio::time::sleep(SETTLE).await;
     kib(agent.process.id(), "Pss:")
 }
 
-/// What an agent has cost since it was started.
+/// The cost of an agent since its start.
 struct Cost {
     /// Milliseconds.
     cpu: f64,
     /// Bytes.
     sent: f64,
     requests: f64,
-    /// Memory that it shares with nobody, in KiB, now.
+    /// Its current private memory, in KiB.
     anonymous: f64,
 }
 

@@ -1,7 +1,9 @@
-//! P5, P6 and P7 of the benchmarks: what the agent costs while it idles, how soon it answers, how often it writes.
+//! P5, P6 and P7 of the benchmarks: the cost of an idle agent, its response time, and the number of
+//! its writes.
 //!
-//! Prints a table and leaves every run's numbers in `agent-bench.json`, beside the VM's. Wants a quiet machine and about seven
-//! minutes, most of which an idle agent is looked at.
+//! Prints a table and writes the numbers of every run to `agent-bench.json`, next to the VM's
+//! numbers. It needs an otherwise idle machine and about seven minutes, most of which it observes
+//! an idle agent.
 
 mod idle;
 mod prompt;
@@ -13,7 +15,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use vm_tests::runner::out;
 
-/// How often everything is measured.
+/// How often each quantity is measured.
 const RUNS: usize = 5;
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,4 +1,4 @@
-//! P6: from the moment the requester's PATCH is sent to the moment its watch shows the agent's answer.
+//! P6: the time from the requester's PATCH until its watch shows the agent's answer.
 
 use std::time::Instant;
 
@@ -19,13 +19,14 @@ use upgrade::names;
 use super::RUNS;
 use super::row::Row;
 
-/// How many requests one run is taken over.
+/// The number of requests in one run.
 const REQUESTS: usize = 200;
 
-/// How many times the floor is measured in one run.
+/// The number of floor measurements in one run.
 const FLOORS: usize = 50;
 
-/// Median and p99 of each run, beside two PATCHes by the same credential over the same wire, taken between the runs.
+/// Median and p99 of each run. The floor, measured between the runs, is two PATCHes with the same
+/// credential over the same wire.
 pub async fn measure() -> Result<Vec<Row>> {
     let scene = Scene::new("bench-prompt").await?;
     scene.node.ask_for(OLD_IMAGE).await?;
@@ -56,7 +57,7 @@ pub async fn measure() -> Result<Vec<Row>> {
     ])
 }
 
-/// Milliseconds until one request is answered.
+/// Milliseconds until the answer to one request.
 async fn answer(node: &TestNode, seen: &mut watch::Receiver<String>, id: &str) -> Result<f64> {
     let quoted = format!("\"{id}\"");
     let start = Instant::now();
@@ -68,7 +69,7 @@ async fn answer(node: &TestNode, seen: &mut watch::Receiver<String>, id: &str) -
     Ok(milliseconds(start))
 }
 
-/// The agent's status as one standing watch shows it.
+/// The agent's status as one continuous watch shows it.
 fn statuses(node: &TestNode) -> watch::Receiver<String> {
     let (sender, seen) = watch::channel(String::new());
     let config = Config::default().fields(&format!("metadata.name={}", node.name));
@@ -84,7 +85,7 @@ fn statuses(node: &TestNode) -> watch::Receiver<String> {
     seen
 }
 
-/// Two PATCHes one after the other, as request and answer are.
+/// Two PATCHes, one after the other, like a request and its answer.
 async fn two_patches(node: &TestNode) -> Result<Vec<f64>> {
     let nodes: Api<Node> = Api::all(node.as_kubelet().await?);
     let mut times = Vec::new();

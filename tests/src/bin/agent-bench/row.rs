@@ -1,22 +1,22 @@
-//! One measured quantity, and the table that a person reads.
+//! One measured quantity, and the table for a person.
 
 use careen_tests::measured::{median, percentile, shown};
 use serde::Serialize;
 
-/// What every run gave, beside the least that it could be and the most that it may be.
+/// The value of every run, with the lowest possible and the highest permitted value.
 #[derive(Debug, Serialize)]
 pub struct Row {
-    /// What is measured, with its unit.
+    /// The quantity, with its unit.
     pub name: &'static str,
     /// One value for each run.
     pub runs: Vec<f64>,
-    /// What it cannot go below.
+    /// The lowest possible value.
     pub floor: String,
-    /// What it must not go above.
+    /// The highest permitted value.
     pub target: Option<f64>,
 }
 
-/// What an idle process could do without.
+/// The floor of an idle process, which ideally costs nothing.
 pub const NO_FLOOR: &str = "no floor: nothing is what idle costs";
 
 /// Prints the table.

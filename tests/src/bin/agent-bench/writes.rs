@@ -1,4 +1,4 @@
-//! P7: writes to the Node by one upgrade of an empty node, Events apart.
+//! P7: writes to the Node during one upgrade of an empty node, without Events.
 
 use anyhow::Result;
 use careen_tests::count::Changes;
@@ -8,7 +8,7 @@ use careen_tests::scene::Scene;
 use super::RUNS;
 use super::row::Row;
 
-/// One upgrade a run.
+/// Performs one upgrade per run.
 pub async fn measure() -> Result<Row> {
     let mut counts = Vec::new();
     for run in 1..=RUNS {

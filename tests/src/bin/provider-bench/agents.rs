@@ -1,5 +1,6 @@
-//! The agents of all Nodes: each takes up what its Node asks for, and comes to its end when it is told to. They speak through the API
-//! server as the real one does; `cargo test -p careen-tests --test cluster_api` has the real one.
+//! The agents of all Nodes: each handles the request on its Node, and finishes when the benchmark
+//! says so. They talk through the API server as the real agent does. `cargo test -p careen-tests
+//! --test cluster_api` uses the real agent.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,13 +19,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use upgrade::names;
 
-/// How many agents speak at a time.
+/// The number of agents that write at the same time.
 const AT_ONCE: usize = 8;
 
-/// When one that was not heard tries again.
+/// The retry interval after a failed write.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// All of them. They end when this is dropped.
+/// All agents. A drop ends them.
 pub struct Agents {
     shared: Arc<Shared>,
     life: JoinHandle<()>,
@@ -43,7 +44,7 @@ impl Drop for Agents {
 }
 
 impl Agents {
-    /// Has them watch their Nodes.
+    /// Makes them watch their Nodes.
     pub fn start(admin: &Client) -> Self {
         let shared = Arc::new(Shared {
             nodes: Api::all(admin.clone()),
@@ -54,7 +55,8 @@ impl Agents {
         Self { shared, life }
     }
 
-    /// Waits until so many have said that they work; as long as there come to be more, for no longer than `patience` for one of them.
+    /// Waits until this many agents report that they work. It waits at most `patience` for each
+    /// further agent.
     pub async fn until_working(&self, many: usize, patience: Duration) -> Result<()> {
         let mut working = self.shared.working.subscribe();
         loop {
@@ -69,13 +71,14 @@ impl Agents {
         }
     }
 
-    /// The agent has booted the new system on trial.
+    /// Reports that the agent has booted the new system on trial.
     pub async fn is_on_trial(&self, node: &str) -> Result<()> {
         let word = answer("InProgress", "Trial", &self.id(node)?, 60);
         self.shared.write(node, word).await
     }
 
-    /// The node runs the new system, uncordoned, and its kubelet says so. The agent has not said yet that it is done.
+    /// Reports that the node runs the new system and is uncordoned, and that its kubelet says so.
+    /// The agent has not reported the end yet.
     pub async fn runs_new(&self, node: &str) -> Result<()> {
         let version = json!({ "status": { "nodeInfo": { "kubeletVersion": LATEST.version } } });
         let (how, version) = (PatchParams::default(), Patch::Merge(version));
@@ -84,7 +87,7 @@ impl Agents {
         self.shared.write(node, uncordoned).await
     }
 
-    /// The agent's last word.
+    /// Writes the agent's final status.
     pub async fn is_done(&self, node: &str) -> Result<()> {
         let word = answer("Upgraded", "Upgraded", &self.id(node)?, 100);
         self.shared.write(node, word).await
@@ -99,13 +102,13 @@ impl Agents {
 impl Shared {
     async fn live(self: Arc<Self>) {
         let seen = watcher(self.nodes.clone(), watcher::Config::default()).applied_objects();
-        // An error is the watch being made anew.
+        // An error means that the watch restarts.
         let asked = seen.filter_map(|node| std::future::ready(node.ok().as_ref().and_then(asked)));
         let speak = |(node, id): (String, String)| Arc::clone(&self).take_up(node, id);
         asked.for_each_concurrent(AT_ONCE, speak).await;
     }
 
-    /// Says so until it is heard.
+    /// Writes the status until a write succeeds.
     async fn take_up(self: Arc<Self>, node: String, id: String) {
         if self.ids().insert(node.clone(), id.clone()).as_ref() == Some(&id) {
             return;
@@ -130,14 +133,14 @@ impl Shared {
     }
 }
 
-/// The request that stands on a Node: its name and the request's id.
+/// The request on a Node: the Node's name and the request's id.
 fn asked(node: &Node) -> Option<(String, String)> {
     let stands = annotation(node, names::REQUEST) == names::REQUEST_SCHEDULED;
     let id = annotation(node, names::UPGRADE_ID);
     stands.then(|| (node.name_any(), id.to_owned()))
 }
 
-/// An answer as the real agent writes it.
+/// A status as the real agent writes it.
 fn answer(word: &str, phase: &str, id: &str, percent: u8) -> Value {
     let status = json!({
         "id": id, "phase": phase, "percent": percent, "tries": 1, "boot": "0a1b2c3d-0000-0000-0000-000000000000",

@@ -1,38 +1,39 @@
-//! What the command line asks for.
+//! The arguments of the command line.
 
 use std::ops::RangeInclusive;
 
 use anyhow::{Context, Result, bail, ensure};
 use vm_tests::cluster_api::Version;
 
-/// The sizes where nobody names others.
+/// The default sizes.
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
 
-/// How many Machines the real managers have where nobody says so: what they carry on two cores.
+/// The default number of Machines for the real managers: as many as they handle on two cores.
 const MACHINES: usize = 200;
 
-/// What two cores and one etcd can hold; and what is too few to measure anything with.
+/// The maximum is what two cores and one etcd can hold. The minimum is enough for a measurement.
 const NODES_HELD: RangeInclusive<usize> = 10..=20_000;
 
-/// The same where the managers take part.
+/// The same limits with the real managers.
 const MACHINES_HELD: RangeInclusive<usize> = 4..=400;
 
 const USAGE: &str =
     "usage: provider-bench [--nodes 100,1000,10000 | --machines 200 [--minor v1.13]]";
 
-/// What is to be measured.
+/// What to measure.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// With core played: at these sizes.
+    /// The sizes for the measurement with played core.
     pub nodes: Vec<usize>,
-    /// With the real managers: with so many Machines, if at all.
+    /// The number of Machines for the measurement with the real managers, if any.
     pub machines: Option<usize>,
-    /// Of which minor these managers are.
+    /// The minor of these managers.
     pub minor: Version,
 }
 
 impl Wanted {
-    /// Everything, unless one of the two is named.
+    /// Parses the arguments. By default the benchmark measures everything, unless one of the two
+    /// options is present.
     pub fn of(arguments: &[String]) -> Result<Self> {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         match arguments[..] {

@@ -1,5 +1,6 @@
-//! Who calls UpdateMachine, in the manner of Cluster API's core: one call for each Machine at a time, the next one after the seconds that
-//! the answer names, no more at once than core has workers. What core writes to a Machine that is done is left out.
+//! Calls UpdateMachine as Cluster API's core does: one call at a time for each Machine, and the
+//! next call after the seconds in the answer. It makes no more concurrent calls than core has
+//! workers. It leaves out what core writes to a finished Machine.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,22 +12,23 @@ use tokio::task::JoinSet;
 use crate::calls;
 use crate::hooks::Hooks;
 
-/// Core's `--machine-concurrency`: with its default of 100, two cores that carry the API servers too are busy with nothing else.
+/// Core's `--machine-concurrency`. With the default of 100, core takes all the time of two cores
+/// that also run the API servers.
 const WORKERS: usize = 10;
 
-/// Core's first pause after a call that failed.
+/// Core's first delay after a failed call.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What was called.
+/// The results of the calls.
 #[derive(Default)]
 pub struct Called {
-    /// Milliseconds of each call that was answered.
+    /// Milliseconds of each call with an answer.
     pub times: Vec<f64>,
-    /// Why others were not.
+    /// The reasons why other calls failed.
     pub failures: Vec<String>,
 }
 
-/// The caller. Dropping it ends all calls.
+/// The caller. A drop ends all calls.
 pub struct Caller {
     shared: Arc<Shared>,
     machines: JoinSet<()>,
@@ -39,7 +41,7 @@ struct Shared {
 }
 
 impl Caller {
-    /// Calls for no Machine yet.
+    /// Creates a caller that calls for no Machine yet.
     pub fn new(hooks: Arc<Hooks>) -> Self {
         let shared = Shared {
             hooks,
@@ -52,13 +54,13 @@ impl Caller {
         }
     }
 
-    /// Calls for this one from now on, until it is done.
+    /// Calls for this Machine from now on, until it is done.
     pub fn begin(&mut self, number: usize) {
         let shared = Arc::clone(&self.shared);
         self.machines.spawn(shared.pursue(number));
     }
 
-    /// What was called since this was asked last.
+    /// The calls since the last `take`.
     pub fn take(&self) -> Called {
         std::mem::take(&mut *self.shared.called())
     }

@@ -1,4 +1,4 @@
-//! The bodies of core's calls, in the shape that v1.14 sends.
+//! The bodies of core's calls, in the format of v1.14.
 
 use careen_tests::fleet::images::FIRST;
 use provider::hooks::{API_VERSION, Hook};
@@ -17,7 +17,7 @@ pub fn update(number: usize) -> Value {
     )
 }
 
-/// UpdateMachine for these three, as they should be.
+/// UpdateMachine for these three objects in their desired state.
 pub fn update_to(machine: &Value, infra: &Value, bootstrap: &Value) -> Value {
     let desired = json!({
         "machine": machine, "infrastructureMachine": infra, "bootstrapConfig": bootstrap,
@@ -25,7 +25,7 @@ pub fn update_to(machine: &Value, infra: &Value, bootstrap: &Value) -> Value {
     request(Hook::UpdateMachine, json!({ "desired": desired }))
 }
 
-/// CanUpdateMachine for a Machine as if it were of a control plane: its version changes.
+/// CanUpdateMachine for a Machine with a version change, as if it belonged to a control plane.
 pub fn can_update_machine(number: usize) -> Value {
     let side = |old: bool| {
         let mut machine = machines::machine(number);
@@ -43,7 +43,8 @@ pub fn can_update_machine(number: usize) -> Value {
     request(Hook::CanUpdateMachine, both)
 }
 
-/// CanUpdateMachineSet for the MachineDeployment of a Machine: the version in its template changes.
+/// CanUpdateMachineSet for the MachineDeployment of a Machine, with a version change in its
+/// template.
 pub fn can_update_machine_set(number: usize) -> Value {
     let side = |old: bool| {
         let mut template = json!({ "metadata": { "labels": machines::labels(number) } });
@@ -65,7 +66,7 @@ pub fn can_update_machine_set(number: usize) -> Value {
     request(Hook::CanUpdateMachineSet, both)
 }
 
-/// Discovery, which asks for nothing: what a call costs at least.
+/// Discovery, which reads nothing: the minimum cost of a call.
 pub fn discovery() -> Value {
     request(Hook::Discovery, json!({}))
 }

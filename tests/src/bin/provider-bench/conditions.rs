@@ -1,4 +1,4 @@
-//! When a condition of some objects comes to be True, as one standing watch shows it.
+//! When a condition of some objects becomes True, as one continuous watch shows it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 type Waiting = Mutex<HashMap<String, oneshot::Sender<Instant>>>;
 
-/// The watch, until it is dropped.
+/// The watch. It runs until it is dropped.
 pub struct Conditions {
     waiting: Arc<Waiting>,
     watch: JoinHandle<()>,
@@ -34,7 +34,7 @@ impl Conditions {
         Self { waiting, watch }
     }
 
-    /// Hears once of this one, from now on.
+    /// Reports once about this object, from now on.
     pub fn expect(&self, name: &str) -> oneshot::Receiver<Instant> {
         let (tell, hear) = oneshot::channel();
         lock(&self.waiting).insert(name.to_owned(), tell);
@@ -46,13 +46,13 @@ async fn note(objects: Api<DynamicObject>, condition: &str, waiting: Arc<Waiting
     let seen = watcher(objects, watcher::Config::default()).applied_objects();
     let mut seen = std::pin::pin!(seen);
     while let Some(object) = seen.next().await {
-        // An error is the watch being made anew.
+        // An error means that the watch restarts.
         let Ok(object) = object else { continue };
         if !holds(&object, condition) {
             continue;
         }
         if let Some(tell) = lock(&waiting).remove(&object.name_any()) {
-            // Whoever waited may have given up.
+            // The receiver may have given up.
             let _ = tell.send(Instant::now());
         }
     }

@@ -1,5 +1,6 @@
-//! What the Cluster's kubeconfig Secret holds: a token of an account that may do in the workload cluster what careen-provider does
-//! there, and no more. By its name the API server counts what it is asked.
+//! The content of the Cluster's kubeconfig Secret: a token of an account with only the rights of
+//! careen-provider in the workload cluster. The API server counts requests by the name of this
+//! account.
 
 use anyhow::Result;
 use k8s_openapi::ByteString;
@@ -14,12 +15,12 @@ use crate::server::Server;
 /// Namespace and name of the account.
 const ACCOUNT: (&str, &str) = ("default", "careen-bench");
 
-/// The user that it is to the API server.
+/// The user name by which the API server knows the account.
 pub fn user() -> String {
     format!("system:serviceaccount:{}:{}", ACCOUNT.0, ACCOUNT.1)
 }
 
-/// The account with its rights, and the Secret for the management cluster.
+/// Creates the account with its rights, and returns the Secret for the management cluster.
 pub async fn secret(workload: &Server) -> Result<Value> {
     objects::apply_all(&workload.admin, &rights()).await?;
     let content = kubeconfig_of(&workload.plane, &workload.admin, ACCOUNT).await?;

@@ -1,4 +1,5 @@
-//! The hooks as core calls them: over HTTPS, trusting the authority in the ExtensionConfig alone, over connections that are kept.
+//! The hooks as core calls them: over HTTPS on persistent connections, with trust only in the
+//! authority in the ExtensionConfig.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -16,20 +17,22 @@ use vm_tests::cluster_api::objects;
 
 use crate::calls;
 
-/// Core gives up on a call after this, as discovery tells it to.
+/// The timeout after which core gives up on a call, as discovery sets it.
 const PATIENCE_OF_CORE: Duration = Duration::from_secs(10);
 
 /// A client of the hooks.
 pub struct Hooks(Client);
 
 impl Hooks {
-    /// As soon as the provider has put its authority into the ExtensionConfig and answers.
+    /// Returns a client as soon as the provider has written its authority into the ExtensionConfig
+    /// and answers.
     pub async fn trusted(address: SocketAddr, admin: &Client) -> Result<Self> {
         let ask = || Self::now(address, admin);
         objects::until("a provider that core trusts", PATIENCE, ask).await
     }
 
-    /// If the ExtensionConfig names whom to trust there by now, and Discovery is answered.
+    /// Returns a client if the ExtensionConfig already contains the authority, and Discovery
+    /// succeeds.
     pub async fn now(address: SocketAddr, admin: &Client) -> Result<Self> {
         let version = format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION);
         let configs = objects::api(admin, &objects::kind(&version, "ExtensionConfig")?, None);
@@ -41,15 +44,17 @@ impl Hooks {
         Ok(hooks)
     }
 
-    /// Calls UpdateMachine. Returns after how many seconds it is to be called again, 0 being done; and the milliseconds that it took.
+    /// Calls UpdateMachine. Returns the seconds until the next call, where 0 means done, and the
+    /// milliseconds of this call.
     pub async fn update(&self, call: &Value) -> Result<(u64, f64)> {
         let (answer, took) = self.call(Hook::UpdateMachine, call).await?;
         let seconds = answer["retryAfterSeconds"].as_u64();
         Ok((seconds.context("an answer without an interval")?, took))
     }
 
-    /// Calls one of the hooks that ask whether a Machine (odd numbers) or a MachineSet (even ones) can be updated. The MachineSet
-    /// can; core asks about single Machines for control planes alone, whose change is judged and refused.
+    /// Calls one of the hooks that ask whether a Machine (odd numbers) or a MachineSet (even
+    /// numbers) can be updated. The answer for the MachineSet is yes. Core asks about single
+    /// Machines only for control planes, and the provider evaluates and refuses such a change.
     pub async fn can_update(&self, number: usize) -> Result<f64> {
         if number % 2 == 1 {
             let body = calls::can_update_machine(number);
@@ -64,7 +69,7 @@ impl Hooks {
         Ok(took)
     }
 
-    /// Calls Discovery, which looks at nothing.
+    /// Calls Discovery, which reads nothing.
     pub async fn discover(&self) -> Result<f64> {
         let (_, took) = self.call(Hook::Discovery, &calls::discovery()).await?;
         Ok(took)

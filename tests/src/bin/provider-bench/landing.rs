@@ -1,4 +1,5 @@
-//! From an agent's last word to what Cluster API sees of it, and the least that this could take.
+//! The time from an agent's final status until Cluster API sees it, and the lowest possible value
+//! of this time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,10 +19,10 @@ use crate::hooks::Hooks;
 use crate::machines::name;
 use crate::scene::Scene;
 
-/// How often it is asked whether the next answer is there: what is measured is that much coarse.
+/// The poll interval for the next answer. It limits the resolution of the measurement.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The Machine that the floor is measured on; it never lands.
+/// The Machine for the floor measurement. It never lands.
 const SPARE: usize = 1;
 
 /// What a landing needs.
@@ -34,32 +35,34 @@ pub struct Landing {
     pub hooks: Arc<Hooks>,
 }
 
-/// One that has landed.
+/// One Machine that has landed.
 #[derive(Clone, Copy, Debug)]
 pub struct Landed {
-    /// The agent's PATCH was sent.
+    /// When the agent's PATCH was sent.
     pub word: Instant,
-    /// Both were there: the InfraMachine's condition, and "done" for whoever calls UpdateMachine.
+    /// When both results were visible: the InfraMachine's condition, and "done" in the answer to
+    /// UpdateMachine.
     pub seen: Instant,
 }
 
 impl Landed {
-    /// From one to the other.
+    /// The time between the two.
     pub fn milliseconds(&self) -> f64 {
         self.seen.duration_since(self.word).as_secs_f64() * 1000.0
     }
 }
 
 impl Landing {
-    /// Lands one that nobody but us finishes. Returns the milliseconds.
+    /// Lands one Machine that only this benchmark finishes. Returns the milliseconds.
     pub async fn one(self: Arc<Self>, number: usize) -> Result<f64> {
         let (name, call) = (name(number), calls::update(number));
         let landed = self.land(&name, &call, std::future::pending()).await?;
         Ok(landed.milliseconds())
     }
 
-    /// Lands the one for which this is the call of UpdateMachine. `finished` is when core is through with it: from then on there is
-    /// no "done" to be had any more, for core calls for it no longer, but there was one before.
+    /// Lands the Machine of this UpdateMachine call. `finished` is when core has finished with it.
+    /// From then on core no longer calls for the Machine, so no "done" is visible any more, but one
+    /// was visible before.
     pub async fn land(
         &self,
         name: &str,
@@ -95,14 +98,15 @@ impl Landing {
     }
 }
 
-/// The same three requests that a landing takes, one after the other by one hand: the Node written, the InfraMachine read and written.
+/// The three requests of a landing, sent one after the other by one client: a write of the Node,
+/// and a read and a write of the InfraMachine.
 pub struct ByHand {
     nodes: Api<Node>,
     infra: Api<DynamicObject>,
 }
 
 impl ByHand {
-    /// On the spare Machine of a scene.
+    /// Uses the spare Machine of a scene.
     pub fn of(scene: &Scene) -> Self {
         Self {
             nodes: Api::all(scene.workload.admin.clone()),
@@ -110,7 +114,7 @@ impl ByHand {
         }
     }
 
-    /// Milliseconds for all three.
+    /// Milliseconds for all three requests.
     pub async fn one(&self, number: usize) -> Result<f64> {
         let (how, name) = (PatchParams::default(), name(SPARE));
         let word =

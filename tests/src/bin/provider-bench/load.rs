@@ -1,4 +1,4 @@
-//! All nodes in flight, core calling for each of them, and every now and then one that lands.
+//! All nodes in flight. Core calls for each of them, and from time to time one lands.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,25 +14,26 @@ use crate::landing::{ByHand, Landing};
 use crate::process::Provider;
 use crate::row::Measure;
 
-/// How long it is looked at.
+/// The observation time.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// How many land in that time, at most: ten a second, as of 10,000 nodes that take a quarter of an hour each.
+/// The maximum number of landings in that time: ten a second, as with 10,000 nodes that take a
+/// quarter of an hour each.
 const LANDINGS: usize = 600;
 
-/// How many calls of other hooks, and of the floor's requests: one a second.
+/// The number of calls of other hooks, and of the floor's requests: one a second.
 const FEW: usize = 60;
 
-/// How many calls of Discovery: a p99 wants more than a hundred.
+/// The number of Discovery calls: a p99 needs more than a hundred.
 const MANY: usize = 600;
 
-/// How many begin together.
+/// The number of nodes that begin together.
 const BATCH: usize = 500;
 
-/// How long such a batch may take until it works; a second or two on a quiet machine.
+/// The timeout for such a batch until it works. It takes one or two seconds on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Has all nodes asked and working, in batches as rollouts begin.
+/// Brings all nodes to work on a request, in batches as rollouts begin.
 pub async fn begin(caller: &mut Caller, agents: &Agents, nodes: usize) -> Result<()> {
     for first in (0..nodes).step_by(BATCH) {
         let end = nodes.min(first + BATCH);
@@ -43,7 +44,7 @@ pub async fn begin(caller: &mut Caller, agents: &Agents, nodes: usize) -> Result
     Ok(())
 }
 
-/// What was seen under load. Times are milliseconds.
+/// The results under load. Times are in milliseconds.
 struct Seen {
     landed: Vec<f64>,
     by_hand: Vec<f64>,
@@ -54,14 +55,14 @@ struct Seen {
     seconds: f64,
 }
 
-/// The load, looked at from all sides at once.
+/// Measures all quantities under load at the same time.
 pub async fn measure(
     nodes: usize,
     caller: &Caller,
     provider: &Provider,
     (landing, by_hand): (&Arc<Landing>, &ByHand),
 ) -> Result<Vec<Measure>> {
-    // What was called while the nodes began is not of this load.
+    // Calls from the start of the nodes do not belong to this load.
     drop(caller.take());
     let (begun, before) = (Instant::now(), provider.processor()?);
     let hooks = &landing.hooks;
@@ -122,15 +123,15 @@ fn of_calls(seen: &Seen) -> Vec<Measure> {
     ]
 }
 
-/// Lands Machines all over the window. Half of them stay in flight, however few there are.
+/// Lands Machines over the whole window. Half of them stay in flight, for any number of nodes.
 async fn land(landing: &Arc<Landing>, nodes: usize) -> Result<Vec<f64>> {
     let count = LANDINGS.min(nodes / 2);
-    // Even numbers alone: the odd one that the floor is measured on is never among them.
+    // Uses only even numbers, because the Machine for the floor is odd.
     let one = |turn: usize| Arc::clone(landing).one(turn * 2);
     spread(count, one).await
 }
 
-/// Begins so many, evenly over the window, and waits for them all.
+/// Begins this many, evenly over the window, and waits for all of them.
 pub async fn spread<F, T>(count: usize, mut begin: impl FnMut(usize) -> F) -> Result<Vec<T>>
 where
     F: Future<Output = Result<T>> + Send + 'static,
@@ -149,7 +150,8 @@ where
     Ok(ended)
 }
 
-/// So many, evenly over the window, one after the other. What is late is not made up for: that would be a load of its own.
+/// Runs this many one after the other, evenly over the window. It does not catch up after a delay,
+/// because that would add load.
 async fn paced<F>(count: usize, mut one: impl FnMut(usize) -> F) -> Result<Vec<f64>>
 where
     F: Future<Output = Result<f64>>,

@@ -1,19 +1,21 @@
-//! One Machine and what belongs to it, as Cluster API's core, the rig's infrastructure provider and a kubelet write them: in the moment
-//! in which core has marked the Machine and is about to call for it.
+//! One Machine and its related objects, as Cluster API's core, the rig's infrastructure provider
+//! and a kubelet write them. Their state is the moment after core marks the Machine and before it
+//! calls for it.
 
 use careen_tests::fleet::images::{FIRST, LATEST};
 use provider::names;
 use serde_json::{Value, json};
 use vm_tests::cluster_api::infrastructure;
 
-/// The namespace, and the name of the one Cluster in it. There is one, because a second one at the same API server would show every
-/// Node twice.
+/// The namespace, and the name of the only Cluster in it. A second Cluster on the same API server
+/// would show every Node twice.
 pub const SPACE: &str = "bench";
 
-/// How many Machines a MachineDeployment has.
+/// The number of Machines in a MachineDeployment.
 pub const PER_DEPLOYMENT: usize = 100;
 
-/// How many container images a kubelet reports. Its default is 50; what it costs is the API servers' and ours while we parse it.
+/// The number of container images that a kubelet reports. Its default is 50. The cost affects the
+/// API servers, and the benchmark while it parses them.
 const IMAGES: usize = 20;
 
 /// The name of a Machine, its InfraMachine, its bootstrap config and its Node.
@@ -25,12 +27,12 @@ fn deployment_name(number: usize) -> String {
     format!("workers-{:03}", number / PER_DEPLOYMENT)
 }
 
-/// What a Machine and its Node of this name know each other by.
+/// The provider ID that links a Machine and its Node of this name.
 pub fn provider_id(name: &str) -> String {
     format!("rig://{name}")
 }
 
-/// The labels that core gives whatever belongs to a MachineDeployment.
+/// The labels that core sets on all objects of a MachineDeployment.
 pub fn labels(number: usize) -> Value {
     json!({
         names::CLUSTER_LABEL: SPACE,
@@ -47,7 +49,7 @@ fn metadata(number: usize) -> Value {
     })
 }
 
-/// A Machine that core has marked, in the new version.
+/// A Machine with core's mark, in the new version.
 pub fn machine(number: usize) -> Value {
     let mut metadata = metadata(number);
     metadata["annotations"][names::PENDING_HOOKS] = json!(names::UPDATE_MACHINE);
@@ -73,7 +75,7 @@ pub fn infra_machine(number: usize) -> Value {
     })
 }
 
-/// What the InfraMachine's own provider says of it.
+/// The status that the InfraMachine's own provider writes.
 pub fn infra_status() -> Value {
     let ready = json!({
         "type": "Ready", "status": "True", "reason": "HostRuns", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z",
@@ -84,7 +86,8 @@ pub fn infra_status() -> Value {
     } })
 }
 
-/// Its MachineDeployment: all of its Machines may be away at once, so that all are in flight.
+/// Its MachineDeployment. All of its Machines may be unavailable at the same time, so that all are
+/// in flight.
 pub fn deployment(number: usize) -> Value {
     let strategy =
         json!({ "type": "RollingUpdate", "rollingUpdate": { "maxUnavailable": "100%" } });

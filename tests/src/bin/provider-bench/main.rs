@@ -1,16 +1,20 @@
-//! What careen-provider costs with 10,000 nodes in flight, how that grows from 100, and how soon Cluster API's own managers see what it
-//! answers.
+//! The cost of careen-provider with 10,000 nodes in flight, and how the cost grows from 100 nodes.
+//! Also how soon Cluster API's own managers see its answers.
 //!
 //! ```text
 //! provider-bench [--nodes 100,1000,10000 | --machines 200 [--minor v1.13]]
 //! ```
 //!
-//! Real: both API servers with their etcd, the program with the rights of its release, TLS, every request and every watch. Played: the
-//! agents and kubelets, and at the sizes of `--nodes` core (`caller`), which does not reach them on two cores. With `--machines` the
-//! managers are the real ones (`managers`), built on first use, of the newest minor unless `--minor` says another. Each part has new
-//! clusters and a new process. Prints tables and leaves the numbers in `provider-bench.json` and `provider-bench-managers.json` (of an
-//! older minor, with its name at the end), beside the VM's. Takes the program that lies beside itself, wants a quiet machine and about
-//! three quarters of an hour.
+//! Real: both API servers with their etcd, the program with the rights of its release, TLS, every
+//! request and every watch. Played: the agents and kubelets and, at the sizes of `--nodes`, core
+//! (`caller`), because the real core does not reach these sizes on two cores. With `--machines` the
+//! managers are the real ones (`managers`). The benchmark builds them on first use, from the newest
+//! minor unless `--minor` names another. Each part has new clusters and a new process.
+//!
+//! Prints tables and writes the numbers to `provider-bench.json` and
+//! `provider-bench-managers.json`, next to the VM's numbers. For an older minor the file name ends
+//! with that minor. It runs the program in its own folder, and needs an otherwise idle machine and
+//! about three quarters of an hour.
 
 mod agents;
 mod arguments;
@@ -64,7 +68,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// The file for the numbers that the managers of a minor come to: one minor never stands for another.
+/// The file for the results with the managers of a minor. Each minor has its own file.
 fn numbers_of(minor: Version) -> String {
     match minor {
         Version::NEWEST => "provider-bench-managers.json".to_owned(),
@@ -72,7 +76,7 @@ fn numbers_of(minor: Version) -> String {
     }
 }
 
-/// Prints the table and keeps the numbers.
+/// Prints the table and saves the numbers.
 fn leave(head: &str, sizes: &[Size], file: &str) -> Result<()> {
     row::print(head, sizes);
     let file = out().join(file);
@@ -82,7 +86,7 @@ fn leave(head: &str, sizes: &[Size], file: &str) -> Result<()> {
     Ok(())
 }
 
-/// Built into the same folder.
+/// The path of the program, which cargo builds into the same folder.
 fn program() -> Result<PathBuf> {
     let program = std::env::current_exe()?.with_file_name("careen-provider");
     ensure!(

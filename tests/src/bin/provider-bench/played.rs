@@ -1,4 +1,4 @@
-//! What is measured with core played: at each size the same.
+//! The measurements with played core. They are the same at each size.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,13 +20,14 @@ use crate::quiet;
 use crate::row::{Measure, Size};
 use crate::scene::Scene;
 
-/// How long the process has until it idles, or until what it was to write is written.
+/// The time until the process is idle, or has written everything.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// What its own facts of a node take, without connections and TLS: `cargo test -p careen-provider --test scale`.
+/// The memory for a node's facts, without connections and TLS: `cargo test -p careen-provider
+/// --test scale`.
 const FACTS: f64 = 3.1;
 
-/// One size after the other. Those that were measured before one failed are not lost.
+/// Measures one size after the other. A failure does not lose the results of the earlier sizes.
 pub async fn at_sizes(sizes: &[usize], program: &Path) -> (Vec<Size>, Result<()>) {
     let mut measured = Vec::new();
     for nodes in sizes.iter().copied() {
@@ -41,7 +42,7 @@ pub async fn at_sizes(sizes: &[usize], program: &Path) -> (Vec<Size>, Result<()>
     (measured, Ok(()))
 }
 
-/// All that is measured at one size.
+/// All measurements at one size.
 async fn at(nodes: usize, program: &Path) -> Result<Vec<Measure>> {
     eprintln!("{nodes} nodes: two new clusters");
     let scene = Scene::start().await?;
@@ -84,7 +85,7 @@ async fn at(nodes: usize, program: &Path) -> Result<Vec<Measure>> {
     Ok(all)
 }
 
-/// All of them are listed before it is ready.
+/// Starts the process when all Machines exist. It lists all of them before it becomes ready.
 async fn started_among_them(scene: &Scene, program: &Path) -> Result<Measure> {
     let provider = Provider::start(program, &scene.management, &scene.admin).await?;
     Ok(Measure::at_most(

@@ -1,4 +1,5 @@
-//! careen-provider as a release starts it: the program, in a process of its own, with the rights of its manifests.
+//! careen-provider as a release starts it: the program in its own process, with the rights of its
+//! manifests.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -17,29 +18,30 @@ use vm_tests::process::Process;
 
 use crate::hooks::Hooks;
 
-/// How long it may take until it is ready and Discovery is answered: core, at a start of its own, waits for no extension longer, and then
-/// leaves (v1.14: "ExtensionConfig registry warmup timed out").
+/// The time limit until it is ready and answers Discovery. When core starts, it waits no longer for
+/// an extension, and then exits (v1.14: "ExtensionConfig registry warmup timed out").
 pub const CORE_WAITS: Duration = Duration::from_secs(60);
 
-/// How long it is waited for all the same.
+/// How long the benchmark waits in any case.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// How often it is asked meanwhile: what is measured is that much coarse.
+/// The poll interval meanwhile. It limits the resolution of the measurement.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// It runs. Dropping it kills it.
+/// The running process. A drop kills it.
 pub struct Provider {
-    /// Where it is called.
+    /// The address of its hooks.
     pub hooks: SocketAddr,
-    /// From its start until it was ready and Discovery was answered for the first time.
+    /// The time from its start until it was ready and first answered Discovery.
     pub to_begin: Duration,
     metrics: SocketAddr,
     process: Process,
 }
 
 impl Provider {
-    /// Starts it in this management cluster, where what its release brings is installed but for its ExtensionConfig, and waits until it
-    /// is ready to be called and answers whoever trusts it as core does.
+    /// Starts it in this management cluster, where the objects of its release are installed, except
+    /// its ExtensionConfig. Waits until it is ready for calls and answers a client that trusts the
+    /// same bundle as core.
     pub async fn start(program: &Path, plane: &ControlPlane, admin: &Client) -> Result<Self> {
         let [hooks, metrics] =
             ports::free()?.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
@@ -48,7 +50,7 @@ impl Provider {
         let file = plane.dir().join("careen-provider.conf");
         std::fs::write(&file, serde_json::to_vec(&kubeconfig)?)?;
         let arguments = [
-            // As packaging/provider has it, but for the addresses.
+            // As in packaging/provider, except the addresses.
             "--leader-elect".to_owned(),
             "--log-json".to_owned(),
             format!("--kubeconfig={}", file.display()),
@@ -68,7 +70,7 @@ impl Provider {
         Ok(this)
     }
 
-    /// How long that took. A Service leads core to it only once it is ready.
+    /// Returns the duration. A Service sends core to the provider only when it is ready.
     async fn until_it_answers(&self, admin: &Client, begun: Instant) -> Result<Duration> {
         loop {
             let answers = async {
@@ -91,28 +93,28 @@ impl Provider {
         Ok(())
     }
 
-    /// Ok while it runs.
+    /// Returns Ok while it runs.
     pub fn check(&mut self) -> Result<()> {
         self.process.check()
     }
 
-    /// The most that it ever kept in memory, in KiB.
+    /// The maximum of its memory, in KiB.
     pub fn peak_memory(&self) -> Result<f64> {
         peak_kib(self.process.pid())
     }
 
-    /// What it keeps in memory now, in KiB.
+    /// Its current memory, in KiB.
     pub fn memory(&self) -> Result<f64> {
         kib(self.process.pid(), "Rss:")
     }
 
-    /// Milliseconds on a processor so far.
+    /// CPU time so far, in milliseconds.
     pub fn processor(&self) -> Result<f64> {
         cpu_milliseconds(self.process.pid())
     }
 }
 
-/// Tells core where its hooks are. Whom to trust there, it writes itself.
+/// Gives core the address of the hooks. The provider writes the CA bundle itself.
 async fn register(admin: &Client, hooks: SocketAddr) -> Result<()> {
     let extension = json!({
         "apiVersion": format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION), "kind": "ExtensionConfig",

@@ -1,4 +1,5 @@
-//! All nodes in flight and nothing that changes: what careen-provider asks of the workload cluster, and what it costs.
+//! All nodes in flight without any change: the provider's requests to the workload cluster, and its
+//! cost.
 
 use std::time::Duration;
 
@@ -8,17 +9,17 @@ use careen_tests::requests::Requests;
 use crate::process::Provider;
 use crate::row::Measure;
 
-/// How long whatever was begun has to come to its end.
+/// The time for running operations to end.
 const SETTLE: Duration = Duration::from_secs(15);
 
-/// How long it is looked at: four lives of a watch (60 s), so that each is made anew four times or, with its ends at the ends of this, five
-/// times.
+/// The observation time: four lifetimes of a watch (60 s). Each watch restarts four times in it, or
+/// five times when restarts fall on both ends.
 const WINDOW: Duration = Duration::from_secs(240);
 
-/// Two watches, five times each, in four minutes.
+/// Two watches with five restarts each, in four minutes.
 const MOST: f64 = 2.5;
 
-/// Nobody calls any more when this is measured.
+/// No client calls the hooks during this measurement.
 pub async fn measure(provider: &Provider, requests: &Requests) -> Result<Vec<Measure>> {
     tokio::time::sleep(SETTLE).await;
     eprintln!("nothing changes for {} s", WINDOW.as_secs());

@@ -1,4 +1,5 @@
-//! What was measured at each size, and the table that a person reads: how it grows from left to right.
+//! The measurements at each size, and the table for a person: it shows the growth from left to
+//! right.
 
 use careen_tests::measured::shown;
 use serde::Serialize;
@@ -6,17 +7,17 @@ use serde::Serialize;
 /// One quantity at one size.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measure {
-    /// What it is, with its unit.
+    /// Its name, with its unit.
     name: &'static str,
     value: f64,
-    /// What it must not go above.
+    /// The highest permitted value.
     target: Option<f64>,
-    /// It is what the quantity above cannot go below.
+    /// Whether it is the lowest possible value of the quantity above.
     is_floor: bool,
 }
 
 impl Measure {
-    /// One that is held to a target.
+    /// A quantity with a target.
     pub fn at_most(name: &'static str, value: f64, target: f64) -> Self {
         Self {
             target: Some(target),
@@ -24,7 +25,7 @@ impl Measure {
         }
     }
 
-    /// One that only shows.
+    /// A quantity without a target.
     pub fn shown(name: &'static str, value: f64) -> Self {
         Self {
             name,
@@ -34,7 +35,7 @@ impl Measure {
         }
     }
 
-    /// The least that the quantity above could be.
+    /// The lowest possible value of the quantity above.
     pub fn floor(name: &'static str, value: f64) -> Self {
         Self {
             is_floor: true,
@@ -43,16 +44,16 @@ impl Measure {
     }
 }
 
-/// All quantities at one size, at each size the same in the same order.
+/// All quantities at one size. Each size has the same quantities in the same order.
 #[derive(Debug, Serialize)]
 pub struct Size {
-    /// How many nodes were in flight.
+    /// The number of nodes in flight.
     pub nodes: usize,
     /// The quantities.
     pub measures: Vec<Measure>,
 }
 
-/// Prints the table under this word.
+/// Prints the table under this title.
 pub fn print(head: &str, sizes: &[Size]) {
     let Some(first) = sizes.first() else { return };
     let heads = sizes.iter().map(|size| size.nodes.to_string());

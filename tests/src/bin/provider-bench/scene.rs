@@ -1,4 +1,5 @@
-//! Two real API servers, and what stands in them: Machines with all that belongs to them in one, their Nodes in the other.
+//! Two real API servers and their objects: one contains the Machines with their related objects,
+//! the other their Nodes.
 
 use anyhow::{Context, Result};
 use careen_tests::management::definitions;
@@ -15,12 +16,13 @@ use crate::credential;
 use crate::machines::{self, PER_DEPLOYMENT, SPACE};
 use crate::server::{Server, folder};
 
-/// How many objects are written at a time.
+/// The number of concurrent writes.
 const AT_ONCE: usize = 16;
 
 /// Both clusters.
 pub struct Scene {
-    /// The management cluster, whole: its controller manager puts our rights together.
+    /// The management cluster with all components: its controller manager aggregates the provider's
+    /// rights.
     pub management: ControlPlane,
     /// Its administrator.
     pub admin: Client,
@@ -29,7 +31,8 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// New clusters with the definitions and what the provider's release brings, and no Machine.
+    /// New clusters with the definitions and the objects of the provider's release, and without
+    /// Machines.
     pub async fn start() -> Result<Self> {
         let management = ControlPlane::start(&folder("management")?).await?;
         let admin = management.client().await?;
@@ -50,7 +53,7 @@ impl Scene {
         })
     }
 
-    /// InfraMachines of the namespace.
+    /// The InfraMachines of the namespace.
     pub fn infra_machines(&self) -> Api<DynamicObject> {
         objects::api(&self.admin, &infrastructure::machine_kind(), Some(SPACE))
     }
@@ -61,8 +64,8 @@ impl Scene {
         Ok(objects::api(&self.admin, &kind, Some(SPACE)))
     }
 
-    /// So many Machines. The Nodes come before the Cluster, so that all of them are listed at once, as after a restart: that
-    /// takes more memory than hearing of them one by one.
+    /// Creates this many Machines. The Nodes come before the Cluster, so that the provider lists
+    /// all of them at once, as after a restart. That takes more memory than single watch events.
     pub async fn fill(&self, count: usize) -> Result<()> {
         eprintln!("{count} nodes: writing them");
         let nodes = objects::kind("v1", "Node")?;
@@ -85,7 +88,7 @@ impl Scene {
     }
 }
 
-/// A Machine whose Node is known: here, status is not a subresource.
+/// A Machine with a known Node. Status is not a subresource here.
 fn with_node(number: usize) -> Value {
     let mut machine = machines::machine(number);
     machine["status"] = json!({ "nodeRef": { "name": machines::name(number) } });

@@ -1,5 +1,5 @@
-//! The workload cluster: an API server and its etcd as the rig makes them, and nothing beside them. A controller manager would give up
-//! on thousands of Nodes that no kubelet keeps alive, and write each of them.
+//! The workload cluster: only an API server and its etcd, as the rig creates them. A controller
+//! manager would mark thousands of Nodes without a kubelet as failed, and write each of them.
 
 use std::path::{Path, PathBuf};
 
@@ -11,18 +11,19 @@ use vm_tests::control_plane::{ControlPlane, HOST_SEEN_FROM_GUEST, ports};
 use vm_tests::process::Process;
 use vm_tests::programs;
 
-/// One that runs. Dropping it kills it.
+/// A running server. A drop kills it.
 pub struct Server {
     /// Its administrator.
     pub admin: Client,
-    /// Where its credentials are. Its own four processes have ended.
+    /// The location of its credentials. Its own four processes have ended.
     pub plane: ControlPlane,
-    // Ended before the store that it writes to.
+    // The API server ends before the store to which it writes.
     _api: Process,
     _etcd: Process,
 }
 
-/// An empty folder for a cluster: a fixed place, so that a run that was killed leaves one behind and not one more each time.
+/// An empty folder for a cluster. The path is fixed, so that killed runs leave one folder in total
+/// and not one folder each.
 pub fn folder(word: &str) -> Result<PathBuf> {
     let dir = programs::cache()?.join(format!("provider-bench-{word}"));
     if dir.exists() {
@@ -32,7 +33,7 @@ pub fn folder(word: &str) -> Result<PathBuf> {
 }
 
 impl Server {
-    /// A new cluster, empty.
+    /// A new, empty cluster.
     pub async fn start() -> Result<Self> {
         let mut plane = ControlPlane::start(&folder("workload")?).await?;
         plane.stop();
@@ -65,7 +66,7 @@ async fn until_ready(admin: &Client) -> Result<()> {
     objects::until("the workload cluster's API server", PATIENCE, ask).await
 }
 
-/// As the rig's own, and nothing of it is kept over a power cut either.
+/// The arguments of the rig's own etcd. It also keeps nothing over a power loss.
 fn etcd(plane: &ControlPlane, store: &str, peer: &str) -> Vec<String> {
     vec![
         format!("--data-dir={}", plane.dir().join("etcd").display()),
@@ -79,7 +80,7 @@ fn etcd(plane: &ControlPlane, store: &str, peer: &str) -> Vec<String> {
     ]
 }
 
-/// As the rig's own, without what only nodes and pods need.
+/// The arguments of the rig's own API server, without those that only nodes and pods need.
 fn api_server(plane: &ControlPlane, store: &str) -> Vec<String> {
     let pki = plane.dir().join("pki");
     let pki = pki.display();

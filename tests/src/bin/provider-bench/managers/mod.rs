@@ -1,5 +1,6 @@
-//! The real core and kubeadm bootstrap managers of Cluster API, which call for their own Machines: how soon a Machine says itself that
-//! its node is upgraded, and that none is replaced. Only the kubelets, the agents and the hosts are played.
+//! The real core and kubeadm bootstrap managers of Cluster API, which call for their own Machines.
+//! They show how soon a Machine reports the upgrade of its node, and that no Machine is replaced.
+//! Only the kubelets, the agents and the hosts are played.
 
 mod arrival;
 mod cluster;
@@ -29,20 +30,22 @@ use crate::row::Measure;
 use arrival::{Arrival, Flight, Tower, flights};
 use scene::Scene;
 
-/// How long anything may stand still: far longer than it does, for what stands still this long is broken.
+/// The longest time without progress. It is far longer than needed: a state that does not change
+/// for this long is an error.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// The agents' last progress before the end: they judge the new system. What interval careen-provider names core for it, is looked at.
+/// The agents' last progress before the end: they verify the new system. The benchmark checks which
+/// interval careen-provider gives core for it.
 const TRIAL: &str = "Trial";
 
-/// All that is measured with so many Machines, and managers of this minor.
+/// All measurements with this many Machines, and managers of this minor.
 pub async fn with(count: usize, minor: Version, program: &Path) -> Result<Vec<Measure>> {
     let version = minor.as_str();
     eprintln!("{count} Machines: two new clusters, and the managers of {version} in one of them");
     let mut scene = Scene::start(minor).await?;
     let mut provider = Provider::start(program, &scene.management, &scene.admin).await?;
     let measured = measure(count, &scene, &provider).await;
-    // A program that has ended tells more than whoever waits for it.
+    // A program that has ended gives a better error than a timeout.
     scene.check()?;
     provider.check()?;
     let log = scene.core_log()?;
@@ -101,7 +104,8 @@ async fn tower(scene: &Scene, provider: &Provider) -> Result<Tower> {
     })
 }
 
-/// Lets all agents boot on trial, and waits until core was told so at a call for each: from then on its interval is the one for that.
+/// Lets all agents boot on trial, and waits until core was told so at a call for each: from then on
+/// its interval is the one for that.
 async fn on_trial(scene: &Scene, agents: &Agents, count: usize) -> Result<Vec<Flight>> {
     let flights = flights(scene).await?;
     for flight in &flights {
