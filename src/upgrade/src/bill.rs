@@ -1,37 +1,39 @@
-//! What an upgrade costs: how long the node was cordoned, without its pods, and away, and how much of the time it only waited for its
-//! operator. For display; and once it has ended, for how many minutes of the hours the next drain wants.
+//! The cost of an upgrade: how long the node was cordoned, drained and not ready, and how long the
+//! upgrade only waited for its operator. For display, and after the end to estimate how many
+//! minutes of the maintenance window the next drain needs.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{BootId, Moment, SinceBoot};
 use crate::observe::Observation;
 
-/// No reboot takes longer than this, in seconds: it is the clock on the wall that has jumped.
+/// No reboot takes longer than this, in seconds. If it seems to, the wall clock has jumped.
 const LONGEST: u64 = 30 * 24 * 3600;
 
 /// The downtime of one upgrade.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bill {
-    /// Under our cordon: from the begin of the drain until it is off.
+    /// Under our cordon: from the start of the drain until the cordon is removed.
     pub cordoned: Stopwatch,
-    /// Without pods: from the end of the drain until the cordon is off.
+    /// Without pods: from the end of the drain until the cordon is removed.
     pub drained: Stopwatch,
-    /// Not Ready: from the begin of a reboot until the Node is seen Ready with the boot that came of it, a trial only once it has
-    /// proved itself.
+    /// Not Ready: from the start of a reboot until the Node is Ready in the boot that follows. A
+    /// trial counts only once it has proved itself.
     pub not_ready: Stopwatch,
-    /// Waiting for the operator: outside of the hours, or paused. A soak is none of it, for the next upgrade has it too.
+    /// Waiting for the operator: outside the maintenance window, or paused. A soak does not count,
+    /// because the next upgrade has one too.
     pub waiting: Stopwatch,
 }
 
-/// What an upgrade took, in seconds, as it is told once it has ended. Who waits may be cordoned too: the last three are no shares
-/// of the first two.
+/// How long an upgrade took, in seconds, as reported after its end. An upgrade that waits may be
+/// cordoned too, so the last three are not parts of the first two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Seconds {
-    /// From its begin to its end, without the waiting.
+    /// From its start to its end, without the waits.
     pub working: u64,
-    /// Outside of the operator's hours, or paused.
+    /// Outside the maintenance window, or paused.
     pub waiting: u64,
     /// Under our cordon.
     pub cordoned: u64,
@@ -45,19 +47,20 @@ pub struct Seconds {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stopwatch {
-    /// What was added up so far.
+    /// The total so far.
     pub seconds: u64,
-    /// When it was started, if it runs.
+    /// When it was started; `None` if it does not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
 }
 
-/// A moment by both clocks: the boot's is exact within the boot, the wall's goes on across boots.
+/// A moment by both clocks: the boot clock is exact within the boot, the wall clock continues
+/// across boots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Since {
     /// By the boot's clock.
     pub at: Moment,
-    /// By the clock on the wall, in seconds since 1970.
+    /// By the wall clock, in seconds since 1970.
     pub wall: u64,
 }
 
@@ -66,24 +69,24 @@ pub struct Since {
 pub struct Now<'a> {
     /// This boot.
     pub boot: &'a BootId,
-    /// Since this boot.
+    /// The time since this boot.
     pub at: SinceBoot,
     /// Seconds since 1970.
     pub wall: u64,
 }
 
 impl Bill {
-    /// Whether nothing has been counted, as in records of a time that did not count.
+    /// Whether nothing was measured, as in records of versions that did not measure.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         *self == Self::default()
     }
 
-    /// That of an upgrade that ends now, so many seconds after it began.
+    /// The times of an upgrade that ends now, `lasted` seconds after it began.
     #[must_use]
     pub fn seconds(&self, lasted: u64, now: Now<'_>) -> Seconds {
         let waiting = self.waiting.shows(now);
-        // A reboot that was asked for in this boot did not come, and has taken nobody's time.
+        // A reboot that was requested in this boot did not happen, and cost nobody any time.
         let not_ready = if self.not_ready.started_in(now.boot) {
             self.not_ready.seconds
         } else {
@@ -100,14 +103,14 @@ impl Bill {
 }
 
 impl Stopwatch {
-    /// What it shows now.
+    /// The time that it shows now.
     #[must_use]
     pub fn shows(&self, now: Now<'_>) -> u64 {
         let running = self.since.as_ref().map_or(0, |since| since.elapsed(now));
         self.seconds.saturating_add(running)
     }
 
-    /// Starts it, unless it runs.
+    /// Starts it, unless it already runs.
     pub fn start(&mut self, now: Now<'_>) {
         if self.since.is_none() {
             self.since = Some(Since::from(now));
@@ -130,7 +133,7 @@ impl Stopwatch {
 }
 
 impl Since {
-    /// Across a reboot at least the time since that, whatever the clock on the wall says.
+    /// After a reboot at least the time since that boot, whatever the wall clock says.
     fn elapsed(&self, now: Now<'_>) -> u64 {
         if self.at.boot == *now.boot {
             return now.at.seconds_since(self.at.at);

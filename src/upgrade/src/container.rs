@@ -1,7 +1,8 @@
-//! A container image that an OSTree commit is wrapped in: where it lies, and the digest that pins it.
+//! A container image around an OSTree commit: its place, and the digest that pins it.
 //!
-//! The forms are narrower than those of skopeo, which gets them: what skopeo would expand or guess (a short name, a tag, a relative path) is
-//! refused, so that what the policy allows is what is fetched.
+//! The accepted forms are narrower than those of skopeo, which receives them. What skopeo would
+//! expand or guess (a short name, a tag, a relative path) is rejected, so that what the policy
+//! allows is what is fetched.
 
 use std::fmt;
 use std::path::Path;
@@ -11,13 +12,14 @@ use crate::id::{Malformed, ManifestDigest, malformed};
 use crate::names;
 use crate::target::ACCEPTED_IMAGE;
 
-/// The user and the group, by number, that skopeo runs as: above all that a pod may ask to be (2147483647), so that no other process has it.
+/// The numeric user and group that skopeo runs as. It is above the largest that a pod may request
+/// (2147483647), so no other process has it.
 pub const SKOPEO: u32 = 2_147_549_183;
 
 /// An image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerImage {
-    /// How it is reached.
+    /// The transport.
     pub transport: Transport,
     /// Host and name in a registry, or the absolute path of an archive.
     pub place: String,
@@ -25,7 +27,7 @@ pub struct ContainerImage {
     pub manifest: ManifestDigest,
 }
 
-/// How an image is reached.
+/// How skopeo reaches an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// From a registry.
@@ -37,10 +39,10 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Each of them.
+    /// All transports.
     pub const ALL: [Self; 3] = [Self::Registry, Self::Archive, Self::Folder];
 
-    /// What stands before the place, as skopeo wants it.
+    /// The prefix before the place, as skopeo expects it.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -59,20 +61,20 @@ impl Transport {
 }
 
 impl ContainerImage {
-    /// Where it lies, without the digest.
+    /// The transport and place, without the digest.
     #[must_use]
     pub fn address(&self) -> String {
         format!("{}{}", self.transport.prefix(), self.place)
     }
 
-    /// The folder that an archive lies in.
+    /// The folder that contains an archive.
     #[must_use]
     pub fn folder(&self) -> &str {
         let above = self.place.rsplit_once('/').map(|(above, _)| above);
         above.filter(|above| !above.is_empty()).unwrap_or("/")
     }
 
-    /// Whether it lies at this place or below it.
+    /// Whether the image is at this place or below it.
     #[must_use]
     pub fn is_below(&self, place: &str) -> bool {
         Path::new(&self.place).starts_with(place)
@@ -104,8 +106,8 @@ impl fmt::Display for ContainerImage {
     }
 }
 
-/// The longest name that the reference grammar of registries takes (distribution/reference, `RepositoryNameTotalLengthMax`), and long enough
-/// for a path.
+/// The longest name that the reference grammar of registries accepts (distribution/reference,
+/// `RepositoryNameTotalLengthMax`); also long enough for a path.
 const LONGEST: usize = 255;
 
 fn is_repository(text: &str) -> bool {
@@ -118,8 +120,8 @@ fn is_repository(text: &str) -> bool {
         && is_spelled_out(host, name)
 }
 
-/// Two spellings mean another name than the one written, and the signature policy is looked up under that other one
-/// (distribution/reference, `splitDockerDomain`).
+/// Whether a name means itself. Two spellings mean another name, and the signature policy is looked
+/// up under that other name (distribution/reference, `splitDockerDomain`).
 fn is_spelled_out(host: &str, name: &str) -> bool {
     match host {
         "index.docker.io" => false,
@@ -128,7 +130,7 @@ fn is_spelled_out(host: &str, name: &str) -> bool {
     }
 }
 
-/// Without a dot or a port it would be taken for the first part of a name at docker.io.
+/// A host without a dot or a port would be read as the first part of a name at docker.io.
 fn is_host(text: &str) -> bool {
     let (name, port) = text
         .split_once(':')
@@ -144,7 +146,7 @@ fn is_host(text: &str) -> bool {
         && (port.is_some() || name.contains('.') || name == "localhost")
 }
 
-/// A part of a name: words, with `.`, `_`, `__` or dashes between them.
+/// A part of a name: words separated by `.`, `_`, `__` or dashes.
 fn is_component(text: &str) -> bool {
     let ends = |c: Option<u8>| c.is_some_and(is_lower);
     let between =
@@ -156,7 +158,7 @@ fn is_component(text: &str) -> bool {
             .all(between)
 }
 
-/// A path with nothing in it that skopeo would split at, and that leads where it says.
+/// An absolute path that skopeo does not split, without `..` or other detours.
 fn is_absolute(text: &str) -> bool {
     let part = |part: &str| {
         !matches!(part, "" | "." | "..")

@@ -1,4 +1,5 @@
-//! When a trial without a verdict must end, whatever became of the agent. Called by `careen-stage deadman`.
+//! The time at which a trial without a verdict must end, whatever happened to the agent.
+//! `careen-stage deadman` calls this.
 
 use crate::decide::RecordRead;
 use crate::id::SinceBoot;
@@ -6,13 +7,15 @@ use crate::observe::Observation;
 use crate::policy;
 use crate::record::Upgrade;
 
-/// Seconds that the agent has beyond its own deadline to write its verdict down.
+/// Seconds beyond the agent's own deadline that it has to write its verdict.
 const SLACK: u64 = 60;
 
-/// When the deadman must reboot at the latest; nothing while there is no trial to end. `seen` needs no request, API server or health.
+/// When the deadman must reboot at the latest; `None` if there is no trial to end. `seen` needs no
+/// request, API server or health.
 #[must_use]
 pub fn due(seen: &Observation, read: &RecordRead) -> Option<SinceBoot> {
-    // A system that is the default was blessed in this boot: its argument stays on the command line, its trial is over.
+    // A default system was blessed in this boot: its argument stays on the command line, but its
+    // trial is over.
     if !seen.machine.on_trial() || is_proven(seen, read) {
         return None;
     }
@@ -20,9 +23,11 @@ pub fn due(seen: &Observation, read: &RecordRead) -> Option<SinceBoot> {
     Some(mine.map_or_else(by_default, |up| of_trial(up).max(held(up, seen))))
 }
 
-/// Whether the record says that the running system has proved itself, whatever is the default by now: an upgrade has made it that, or has begun in it.
+/// Whether the record says that the running system has proved itself, whatever the default is now.
+/// An upgrade has made it the default, or has begun in it.
 ///
-/// None begins but in the default, and none during a trial. What an upgrade leads to is judged by its phase alone.
+/// An upgrade begins only in the default, and never during a trial. A system that an upgrade leads
+/// to is judged only by the phase.
 #[must_use]
 pub fn is_proven(seen: &Observation, read: &RecordRead) -> bool {
     last(read).is_some_and(|up| {
@@ -34,7 +39,7 @@ pub fn is_proven(seen: &Observation, read: &RecordRead) -> bool {
     })
 }
 
-/// The upgrade that the record speaks of: the one under way, or the last.
+/// The upgrade in the record: the one under way, or the last one.
 fn last(read: &RecordRead) -> Option<&Upgrade> {
     let record = read.as_ref().ok()?;
     record.upgrade.as_ref()
@@ -46,13 +51,13 @@ fn leads_here(up: &Upgrade, seen: &Observation) -> bool {
         .is_some_and(|to| to.same(&seen.machine.booted))
 }
 
-/// Whether it must reboot now.
+/// Whether the deadman must reboot now.
 #[must_use]
 pub fn is_due(seen: &Observation, read: &RecordRead) -> bool {
     due(seen, read).is_some_and(|at| seen.turn.now >= at)
 }
 
-/// When a trial ends of which nothing else can be known: neither what runs, nor what its record says.
+/// When a trial ends if nothing is known: neither the running system nor the record.
 #[must_use]
 pub fn by_default() -> SinceBoot {
     over(policy::Health::default().deadline_seconds)
@@ -60,7 +65,7 @@ pub fn by_default() -> SinceBoot {
 
 fn of_trial(up: &Upgrade) -> SinceBoot {
     match up.attempt.deadline_seconds {
-        // Nobody can say how long this trial may take, so the default holds.
+        // The record does not say how long this trial may take, so the default applies.
         0 => by_default(),
         seconds => over(seconds),
     }
@@ -70,7 +75,7 @@ const fn over(deadline_seconds: u64) -> SinceBoot {
     SinceBoot(0).plus_seconds(deadline_seconds.saturating_add(SLACK))
 }
 
-/// The agent waits for the API server and has said until when, in this boot.
+/// The moment in this boot until which the agent waits for the API server, if it set one.
 fn held(up: &Upgrade, seen: &Observation) -> SinceBoot {
     let hold = up
         .attempt

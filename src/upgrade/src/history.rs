@@ -1,5 +1,6 @@
-//! The last upgrades of a node: kept in the record, told as the JSON of [`crate::names::HISTORY`], a list of [`Past`], the latest
-//! first. Whoever writes it leaves out the oldest until it fits; whoever reads it passes over what it does not know.
+//! The last upgrades of a node. The record keeps them, and [`crate::names::HISTORY`] has them as
+//! JSON: a list of [`Past`], the latest first. A writer drops the oldest until the list fits; a
+//! reader ignores what it does not know.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,28 +15,31 @@ use crate::version::Version;
 /// The longest history, in bytes.
 pub const BYTES: usize = 4 * 1024;
 
-/// The most upgrades in it.
+/// The most upgrades in the history.
 pub const LENGTH: usize = 10;
 
-/// The longest part of an image's name that is kept, in characters: one that parses has no more than about 400.
+/// The longest part of an image's name that is kept, in characters. A name that parses has no more
+/// than about 400.
 const IMAGE: usize = 400;
 
-/// The longest part of a reason's text that is kept, in characters: the code and the runbook say the rest.
+/// The longest part of a reason's text that is kept, in characters. The code and the runbook say
+/// the rest.
 const REASON: usize = 160;
 
-/// Longer than any upgrade that teaches something, in seconds: a clock was set in it, or the node lay switched off.
+/// Longer than any upgrade that is a useful estimate, in seconds: the clock was set meanwhile, or
+/// the node was switched off.
 const LONGEST: u64 = 6 * 3600;
 
-/// One upgrade that has ended.
+/// An upgrade that has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Past {
-    /// Its id; a request that was refused may have had none that can be repeated.
+    /// Its id. A refused request may have had no id that can be repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<UpgradeId>,
     /// How it ended: `Upgraded` or `Failed`.
     pub answer: Answer,
-    /// The image as it was asked for.
+    /// The requested image.
     pub image: String,
     /// The Kubernetes version that ran before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,24 +49,24 @@ pub struct Past {
     pub to: Option<Version>,
     /// When it began, in seconds since 1970 by the node's clock.
     pub began: u64,
-    /// When it ended, likewise.
+    /// When it ended, in seconds since 1970 by the node's clock.
     pub ended: u64,
-    /// What it took, where the agent counted that.
+    /// How long it took, if the agent measured that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<Seconds>,
     /// Trial boots.
     #[serde(default)]
     pub tries: u32,
-    /// The code of the reason, when it failed.
+    /// The code of the reason, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The reason's text, perhaps cut.
+    /// The reason's text, possibly cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl Past {
-    /// An upgrade that has come to its end at this moment.
+    /// An upgrade that ends now.
     pub(crate) fn ended(up: &Upgrade, now: Now<'_>) -> Self {
         let info = up.facts.as_ref().and_then(|facts| facts.info.as_ref());
         let began = up.reached.first().map_or(now.wall, |first| first.at);
@@ -82,7 +86,7 @@ impl Past {
         }
     }
 
-    /// A request that is refused at this moment.
+    /// A request that is refused now.
     pub(crate) fn refused(
         raw: &RawRequest,
         id: Option<UpgradeId>,
@@ -121,14 +125,16 @@ impl Past {
         }
     }
 
-    /// How long it was at work, in seconds, if that says how long the next one takes. Hours and pauses are other ones then.
+    /// How long it was at work, in seconds, if that is a useful estimate for the next upgrade.
+    /// Waits for the window and pauses differ each time, so they are not included.
     #[must_use]
     pub fn worked(&self) -> Option<u64> {
         self.taught(|seconds| seconds.working)
     }
 
-    /// For how long it kept the node from its users, in seconds, if that says how long the next one does. What was fetched before took
-    /// nothing from them, and a pause under the cordon is another one then.
+    /// How long it kept the node from its users, in seconds, if that is a useful estimate for the
+    /// next upgrade. Fetching took nothing from the users, and a pause under the cordon differs
+    /// each time.
     #[must_use]
     pub fn kept(&self) -> Option<u64> {
         self.taught(|seconds| seconds.cordoned.min(seconds.working))
@@ -142,7 +148,7 @@ impl Past {
     }
 }
 
-/// Whether so many seconds say how long an upgrade takes.
+/// Whether this number of seconds is a useful estimate of an upgrade's duration.
 #[must_use]
 pub fn teaches(seconds: &u64) -> bool {
     (1..=LONGEST).contains(seconds)
@@ -152,25 +158,27 @@ fn cut(text: &str, longest: usize) -> String {
     text.chars().take(longest).collect()
 }
 
-/// How long an upgrade takes by what others took: the median, in seconds; none where nothing is known.
+/// The usual duration of an upgrade: the median of known durations, in seconds. `None` if there are
+/// none.
 #[must_use]
 pub fn usual(mut known: Vec<u64>) -> Option<u64> {
     known.sort_unstable();
     known.get(known.len() / 2).copied()
 }
 
-/// For how long upgrades keep this node from its users by its own past, likewise.
+/// How long upgrades usually keep this node from its users, in seconds, by its own history. `None`
+/// if there is none.
 pub(crate) fn usually_kept(past: &[Past]) -> Option<u64> {
     usual(past.iter().filter_map(Past::kept).collect())
 }
 
-/// Puts it before the others and forgets the oldest.
+/// Adds the latest upgrade at the front and drops the oldest.
 pub(crate) fn remember(past: &mut Vec<Past>, latest: Past) {
     past.insert(0, latest);
     past.truncate(LENGTH);
 }
 
-/// As JSON of at most [`BYTES`]: the oldest go first.
+/// As JSON of at most [`BYTES`]; the oldest upgrades are dropped first.
 #[must_use]
 pub fn json(past: &[Past]) -> String {
     let text = |count: usize| serde_json::to_string(&past[..count]).unwrap_or_default();

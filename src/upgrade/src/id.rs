@@ -1,19 +1,19 @@
-//! Small types parsed at the edge, so that no bare string travels inward.
+//! Small types that are parsed at the edge, so that inner code takes no unchecked strings.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A value that is not of the accepted form.
+/// A value that does not have its accepted form.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{field} is {value:?}; use {accepted}")]
 pub struct Malformed {
-    /// The field the value was given in.
+    /// The field that has the value.
     pub field: &'static str,
-    /// The value, cut to a length that fits a message.
+    /// The value, cut to fit a message.
     pub value: String,
-    /// The accepted form, for a person.
+    /// The accepted form, for display.
     pub accepted: &'static str,
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn malformed(field: &'static str, value: &str, accepted: &'static str
     }
 }
 
-/// Makes a string type whose only way in is its parser, also from JSON.
+/// Makes a string type that only its parser can construct, also from JSON.
 macro_rules! parsed_string {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -89,7 +89,7 @@ impl FromStr for Digest {
 }
 
 impl Digest {
-    /// The first twelve digits, for people.
+    /// The first twelve digits, for display.
     #[must_use]
     pub fn short(&self) -> &str {
         &self.0[..12]
@@ -114,11 +114,11 @@ impl FromStr for ManifestDigest {
     }
 }
 
-/// The one algorithm: no registry that we know of uses another.
+/// The only supported algorithm: no registry that we know of uses another one.
 const SHA256: &str = "sha256:";
 
 impl ManifestDigest {
-    /// The digits alone.
+    /// The digits without the prefix.
     #[must_use]
     pub fn digits(&self) -> &str {
         self.0.strip_prefix(SHA256).unwrap_or(&self.0)
@@ -126,7 +126,7 @@ impl ManifestDigest {
 }
 
 parsed_string!(
-    /// The id of one upgrade, the requester's own or one derived by the agent.
+    /// The id of one upgrade: the requester's own, or one that the agent derives.
     UpgradeId
 );
 
@@ -138,7 +138,8 @@ impl FromStr for UpgradeId {
         if (1..=63).contains(&text.len()) && text.bytes().all(allowed) && !dots_only {
             Ok(Self(text.to_owned()))
         } else {
-            // The id becomes part of unit and folder names, so nothing that means something there is let in.
+            // The id becomes part of unit and folder names, so characters with a meaning there are
+            // rejected.
             Err(malformed(
                 "careen.dev/upgrade-id",
                 text,
@@ -166,7 +167,7 @@ impl FromStr for BootId {
     }
 }
 
-/// Milliseconds since this boot, counted by CLOCK_BOOTTIME: no setting of the clock moves it.
+/// Milliseconds since this boot by CLOCK_BOOTTIME, which clock changes do not affect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SinceBoot(pub u64);
@@ -178,18 +179,18 @@ impl SinceBoot {
         Self(self.0.saturating_add(seconds.saturating_mul(1000)))
     }
 
-    /// Whole seconds from `earlier` to here; zero when `earlier` is later.
+    /// Whole seconds since `earlier`; zero if `earlier` is later.
     #[must_use]
     pub const fn seconds_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0) / 1000
     }
 }
 
-/// A moment within one boot. In another boot it means nothing, so the boot's id travels with it.
+/// A moment within one boot. It has no meaning in another boot, so it includes the boot's id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// The boot in which it was taken.
     pub boot: BootId,
-    /// When in that boot, in milliseconds.
+    /// The time in that boot, in milliseconds.
     pub at: SinceBoot,
 }

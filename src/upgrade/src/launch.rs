@@ -1,58 +1,64 @@
-//! Which agent runs where there are several: the image's, and what a DaemonSet's pod has installed on the node.
+//! Which agent runs if there are several: the one in the image, or one that a DaemonSet's pod has
+//! installed on the node.
 //!
-//! Pure. What is there, and that it is whole, `host::agents` finds out; `careen-agent launch` runs what is chosen.
+//! This module is pure. `host::agents` finds the agents and verifies them; `careen-agent launch`
+//! runs the chosen one.
 
 use crate::release::Release;
 
-/// How often a new agent may be started before it must have shown that it runs. Three: an agent that is cut off by a reboot or killed
-/// in its first minute has done nothing wrong yet.
+/// How often a new agent may be started before it must have shown that it runs. Three: an agent
+/// that is interrupted by a reboot or killed in its first minute has done nothing wrong yet.
 pub const STARTS: u32 = 3;
 
-/// How long an agent must have run in one piece, in seconds, until its start was none that failed: it has then read the record, taken up its
-/// watch and outlived every time-out of its start.
+/// How long an agent must run without interruption, in seconds, until its start counts as
+/// successful. By then it has read the record, set up its watch and outlived every timeout of its
+/// start.
 pub const LASTS: u64 = 60;
 
-/// An agent that a pod has installed, its digests checked.
+/// An agent that a pod has installed; its digests are verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
     /// Its version.
     pub release: Release,
-    /// How often it was started and has not shown that it runs; of one that has, how often in this boot without showing it again.
+    /// How often it was started without showing that it runs. For one that has shown it, the failed
+    /// starts in this boot.
     pub starts: u32,
 }
 
-/// What there is to choose from.
+/// The agents to choose from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
-    /// The image's own.
+    /// The image's own agent.
     pub image: Option<Release>,
-    /// What the pod wants to run.
+    /// The agent that the pod wants to run.
     pub wanted: Option<Installed>,
-    /// What the pods brought last of all that has shown that it runs.
+    /// The last agent from a pod that has shown that it runs.
     pub proven: Option<Installed>,
 }
 
 /// One of the candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The image's own.
+    /// The image's own agent.
     Image,
-    /// What the pod wants to run.
+    /// The agent that the pod wants to run.
     Wanted,
-    /// What has shown that it runs.
+    /// The agent that has shown that it runs.
     Proven,
 }
 
-/// The newest that can be trusted to run. Of two of the same version the image's: the guard of the initramfs has looked at it, and it
-/// needs no /var. A pod's agent that has not shown that it runs is given up after [`STARTS`]: that needs no pod, so it holds in a boot
-/// without network too. One that has shown it elsewhere may have been built for a newer system than this one, and gives way as soon, but to
-/// an agent of the image alone.
+/// The newest agent that can be trusted to run. Of two with the same version, the image's: the
+/// guard of the initramfs has checked it, and it needs no /var.
+///
+/// A pod's agent that has not shown that it runs is dropped after [`STARTS`]. That needs no pod, so
+/// it also works in a boot without network. One that has shown it in another boot may have been
+/// built for a newer system than this one. It is dropped as soon, but only for the image's agent.
 #[must_use]
 pub fn choose(there: &Candidates) -> Option<Choice> {
     let pods = match (&there.wanted, &there.proven) {
         (Some(wanted), _) if wanted.starts < STARTS => Some((wanted, Choice::Wanted)),
         (_, Some(proven)) if proven.starts < STARTS => Some((proven, Choice::Proven)),
-        // Where there is nothing else it is tried for ever.
+        // If there is no other agent, it is tried forever.
         (_, Some(proven)) if there.image.is_none() => Some((proven, Choice::Proven)),
         (Some(wanted), None) if there.image.is_none() => Some((wanted, Choice::Wanted)),
         (_, Some(_)) | (Some(_), None) | (None, None) => None,

@@ -1,4 +1,4 @@
-//! In which order the pods of a node leave it: group by group, those that no group names first.
+//! The order in which pods leave a node: group by group. Pods in no group leave first.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,17 +8,17 @@ use crate::id::SinceBoot;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Group {
-    /// Of these namespaces; with none of any.
+    /// Pods of these namespaces; if empty, of any.
     pub namespaces: Vec<String>,
-    /// Of this priority or a higher one.
+    /// Pods of this priority or a higher one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<i32>,
-    /// For how long the next group waits for this one, in seconds; 0: until its pods are gone.
+    /// How long the next group waits for this one, in seconds; 0 waits until its pods are gone.
     pub seconds: u64,
 }
 
 impl Group {
-    /// Whether it names any pods at all, and a time.
+    /// Whether the group selects any pods and has a time limit.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         (!self.namespaces.is_empty() || self.priority.is_some()) && self.seconds <= 86_400
@@ -31,7 +31,7 @@ impl Group {
     }
 }
 
-/// A pod's place: 0 where no group names it, else that of the last group that does.
+/// A pod's place: 0 if no group selects it, else that of the last group that does.
 #[must_use]
 pub fn place(order: &[Group], namespace: &str, priority: i32) -> usize {
     let last = order
@@ -40,7 +40,7 @@ pub fn place(order: &[Group], namespace: &str, priority: i32) -> usize {
     last.map_or(0, |at| at + 1)
 }
 
-/// Whose turn it is: pods of this place and of lower ones are asked to go.
+/// The current place: pods of this place and of lower ones are asked to leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
     place: usize,
@@ -48,14 +48,14 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Whether pods of this place are asked to go.
+    /// Whether pods of this place are asked to leave.
     #[must_use]
     pub const fn has_come_for(&self, place: usize) -> bool {
         place <= self.place
     }
 
-    /// Goes on to the next place, as long as nobody of the one at turn is there any more or its time is over. `left` are the
-    /// places of the pods that are still there.
+    /// Moves on to the next place when all pods of the current one are gone or its time is over.
+    /// `left` has the places of the remaining pods.
     pub fn go_on(&mut self, order: &[Group], left: &[usize], now: SinceBoot) {
         while self.place < order.len() && (!left.contains(&self.place) || self.is_over(order, now))
         {

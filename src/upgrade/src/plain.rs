@@ -1,8 +1,8 @@
-//! Text that others wrote, made harmless for a terminal, a log and a Kubernetes object. This module
-//! holds the only rule: kubectl-careen, careen-provider and the agent all use it.
+//! Text from other sources, made harmless for a terminal, a log and a Kubernetes object. This
+//! module has the only rule: kubectl-careen, careen-provider and the agent all use it.
 //!
-//! A captured node writes what it likes into its Node. So readers clean text while they deserialise
-//! it, by [`Clean`]: a field that somebody adds later is clean without another line of code.
+//! A compromised node can write anything into its Node. So readers clean text while they
+//! deserialise it, with [`Clean`]: a field that is added later is cleaned without further code.
 
 mod clean;
 
@@ -12,12 +12,12 @@ use serde::de::DeserializeOwned;
 
 pub use clean::Clean;
 
-/// The longest text that a person is shown, in characters.
+/// The longest text to display, in characters.
 pub const SHOWN: usize = 2000;
 
-/// Whether a terminal acts on this letter, or a person does not see it: control characters, line
-/// separators, and the letters that Unicode lists as `Default_Ignorable_Code_Point` (bidirectional
-/// controls, zero-width letters, tags, variation selectors).
+/// Whether a terminal acts on this character, or a person does not see it: control characters, line
+/// separators, and the characters that Unicode lists as `Default_Ignorable_Code_Point`
+/// (bidirectional controls, zero-width characters, tags, variation selectors).
 #[must_use]
 pub fn steers(letter: char) -> bool {
     letter.is_control()
@@ -43,7 +43,7 @@ pub fn steers(letter: char) -> bool {
         )
 }
 
-/// The text with a space in place of each letter that steers. Two words do not become one.
+/// The text with a space in place of each such character, so that two words do not become one.
 #[must_use]
 pub fn harmless(text: &str) -> Cow<'_, str> {
     if text.contains(steers) {
@@ -53,7 +53,7 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// One harmless line of at most so many characters.
+/// One harmless line of at most `longest` characters.
 #[must_use]
 pub fn cut(text: &str, longest: usize) -> String {
     let kept: String = harmless(text).trim().chars().take(longest).collect();
@@ -66,11 +66,11 @@ pub fn line(text: &str) -> String {
     cut(text, SHOWN)
 }
 
-/// Reads JSON that a node wrote. Every string in it, keys included, is harmless and of at most so
-/// many bytes.
+/// Reads JSON that a node wrote. Every string in it, including keys, is made harmless and has at
+/// most `longest` bytes.
 ///
 /// # Errors
-/// When the text is not JSON of this type.
+/// The text is not JSON of this type.
 pub fn from_json<T: DeserializeOwned>(text: &str, longest: usize) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let read = T::deserialize(Clean::new(&mut reader, longest))?;

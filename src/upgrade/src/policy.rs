@@ -1,6 +1,7 @@
-//! What the operator of this node allows: data with defaults, parsed from TOML by the agent.
+//! What the operator of this node allows: values with defaults, which the agent parses from TOML.
 //!
-//! Every limit says its unit in its name. Budgets count boots and tries; deadlines count seconds of one boot.
+//! The name of every limit includes its unit. Budgets count boots and attempts; deadlines count
+//! seconds of one boot.
 
 mod branches;
 mod rules;
@@ -19,45 +20,46 @@ pub const SOAK_MAX: u64 = 86_400;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Policy {
-    /// Why this node takes no request; empty where it takes them.
+    /// Why this node takes no requests; empty if it takes them.
     pub opt_out: String,
-    /// Remotes that may be used; empty allows every configured one.
+    /// Remotes that may be used; if empty, every configured one.
     pub remotes: Vec<String>,
-    /// Patterns of the branches whose images may be used; empty allows every one.
+    /// Patterns of the branches whose images may be used; if empty, all branches.
     pub branches: Vec<String>,
-    /// Let a requester go back to the system that this node has kept.
+    /// Allow requests for the system that this node has kept.
     pub rollback: bool,
-    /// Let images through that are not signed.
+    /// Allow images that are not signed.
     pub unsigned: bool,
-    /// Let images through whose initramfs has no stage of ours.
+    /// Allow images whose initramfs does not contain our stage.
     pub unguarded: bool,
-    /// Let images through that carry an older Kubernetes, or were made before the one that runs.
+    /// Allow images with an older Kubernetes, or made before the running one.
     pub downgrade: bool,
-    /// Refuse every request on a node without a hardware watchdog that runs on across a reboot.
+    /// Refuse every request on a node without a hardware watchdog that keeps running across a
+    /// reboot.
     pub require_watchdog: bool,
     /// How many minor versions a kubelet may be behind the API server.
     pub skew: u32,
-    /// Trial boots of one request before it fails for want of a verdict.
+    /// Trial boots per request before it fails without a verdict.
     pub trials: u32,
-    /// Tries of a step that may be retried.
+    /// Attempts per step that may be retried.
     pub tries: u32,
-    /// Pause before the first retry, doubled for each further one, in seconds.
+    /// Pause before the first retry, in seconds; doubled for each further one.
     pub retry_seconds: u64,
     /// When upgrades may begin.
     pub window: Window,
-    /// The operator's own programs before and after.
+    /// The operator's own programs that run before and after.
     pub hooks: Hooks,
-    /// Being left out by load balancers before the drain.
+    /// Exclusion from load balancers before the drain.
     pub load_balancer: LoadBalancer,
     /// Container images.
     pub registry: Registry,
-    /// Draining.
+    /// The drain.
     pub drain: Drain,
     /// Judging a trial.
     pub health: Health,
-    /// Limits of careen-deploy.
+    /// Resource limits of careen-deploy.
     pub limits: Limits,
-    /// Being watched.
+    /// Metrics.
     pub metrics: Metrics,
 }
 
@@ -72,7 +74,7 @@ impl Default for Policy {
             unguarded: false,
             downgrade: false,
             require_watchdog: false,
-            // kubernetes.io/releases/version-skew-policy: up to three minor versions older.
+            // kubernetes.io/releases/version-skew-policy allows up to three minor versions older.
             skew: 3,
             trials: 2,
             tries: 5,
@@ -89,11 +91,11 @@ impl Default for Policy {
     }
 }
 
-/// Hooks: programs of pre.d and post.d.
+/// Hooks: the programs in pre.d and post.d.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hooks {
-    /// Time limit of one hook, in seconds.
+    /// Timeout of one hook, in seconds.
     pub seconds: u64,
 }
 
@@ -103,13 +105,14 @@ impl Default for Hooks {
     }
 }
 
-/// Being left out by external load balancers.
+/// Exclusion from external load balancers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LoadBalancer {
-    /// Ask for it before the drain.
+    /// Ask for the exclusion before the drain.
     pub exclude: bool,
-    /// From asking to the drain: load balancers hear of it with a delay, and end what is open with another.
+    /// Seconds between asking and the drain. Load balancers notice the exclusion late, and take
+    /// more time to close open connections.
     pub wait_seconds: u64,
 }
 
@@ -126,23 +129,24 @@ impl Default for LoadBalancer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Registry {
-    /// Registries, or names below them, that may be used; empty allows none.
+    /// Registries, or names below them, that may be used; if empty, none.
     pub allowed: Vec<String>,
-    /// The OSTree remote whose keyring must have signed the commit inside; empty leaves signatures to the node's containers-policy.json.
+    /// The OSTree remote whose keyring must have signed the commit in the image. If empty, the
+    /// node's containers-policy.json decides on signatures.
     pub signed_by: String,
-    /// Folders from which archives may be taken; empty allows none.
+    /// Folders from which archives may be used; if empty, none.
     pub archives: Vec<String>,
 }
 
-/// Draining.
+/// The drain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Drain {
-    /// How long a drain may take, in seconds.
+    /// Timeout of the drain, in seconds.
     pub deadline_seconds: u64,
-    /// What to do then.
+    /// What to do at the deadline.
     pub at_deadline: AtDeadline,
-    /// Cordon, and leave the pods where they are: for nodes whose workload bears a reboot under it.
+    /// Cordon, but leave the pods where they are: for nodes whose workload tolerates a reboot.
     pub skip: bool,
     /// Pods that leave after all others, group by group.
     pub order: Vec<Group>,
@@ -159,15 +163,15 @@ impl Default for Drain {
     }
 }
 
-/// What to do when a drain has not ended in time.
+/// What to do if a drain has not ended at its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AtDeadline {
     /// Uncordon and fail.
     Abort,
-    /// Delete what is left, past its budgets.
+    /// Delete the remaining pods, ignoring their PodDisruptionBudgets.
     Force,
-    /// Reboot with the pods that are left.
+    /// Reboot with the remaining pods on the node.
     Continue,
 }
 
@@ -175,18 +179,18 @@ pub enum AtDeadline {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Health {
-    /// Seconds since boot in which a trial must be healthy.
+    /// Seconds since boot within which a trial must be healthy.
     pub deadline_seconds: u64,
-    /// Seconds that a trial waits longer when only the API server is missing.
+    /// Seconds that a trial waits longer if only the API server is missing.
     pub api_away_hold_seconds: u64,
-    /// Bless on local checks when the API server was reached in the trial and is away at the
+    /// Bless on local checks if the API server was reached in the trial and is unreachable at the
     /// deadline.
     pub bless_without_api: bool,
-    /// Seconds in which a trial must be healthy without a break before it is blessed.
+    /// Seconds for which a trial must be healthy without a break before it is blessed.
     pub soak_seconds: u64,
-    /// Time limit of one user check, in seconds.
+    /// Timeout of one user check, in seconds.
     pub check_seconds: u64,
-    /// How often a failing required check is run before it counts.
+    /// How often a failing required check is run before it counts as failed.
     pub check_tries: u32,
 }
 
@@ -203,7 +207,7 @@ impl Default for Health {
     }
 }
 
-/// Limits of careen-deploy's unit.
+/// Resource limits of careen-deploy's unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
@@ -211,11 +215,12 @@ pub struct Limits {
     pub cpu_percent: u32,
     /// systemd's IOWeight, 1 to 10000; 0 leaves the default.
     pub io_weight: u32,
-    /// Hard limit of memory while fetching and verifying, soft limit otherwise, in MiB; 0 is no limit.
+    /// Memory in MiB: a hard limit while fetching and verifying, a soft limit otherwise; 0 is no
+    /// limit.
     pub memory_mib: u64,
     /// Bytes fetched per second; 0 is no limit.
     pub bandwidth_bytes: u64,
-    /// Seconds that one try to fetch may take; 0 is no limit.
+    /// Timeout of one attempt to fetch, in seconds; 0 is no limit.
     pub fetch_seconds: u64,
     /// Seconds to wait for the sysroot lock.
     pub lock_seconds: u64,
@@ -228,35 +233,35 @@ impl Default for Limits {
             io_weight: 20,
             memory_mib: 512,
             bandwidth_bytes: 0,
-            // 1 GiB at 2.4 Mbit/s; over a thinner line the next try takes up what came.
+            // 1 GiB at 2.4 Mbit/s; on a slower line the next attempt resumes the download.
             fetch_seconds: 3600,
             lock_seconds: 60,
         }
     }
 }
 
-/// Being watched.
+/// Metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Metrics {
-    /// Where Prometheus' metrics are served.
+    /// Where Prometheus metrics are served.
     pub listen: Listen,
 }
 
-/// What was read of the policy file: the policy in force, or why nothing new is begun.
+/// The result of reading the policy file: the policy in force, or why nothing new begins.
 pub type PolicyRead = Result<Policy, Broken>;
 
-/// A policy file that is refused.
+/// A policy file that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     /// Why.
     pub reason: Reason,
-    /// The last one that was not: what is under way goes on with it.
+    /// The last valid policy; an upgrade under way continues with it.
     pub last: Box<Policy>,
 }
 
 impl From<Reason> for Broken {
-    /// One behind which there is none that held.
+    /// A rejected file without an earlier valid policy.
     fn from(reason: Reason) -> Self {
         Self {
             reason,
@@ -271,7 +276,7 @@ impl From<Broken> for Reason {
     }
 }
 
-/// The policy that what is under way goes on with.
+/// The policy that an upgrade under way continues with.
 #[must_use]
 pub fn in_force(read: &PolicyRead) -> &Policy {
     match read {

@@ -1,29 +1,30 @@
-//! Careen's own version, and which of two is newer.
+//! Careen's own version, and the order of versions.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::id::{Malformed, malformed};
 
-/// The version of this build. Packages and container images are built with `CAREEN_VERSION` set (packaging/build.sh); a plain
-/// `cargo build` says Cargo's.
+/// The version of this build. Packages and container images are built with `CAREEN_VERSION` set
+/// (packaging/build.sh); a plain `cargo build` uses Cargo's.
 pub const THIS: &str = match option_env!("CAREEN_VERSION") {
     Some(version) => version,
     None => env!("CARGO_PKG_VERSION"),
 };
 
-/// The longest version that is accepted: it names folders and stands in messages.
+/// The longest accepted version: it is part of folder names and messages.
 const LONGEST: usize = 64;
 
-/// A version: `MAJOR.MINOR.PATCH` of a release, and behind a `~` the commit's time and name of what is built before it.
-/// The later one is greater: a release is later than all that was built on the way to it.
+/// A version: `MAJOR.MINOR.PATCH` of a release. A build before that release adds a `~`, the
+/// commit's time and the commit's name. A later version is greater: a release is greater than all
+/// builds before it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
     numbers: [u32; 3],
     is_release: bool,
-    /// As `202611221200`, in UTC.
+    /// The time, such as `202611221200`, in UTC.
     time: u64,
-    /// Two builds of one minute are told apart by it; which is later it does not say.
+    /// Distinguishes two builds of one minute, without saying which is later.
     commit: String,
 }
 
@@ -57,7 +58,8 @@ impl FromStr for Release {
     }
 }
 
-/// Digits alone: `u32` would take a sign, too, and a padded number would not be written as it was read.
+/// Only digits: `u32` would also accept a sign, and a padded number would not be written as it was
+/// read.
 fn number<T: FromStr>(part: &str) -> Option<T> {
     let padded = part.len() > 1 && part.starts_with('0');
     let digits = part.bytes().all(|byte| byte.is_ascii_digit());
@@ -69,7 +71,7 @@ fn parse_numbers(text: &str) -> Option<[u32; 3]> {
     parts?.try_into().ok()
 }
 
-/// What it holds of a commit becomes part of a folder's name.
+/// The commit part becomes part of a folder's name.
 fn parse_build(text: &str) -> Option<(u64, String)> {
     let (time, commit) = text.split_once('.')?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.';

@@ -1,4 +1,4 @@
-//! How far an upgrade stands in the way of changing the agent that serves it.
+//! Whether an upgrade forbids a change of the agent that serves it.
 
 use crate::phase::{Class, Phase};
 use crate::reason::Reason;
@@ -9,17 +9,19 @@ use crate::record::{Record, Upgrade};
 pub enum Standing {
     /// Nothing is under way.
     Free,
-    /// An upgrade waits for its operator, hours or days: for the maintenance window, or the end of a pause. It has begun no step, and its users
-    /// have the node. Another agent waits as well; none at all would never end it.
+    /// An upgrade waits for its operator, hours or days: for the maintenance window, or the end of
+    /// a pause. No step has begun, and the users have the node. Another agent can wait in its
+    /// place; without any agent, the wait would never end.
     Waits,
-    /// An upgrade is under way: nothing new is installed and nothing removed.
+    /// An upgrade is under way: nothing new is installed and nothing is removed.
     UnderWay,
-    /// A trial is armed or runs, or the way back is taken: what either system will run, and what leads to it, stays as it is to the byte.
+    /// A trial is armed or runs, or the node is reverting. What either system will run, and what
+    /// leads to it, must not change by a byte.
     Frozen,
 }
 
 impl Standing {
-    /// As the record says.
+    /// The standing according to the record.
     #[must_use]
     pub fn of(record: &Record) -> Self {
         let Some(up) = &record.upgrade else {
@@ -33,7 +35,7 @@ impl Standing {
                 Self::Waits
             }
             Class::Preparing if up.attempt.tries == 0 => Self::UnderWay,
-            // Between two trials the next boot is as near.
+            // Between two trials the next boot is just as near.
             Class::Preparing | Class::Trying { .. } | Class::Blessed | Class::Reverting { .. } => {
                 Self::Frozen
             }
@@ -41,8 +43,9 @@ impl Standing {
     }
 }
 
-/// Whether it waits for the operator with nothing begun. Both marks go in the same write that notes the next step, before that is begun. A step
-/// whose outcome is not known may still run, and a node that is being taken from its users is not to be kept from them for an agent's sake.
+/// Whether the upgrade waits for the operator and no step has begun. The write that notes the next
+/// step clears both marks before the step begins. A step with an unknown outcome may still run. And
+/// the node's users must not wait for an agent's change while the node is being taken.
 fn waits(up: &Upgrade) -> bool {
     let closed = matches!(up.waits, Some(Reason::WindowClosed { .. }));
     (up.paused || closed) && up.intent.is_none() && !up.is_taken()

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{Malformed, malformed};
 
-/// A released Kubernetes version. Pre-releases order before the release of the same number.
+/// A released Kubernetes version. A pre-release sorts before the release of the same number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Version {
     major: u32,
     minor: u32,
     patch: u32,
-    /// `None` for a release. `Option` orders `None` first, so this is kept the other way round.
+    /// `false` for a pre-release. Comes first, so that a release sorts after its pre-releases.
     released: bool,
     suffix: String,
 }
@@ -63,7 +63,7 @@ impl FromStr for Version {
     }
 }
 
-/// Without leading zeros: a version is compared as text too, with what the kubelet says.
+/// No leading zeros: a version is also compared as text with what the kubelet reports.
 fn number(part: &str) -> Option<u32> {
     let padded = part.len() > 1 && part.starts_with('0');
     part.parse().ok().filter(|_| !padded)

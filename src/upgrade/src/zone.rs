@@ -1,4 +1,4 @@
-//! A time zone as values: its name, and which offset from UTC holds since when. Where the rules come from is the reader's business.
+//! A time zone as values: its name, and its offsets from UTC over time. The caller reads the rules.
 
 use std::str::FromStr;
 
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{Malformed, malformed, parsed_string};
 
-/// What needs no rules.
+/// The zone that needs no rules.
 const UTC: &str = "UTC";
 
 parsed_string!(
-    /// A zone's name in the IANA database, as `Europe/Berlin`.
+    /// A zone's name in the IANA database, such as `Europe/Berlin`.
     ZoneName
 );
 
 impl FromStr for ZoneName {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        // It becomes part of a path: nothing that leads elsewhere is let in.
+        // The name becomes part of a path, so characters that lead elsewhere are rejected.
         let allowed = |c: u8| c.is_ascii_alphanumeric() || b"_+-".contains(&c);
         let part = |part: &str| !part.is_empty() && part.bytes().all(allowed);
         if text.len() <= 64 && text.split('/').all(part) {
@@ -50,32 +50,32 @@ impl ZoneName {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules(Vec<Offset>);
 
-/// An offset, and since when it holds.
+/// An offset, and since when it applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Offset {
-    /// In seconds since 1970; the first holds also before.
+    /// In seconds since 1970; the first offset also applies before.
     pub since: i64,
     /// By how many seconds the zone's clock is ahead of UTC.
     pub ahead: i64,
 }
 
 impl Rules {
-    /// The rules with these offsets.
+    /// Makes rules of these offsets.
     #[must_use]
     pub fn new(mut offsets: Vec<Offset>) -> Self {
         offsets.sort_unstable();
         Self(offsets)
     }
 
-    /// By how many seconds the zone's clock is ahead of UTC at a moment.
+    /// By how many seconds the zone's clock is ahead of UTC at this time.
     #[must_use]
     pub fn offset(&self, moment: i64) -> i64 {
         let last = self.0.iter().rfind(|offset| offset.since <= moment);
         last.or(self.0.first()).map_or(0, |offset| offset.ahead)
     }
 
-    /// The moment at which the zone's clock shows this. RFC 5545, 3.3.5: what it shows twice means the first time, what it
-    /// skips is read as if it had not been put forward.
+    /// The time at which the zone's clock shows `local`. RFC 5545, 3.3.5: a local time that occurs
+    /// twice means the first; one that is skipped is read with the offset before the change.
     #[must_use]
     pub fn moment(&self, local: i64) -> i64 {
         let mut before = None;

@@ -124,8 +124,8 @@ fn versions(info: &ImageInfo, whom: &For<'_>, policy: &Policy) -> Result<(), Rea
     }
 }
 
-/// Signed once is signed for ever: an old image, with the holes that were mended since, is as
-/// genuine as on its first day.
+/// A signature does not expire: an old image, with vulnerabilities that were fixed since, still has
+/// a valid one.
 fn age(
     facts: &ImageFacts,
     whom: &For<'_>,

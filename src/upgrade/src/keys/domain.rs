@@ -1,23 +1,23 @@
-//! Whose domain a key is in.
+//! The domain of a key.
 
-/// As far as it concerns us.
+/// The domains that matter to Careen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Domain {
     /// `careen.dev`, or below it.
     Ours,
-    /// One that is spelt nearly so, or a name without a domain that begins with ours.
+    /// A domain that resembles ours, or a name without a domain that begins with ours.
     Nearly,
-    /// Cluster API's, where a request and its answer have their keys.
+    /// Cluster API's domain, which has the keys of a request and its answer.
     ClusterApi,
 }
 
 const OURS: &str = "careen.dev";
 const WORD: &str = "careen";
 
-/// An English word, one letter from ours.
+/// An English word that differs from ours in one letter.
 const ANOTHER_WORD: &str = "career";
 
-/// The domain of a key that concerns us, and the rest of it.
+/// The domain of a key, if it matters, and the rest of the key.
 pub(super) fn of(key: &str) -> Option<(Domain, String)> {
     match key.split_once('/') {
         Some((domain, name)) => Some((class(&domain.to_ascii_lowercase())?, name.to_owned())),
@@ -41,7 +41,8 @@ fn class(domain: &str) -> Option<Domain> {
     nearly.then_some(Domain::Nearly)
 }
 
-/// `careen-paused`, `careen.dev.paused`, `careenPaused`, `pause-careen`, `careen`: the name is ours.
+/// `careen-paused`, `careen.dev.paused`, `careenPaused`, `pause-careen`, `careen`: the name
+/// contains ours.
 fn bare(key: &str) -> Option<(Domain, String)> {
     let lower = key.to_ascii_lowercase();
     if lower == WORD || lower == OURS {

@@ -1,20 +1,20 @@
-//! What a key that is nearly ours looks like.
+//! What a key that resembles ours is likely to mean.
 
 use super::domain::Domain;
 use crate::names::{self, Kind};
 
-/// What it looks like.
+/// The likely meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Looks {
     /// A pause.
     Paused,
-    /// The node's no to every upgrade.
+    /// An opt-out of all upgrades.
     OptedOut,
-    /// Neither; perhaps this annotation.
+    /// Neither; possibly this annotation.
     Unknown { meant: Option<&'static str> },
 }
 
-/// Words for a pause, in the letters that are left of a key without its punctuation.
+/// Words for a pause, compared with the letters of a key without its punctuation.
 const PAUSE: [&str; 44] = [
     "pause",
     "paused",
@@ -84,7 +84,8 @@ const OPT_OUT: [&str; 18] = [
     "ignores",
 ];
 
-/// What an upgrade does to a node. A no beside one of these is an opt-out, and so is a value that says no.
+/// What an upgrade does to a node. A negation beside one of these means an opt-out, and so does a
+/// value that says no.
 const DEEDS: [&str; 16] = [
     "upgrade",
     "upgrades",
@@ -104,7 +105,7 @@ const DEEDS: [&str; 16] = [
     "inplace",
 ];
 
-/// A no within a key.
+/// A negation within a key.
 const NO: [&str; 6] = ["no", "not", "never", "dont", "without", "prevent"];
 
 /// Keys that switch something on or off by their value.
@@ -123,10 +124,10 @@ const SWITCHES: [&str; 12] = [
     "careen",
 ];
 
-/// A no as a value.
+/// A negation as a value.
 const NO_VALUES: [&str; 5] = ["false", "no", "never", "none", "0"];
 
-/// What an unknown key looks like; nothing where it does not concern us.
+/// The likely meaning of an unknown key; `None` if it does not matter to Careen.
 pub(super) fn looks(domain: Domain, name: &str, value: &str, key: &str) -> Option<Looks> {
     let (tokens, whole) = (tokens(name), plain(name));
     let unknown = Looks::Unknown {
@@ -144,7 +145,7 @@ fn like_a_pause(domain: Domain, tokens: &[String], whole: &str, value: &str) -> 
     let is_spelt_so = is_near(whole, &PAUSE[..2]).then_some(Looks::Paused);
     let is_spelt_so = is_spelt_so.or(is_near(whole, &OPT_OUT[..1]).then_some(Looks::OptedOut));
     match domain {
-        // Others have keys there, with words of their own.
+        // Other projects have keys with their own words in this domain.
         Domain::ClusterApi => is_spelt_so,
         Domain::Ours | Domain::Nearly => is_spelt_so
             .or_else(|| by_words(tokens, whole))
@@ -152,7 +153,7 @@ fn like_a_pause(domain: Domain, tokens: &[String], whole: &str, value: &str) -> 
     }
 }
 
-/// By a word within it, by two that are one, or by a no.
+/// By one word in it, by two words joined, or by a negation.
 fn by_words(tokens: &[String], whole: &str) -> Option<Looks> {
     let pairs = tokens.windows(2).map(|pair| pair.concat());
     let words: Vec<_> = tokens
@@ -191,7 +192,7 @@ fn by_value(tokens: &[String], value: &str) -> Option<Looks> {
     (tokens.iter().any(switches) && no).then_some(Looks::OptedOut)
 }
 
-/// The annotation of a requester's that is perhaps meant.
+/// The requester's annotation that is possibly meant.
 fn meant(whole: &str, key: &str) -> Option<&'static str> {
     let by_requester =
         |row: &&names::Name| row.kind == Kind::Annotation && row.writer == "requester";
@@ -208,7 +209,7 @@ fn meant(whole: &str, key: &str) -> Option<&'static str> {
     (distance <= 2).then_some(name)
 }
 
-/// Two letters off for a whole key, as far as enough are left.
+/// Up to two letters differ for a whole key, if enough letters remain.
 fn is_near(word: &str, list: &[&str]) -> bool {
     let within = |listed: &&str| strsim::osa_distance(word, listed) <= 2;
     let long = list
@@ -222,13 +223,13 @@ fn is_one_off(word: &str, list: &[&str]) -> bool {
     long.any(|listed| strsim::osa_distance(word, listed) <= 1)
 }
 
-/// Letters and digits alone, in lower case.
+/// Only letters and digits, in lower case.
 fn plain(text: &str) -> String {
     let letters = text.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
-/// The words of a key: between its punctuation, and between a small letter and a capital.
+/// The words of a key, split at punctuation and between a small letter and a capital.
 fn tokens(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;

@@ -1,7 +1,9 @@
-//! The keys on a Node that concern us: what holds upgrades back, and what is nearly ours.
+//! The keys on a Node that matter to Careen: those that hold upgrades back, and those that resemble
+//! ours.
 //!
-//! A person who pauses a node by a label, or by a key that is not spelt as ours, means a pause all the same. So what looks like one
-//! holds, and every other key that is nearly ours is told. `docs/operating.md` has the rule.
+//! A person who pauses a node by a label, or by a misspelt key, still wants a pause. So a key that
+//! looks like a pause pauses the node, and the agent reports every other key that resembles ours.
+//! `docs/operating.md` has the rule.
 
 mod domain;
 mod looks;
@@ -13,7 +15,7 @@ use crate::names::{self, Kind};
 use crate::reason::Reason;
 use looks::Looks;
 
-/// The most keys that are told; a Node may have thousands.
+/// The most keys that are reported; a Node may have thousands.
 pub const MOST: usize = 8;
 
 /// The longest part of a value that is repeated, in characters.
@@ -29,7 +31,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// As kubectl's verbs and people call it.
+    /// The names in kubectl's verbs and in prose.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Annotation => ("annotation", "annotate"),
@@ -38,36 +40,36 @@ impl Place {
     }
 }
 
-/// A key that is nearly ours.
+/// A key that resembles ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stray {
     /// Where it is.
     pub place: Place,
-    /// The key as it is spelt there.
+    /// The key as it is written.
     pub key: String,
-    /// Its value, or the beginning of it.
+    /// Its value, or the start of it.
     pub value: String,
-    /// The annotation that is perhaps meant.
+    /// The annotation that is possibly meant.
     pub meant: Option<&'static str>,
 }
 
-/// Why nothing new is begun.
+/// Why nothing new begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// The requester's annotation says why.
+    /// The requester's annotation, with its reason.
     Asked(String),
-    /// This looks like a pause, or like an opt-out.
+    /// A key that looks like a pause or an opt-out.
     Looks(Stray),
 }
 
-/// What the keys on a Node say beside a request.
+/// What the keys on a Node mean, apart from a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
-    /// Why nothing new is begun.
+    /// Why nothing new begins.
     pub pause: Option<Pause>,
-    /// Why the node takes no request.
+    /// Why the node takes no requests.
     pub opted_out: Option<String>,
-    /// The keys that are nearly ours, at most [`MOST`], those that look like a pause first.
+    /// The keys that resemble ours, at most [`MOST`]; those that look like a pause come first.
     pub strays: Vec<Stray>,
 }
 
@@ -75,7 +77,7 @@ pub struct Keys {
 type Pairs = BTreeMap<String, String>;
 
 impl Keys {
-    /// Reads them. Every key that [`names::TABLE`] has is known where it has it.
+    /// Reads the keys. A key that [`names::TABLE`] has is known in the place that the table gives.
     #[must_use]
     pub fn read(annotations: &Pairs, labels: &Pairs) -> Self {
         let annotations_looked_at = looked_at(Place::Annotation, annotations);
@@ -136,7 +138,7 @@ impl fmt::Display for Stray {
 }
 
 impl Stray {
-    /// In one line, for a list: where it is, and what is perhaps meant.
+    /// In one line, for a list: its place, and what is possibly meant.
     #[must_use]
     pub fn told(&self) -> String {
         let meant = self
@@ -150,7 +152,7 @@ impl Stray {
         )
     }
 
-    /// How a person takes it off this Node.
+    /// How to remove it from this Node.
     #[must_use]
     pub fn removal(&self, node: &str) -> String {
         format!("kubectl {} node {node} {}-", self.place.words().1, self.key)
@@ -158,7 +160,7 @@ impl Stray {
 }
 
 impl Pause {
-    /// Why, for a person.
+    /// Why nothing new begins, for display.
     #[must_use]
     pub fn why(&self) -> String {
         match self {
@@ -174,7 +176,7 @@ impl Pause {
         }
     }
 
-    /// What it means for what is asked of the Node.
+    /// The reason for a request on the Node.
     #[must_use]
     pub fn reason(&self) -> Reason {
         let by = match self {

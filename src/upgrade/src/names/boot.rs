@@ -1,10 +1,10 @@
-//! What the boot loader and the kernel are told.
+//! Names for the boot loader and the kernel.
 
 use super::{Kind, Name, row};
 
-/// Our generator of grub.cfg, where an image has it.
+/// Our generator of grub.cfg, if the image has it.
 pub const GENERATOR: &str = "/usr/libexec/careen/careen-grub";
-/// In the environment of libostree: the generator that it runs in place of grub-mkconfig.
+/// In the environment of libostree: the generator that it runs instead of grub-mkconfig.
 pub const GENERATOR_VARIABLE: &str = "OSTREE_GRUB2_EXEC";
 /// On the kernel command line of a trial, and only there.
 pub const TRIAL_ARGUMENT: &str = "careen.trial=1";

@@ -1,7 +1,8 @@
-//! Every name that two parts must agree on, in one place: who writes it, who reads it, which values it takes.
+//! Every name that two components must agree on, in one place: who writes it, who reads it, which
+//! values it takes.
 //!
-//! `docs/names.md` is rendered from [`TABLE`] and checked for drift. Nothing here may lie in the
-//! `node.cluster.x-k8s.io` domain: Cluster API owns it and would overwrite us.
+//! `docs/names.md` is rendered from [`TABLE`] and checked for drift. No name may be in the
+//! `node.cluster.x-k8s.io` domain: Cluster API owns it and would overwrite ours.
 
 mod boot;
 mod node;
@@ -30,7 +31,7 @@ pub use units::{
     RESTORE_UNIT, RUNTIME_UNIT, VERIFY_UNIT,
 };
 
-/// What kind of thing a name names.
+/// The kind of thing that has the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An annotation on the Node.
@@ -56,17 +57,17 @@ pub enum Kind {
 pub struct Name {
     /// The name itself.
     pub name: &'static str,
-    /// What it names.
+    /// The kind of thing that has the name.
     pub kind: Kind,
-    /// Who alone writes it.
+    /// The only writer.
     pub writer: &'static str,
-    /// Who reads it.
+    /// The readers.
     pub reader: &'static str,
-    /// The accepted values, for a person.
+    /// The accepted values, for display.
     pub values: &'static str,
 }
 
-/// The rows by what they name, in the order in which they are documented.
+/// The rows by kind, in the order of the docs.
 const PARTS: [&[Name]; 6] = [
     node::ROWS,
     units::ROWS,
@@ -76,7 +77,7 @@ const PARTS: [&[Name]; 6] = [
     boot::ROWS,
 ];
 
-/// Rows of the table, in the order in which they are documented.
+/// Rows of the table, in the order of the docs.
 pub const TABLE: &[Name] = &joined();
 
 const LENGTH: usize = length();
@@ -90,7 +91,7 @@ const fn length() -> usize {
     length
 }
 
-/// All parts in one. A constant has no iterators.
+/// All parts in one array. A constant cannot use iterators.
 const fn joined() -> [Name; LENGTH] {
     let mut all = [PARTS[0][0]; LENGTH];
     let (mut at, mut part) = (0, 0);

@@ -1,43 +1,44 @@
-//! What stands on a Node: annotations, a label and a condition.
+//! Names on a Node: annotations, a label and a condition.
 
 use super::{Kind, Name, row};
 
-/// Asks for an upgrade while it is `Scheduled`; removed means withdrawn (honoured until the node is armed).
+/// Requests an upgrade while it is `Scheduled`. Removing it withdraws the request, until the node
+/// is armed.
 pub const REQUEST: &str = "infrastructure.cluster.x-k8s.io/inplace-upgrade";
-/// The one value of [`REQUEST`] that asks for an upgrade.
+/// The only value of [`REQUEST`] that requests an upgrade.
 pub const REQUEST_SCHEDULED: &str = "Scheduled";
-/// The image that is asked for.
+/// The requested image.
 pub const IMAGE: &str = "careen.dev/image";
-/// The Kubernetes version that the image must carry.
+/// The Kubernetes version that the image must contain.
 pub const KUBERNETES_VERSION: &str = "careen.dev/kubernetes-version";
-/// In place of an image: the old deployment that the last upgrade has kept on this node.
+/// Instead of an image: the old deployment that the last upgrade kept on this node.
 pub const KEPT_IMAGE: &str = "kept:";
 /// The requester's own id for the request.
 pub const UPGRADE_ID: &str = "careen.dev/upgrade-id";
-/// While present nothing new is begun; the value is the reason.
+/// While it is present, nothing new begins; the value is the reason.
 pub const PAUSED: &str = "careen.dev/paused";
-/// For how long the new system must be healthy before it is blessed. Safe in a requester's hand, for the policy's own time counts
-/// where that is longer.
+/// How long the new system must be healthy before it is blessed. A requester can only lengthen the
+/// time: the policy's own time applies if it is longer.
 pub const SOAK: &str = "careen.dev/soak-seconds";
-/// While present every request is refused; the value is the reason.
+/// While it is present, every request is refused; the value is the reason.
 pub const OPT_OUT: &str = "careen.dev/opt-out";
-/// An image to try dry: see [`crate::plan::Question`].
+/// An image for a dry run: see [`crate::plan::Question`].
 pub const PLAN: &str = "careen.dev/plan";
-/// What an upgrade to it would do: see [`crate::plan::Plan`]. It goes when [`PLAN`] goes.
+/// What an upgrade to it would do: see [`crate::plan::Plan`]. The agent removes it with [`PLAN`].
 pub const PLAN_RESULT: &str = "careen.dev/plan-result";
 /// The last upgrades of this node: see [`crate::history`].
 pub const HISTORY: &str = "careen.dev/history";
 /// The answer.
 pub const ANSWER: &str = "controlplane.cluster.x-k8s.io/inplace-upgrade";
-/// Why an upgrade failed: one sentence for a person.
+/// Why an upgrade failed: one sentence for display.
 pub const FAILURE_REASON: &str = "controlplane.cluster.x-k8s.io/failure-reason";
 /// The state of the upgrade as JSON.
 pub const STATUS: &str = "careen.dev/status";
-/// Marks our own cordon with the upgrade's id; a cordon without it is never lifted.
+/// Marks our own cordon with the upgrade's id. Careen never removes a cordon without this mark.
 pub const CORDONED_BY: &str = "careen.dev/cordoned-by";
-/// Marks our own [`EXCLUDED`] with the upgrade's id; one without it is never taken away.
+/// Marks our own [`EXCLUDED`] with the upgrade's id. Careen never removes one without this mark.
 pub const EXCLUDED_BY: &str = "careen.dev/excluded-by";
-/// Kubernetes' own label: load balancers leave the node out.
+/// Kubernetes' own label: load balancers exclude the node.
 pub const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
 /// The Node condition that says whether an upgrade is under way.
 pub const CONDITION: &str = "CareenUpgrading";

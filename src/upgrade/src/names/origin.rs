@@ -1,14 +1,14 @@
-//! Careen's group in the file that libostree keeps beside a deployment, its origin.
+//! Careen's group in a deployment's origin file, which libostree keeps beside it.
 
 use super::{Kind, Name, row};
 
 /// The group.
 pub const ORIGIN_GROUP: &str = "careen";
-/// In it: the pin is Careen's own, so that an administrator's can be told from it.
+/// A key in the group: the pin is Careen's own, which distinguishes it from an administrator's.
 pub const ORIGIN_PINNED: &str = "pinned";
-/// In it: the last blessing keeps the deployment, whoever has pinned it.
+/// A key in the group: the last blessing keeps the deployment, whichever program pinned it.
 pub const ORIGIN_KEPT: &str = "kept";
-/// In it: Careen has begun to make the deployment the default.
+/// A key in the group: Careen has begun to make the deployment the default.
 pub const ORIGIN_BLESSING: &str = "blessing";
 
 /// Their rows of the table.

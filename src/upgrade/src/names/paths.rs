@@ -8,45 +8,47 @@ pub const STATE_DIR: &str = "ostree/careen";
 pub const RECORD_FILES: &str = "ostree/careen/record.{a,b}";
 /// Checksums of a deployed commit's critical files, in [`STATE_DIR`].
 pub const MANIFEST_FILES: &str = "ostree/careen/manifest-<commit>.json";
-/// The kubelet's state as it was before the first trial, in [`STATE_DIR`].
+/// The kubelet's state from before the first trial, in [`STATE_DIR`].
 pub const SNAPSHOT_FOLDERS: &str = "ostree/careen/snapshot-<id>";
-/// How /etc was when a commit was deployed, in [`STATE_DIR`].
+/// The state of /etc when a commit was deployed, in [`STATE_DIR`].
 pub const ETC_NOTES: &str = "ostree/careen/etc-<commit>";
-/// Says that content is on the disk that no ref may hold yet, in [`STATE_DIR`].
+/// Marks content on the disk that may not have a ref yet, in [`STATE_DIR`].
 pub const UNFINISHED: &str = "ostree/careen/unfinished";
 /// Checks that a trial must pass; also below /usr/lib.
 pub const REQUIRED_CHECKS: &str = "/etc/careen/required.d";
-/// Checks that are told of and decide nothing; also below /usr/lib.
+/// Checks whose results are reported only; also below /usr/lib.
 pub const WANTED_CHECKS: &str = "/etc/careen/wanted.d";
 /// Hooks that must succeed before a node is taken from its users; also below /usr/lib.
 pub const PRE_HOOKS: &str = "/etc/careen/pre.d";
-/// Hooks that are run before it is given back; also below /usr/lib.
+/// Hooks that run before the node is given back; also below /usr/lib.
 pub const POST_HOOKS: &str = "/etc/careen/post.d";
-/// Lists of files that are saved before a trial; also below /usr/lib.
+/// Lists of files to save before a trial; also below /usr/lib.
 pub const SNAPSHOT_LISTS: &str = "/etc/careen/snapshot.d";
 /// Progress files and other state of this boot.
 pub const RUN_DIR: &str = "/run/careen";
-/// Locked by the agent that runs, for as long as it does, in [`RUN_DIR`].
+/// The running agent locks this file while it runs, in [`RUN_DIR`].
 pub const AGENT_LOCK: &str = "/run/careen/agent.lock";
-/// Left once the trial of a boot is over for good, in [`RUN_DIR`]; systemd's `%b` is the boot's id.
+/// Created once the trial of a boot is over for good, in [`RUN_DIR`]; systemd's `%b` is the boot's
+/// id.
 pub const PASSED_MARK: &str = "/run/careen/passed-<boot>";
 /// The node's policy.
 pub const POLICY_FILE: &str = "/etc/careen/policy.toml";
-/// The last policy that held, in [`STATE_DIR`].
+/// The last valid policy, in [`STATE_DIR`].
 pub const LAST_POLICY: &str = "ostree/careen/policy.toml";
-/// Rules of time zones.
+/// The rules of time zones.
 pub const ZONES: &str = "/usr/share/zoneinfo";
-/// What an image says of itself, below its root.
+/// What an image states about itself, below its root.
 pub const IMAGE_INFO: &str = "usr/lib/careen/image.json";
 /// GRUB's environment block, below the physical root's /boot.
 pub const GRUBENV: &str = "boot/grub/grubenv";
-/// Agents that a DaemonSet's pod has installed; [`crate::launch`] says which of them runs.
+/// Agents that a DaemonSet's pod has installed; [`crate::launch`] chooses which of them runs.
 pub const AGENTS_DIR: &str = "/var/lib/careen/agents";
-/// Careen's units for an image that has none of them.
+/// Careen's units for an image without any.
 pub const POD_UNITS: &str = "/etc/careen/units";
-/// Gives [`POD_UNITS`] to systemd where the image has no units of ours.
+/// Gives [`POD_UNITS`] to systemd if the image has no Careen units.
 pub const POD_GENERATOR: &str = "/etc/systemd/system-generators/careen";
-/// Where an archive is unpacked while it is read. Not below /var/lib/careen, which may be root's alone: skopeo has no rights.
+/// Where an archive is unpacked while it is read. Not below /var/lib/careen, which may be
+/// accessible only to root: skopeo runs unprivileged.
 pub const UNPACKED: &str = "/var/cache/careen";
 /// The kubelet's credential.
 pub const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";

@@ -2,12 +2,13 @@
 
 use super::{Kind, Name, row};
 
-/// The ref that holds a fetched commit against pruning.
+/// The ref that protects a fetched commit from pruning.
 pub const TARGET_REF: &str = "careen/target";
-/// The ref that holds what was fetched of a commit for a plan, while it is looked at.
+/// The ref that protects what was fetched of a commit for a plan, during the inspection.
 pub const PLAN_REF: &str = "careen/plan";
-/// Refs that hold the layers of container images that deployments come from: `<these>/<manifest digest>/<commit>`. libostree's tools for
-/// containers keep what lies below `ostree/container/baseimage`, and leave it to who made it.
+/// Refs that protect the layers of container images that deployments come from: `<these>/<manifest
+/// digest>/<commit>`. libostree's container tools keep everything below
+/// `ostree/container/baseimage`, and leave its removal to the creator.
 pub const IMAGE_REFS: &str = "ostree/container/baseimage/careen";
 
 /// Their rows of the table.

@@ -1,12 +1,13 @@
-//! Units of systemd.
+//! systemd units.
 
 use super::{Kind, Name, row, unit};
 
 /// The agent's unit.
 pub const AGENT_UNIT: &str = "careen-agent.service";
-/// Puts the kubelet's state back in the old system.
+/// Restores the kubelet's state in the old system.
 pub const RESTORE_UNIT: &str = "careen-restore.service";
-/// Runs `kubeadm upgrade node`: on a trial before the kubelet starts, later where no API server was to be had by then.
+/// Runs `kubeadm upgrade node`: in a trial before the kubelet starts; later if the API server was
+/// unreachable then.
 pub const KUBEADM_UNIT: &str = "careen-kubeadm.service";
 /// Reboots a trial that reaches no verdict.
 pub const DEADMAN_TIMER: &str = "careen-deadman.timer";
@@ -18,17 +19,17 @@ pub const DEADMAN_UNIT: &str = "careen-deadman.service";
 pub const FALLBACK_UNIT: &str = "careen-fallback.service";
 /// Holds boot-complete.target back until there is a verdict.
 pub const GATE_UNIT: &str = "careen-gate.service";
-/// Checks, in the initramfs, the system that is about to be entered.
+/// Checks, in the initramfs, the system that is about to start.
 pub const GUARD_UNIT: &str = "careen-guard.service";
-/// Checks it again when its root is prepared.
+/// Checks it again once its root is prepared.
 pub const VERIFY_UNIT: &str = "careen-verify.service";
 /// Reboots a trial that hangs in the initramfs.
 pub const INITRD_DEADMAN_TIMER: &str = "careen-initrd-deadman.timer";
-/// What that timer starts.
+/// The unit that this timer starts.
 pub const INITRD_DEADMAN_UNIT: &str = "careen-initrd-deadman.service";
 /// One run of careen-deploy; transient.
 pub const DEPLOY_UNITS: &str = "careen-deploy-<id>-<verb>.service";
-/// The run of careen-deploy that looks for a plan. There is one at a time, whatever is asked.
+/// The run of careen-deploy for a plan. There is only one at a time, whatever the question.
 pub const PLAN_UNIT: &str = "careen-deploy-dry-plan.service";
 /// The kubelet.
 pub const KUBELET_UNIT: &str = "kubelet.service";

@@ -1,4 +1,4 @@
-//! What is seen: facts of this moment, gathered by those who act and handed to [`crate::decide()`].
+//! Observations: facts of this moment, gathered by the callers of [`crate::decide()`].
 
 mod api;
 mod health;
@@ -12,19 +12,19 @@ pub use machine::{Hooks, Machine, OneShot, STAGED};
 pub use node_view::{Asked, NodeView};
 pub use turn::Turn;
 
-/// The state of the world as one home sees it.
+/// The state of the world as seen from one home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
     /// What the machine shows.
     pub machine: Machine,
     /// What our Node and the API server show.
     pub node: NodeView,
-    /// Who looks, when, and what has ended.
+    /// Who observes, when, and what has ended.
     pub turn: Turn,
 }
 
 impl Observation {
-    /// The same, but for this.
+    /// The same observation with this change.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);

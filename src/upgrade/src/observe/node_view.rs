@@ -1,13 +1,13 @@
-//! What our Node and the API server show.
+//! The state of our Node and of the API server.
 
 use super::Api;
 use crate::keys::{Pause, Stray};
 use crate::target::RawRequest;
 
-/// Our Node, as far as this agent has seen it, and whether the API server answers.
+/// Our Node, as this agent last saw it, and whether the API server answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeView {
-    /// The name of our Node, once it was seen.
+    /// The name of our Node, once the agent has seen it.
     pub name: Option<String>,
     /// The requester's annotations.
     pub request: Asked,
@@ -15,19 +15,19 @@ pub struct NodeView {
     pub paused: Option<Pause>,
     /// The value of the annotation that takes the node out of all upgrades.
     pub opted_out: Option<String>,
-    /// The keys on the Node that are nearly ours.
+    /// The keys on the Node that resemble Careen's.
     pub strays: Vec<Stray>,
-    /// Pods may come to the Node. Once it was drained: somebody has removed the cordon, ours or
-    /// the one that was there before.
+    /// The Node is schedulable. On a drained node this means that somebody removed the cordon:
+    /// ours, or an earlier one.
     pub uncordoned: bool,
-    /// The Node is cordoned, and the mark beside that is of the upgrade that the record speaks of.
+    /// The Node is cordoned, and the mark beside the cordon is of the upgrade in the record.
     pub own_cordon: bool,
-    /// Load balancers are told to leave the Node out, and the mark beside that is of the upgrade
-    /// that the record speaks of.
+    /// The exclusion label is set on the Node, and the mark beside it is of the upgrade in the
+    /// record.
     pub own_exclusion: bool,
-    /// A mark of ours is on the Node without the cordon or the label that it marked: somebody
-    /// removed that, or has set their own in its place. A mark that stays makes the next cordon
-    /// look like ours.
+    /// A mark of ours is on the Node without the cordon or the label that it marks: somebody
+    /// removed that, or replaced it with their own. If the mark stayed, the next cordon would look
+    /// like ours.
     pub stale_mark: bool,
     /// The API server.
     pub api: Api,
@@ -36,7 +36,7 @@ pub struct NodeView {
 /// What the requester asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Not known: the API server has not been reached in this life of the agent.
+    /// Unknown: this agent process has not reached the API server yet.
     Unknown,
     /// Nothing.
     Nothing,
@@ -45,7 +45,7 @@ pub enum Asked {
 }
 
 impl Default for NodeView {
-    /// Before the API server was first reached.
+    /// The state before the API server was first reached.
     fn default() -> Self {
         Self {
             name: None,

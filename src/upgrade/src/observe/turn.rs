@@ -1,36 +1,36 @@
-//! What is known of this one look.
+//! Facts about the observation itself.
 
 use super::{Health, NoNetwork};
 use crate::id::{BootId, SinceBoot};
 use crate::step::{Finished, Home, Step};
 
-/// Who looks, when, and what has happened since the last look.
+/// Who observes, when, and what has happened since the last observation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Who looks.
+    /// The home that observes.
     pub home: Home,
     /// This boot.
     pub boot: BootId,
-    /// Since this boot.
+    /// The time since this boot.
     pub now: SinceBoot,
-    /// When the process that looks was started.
+    /// When the observing process started.
     pub started: SinceBoot,
-    /// Seconds since 1970: for display, and for the hours in which the operator lets upgrades
-    /// begin. Nothing else is decided by it, for an initramfs may have no clock.
+    /// Seconds since 1970: for display, and for the maintenance window. No other decision depends
+    /// on it, because an initramfs may have no clock.
     pub wall: u64,
-    /// The step that is being performed.
+    /// The step in progress.
     pub running: Option<Step>,
-    /// The step that has just ended; seen once.
+    /// The step that has just ended; reported once.
     pub finished: Option<Finished>,
     /// The health of a trial.
     pub health: Health,
-    /// What this node itself lacks of a way to the API server; looked at in a trial alone.
+    /// What this node itself lacks to reach the API server; checked only in a trial.
     pub network: Result<(), NoNetwork>,
 }
 
 impl Turn {
-    /// A look in this boot and at this moment, at which nothing runs, nothing has ended, and
-    /// nothing is judged. The process started with it.
+    /// An observation in this boot at this time: no step runs, none has ended, and nothing is
+    /// judged. The process started at the same time.
     #[must_use]
     pub fn quiet(home: Home, boot: BootId, now: SinceBoot) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! A deserialiser around another one that cleans each string on its way to the type that reads it.
+//! A deserialiser that wraps another one and cleans each string that passes through it.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use serde::de::{
 
 use super::harmless;
 
-/// Around a [`Deserializer`], or what that hands out: each string that passes is harmless and of
-/// bounded length.
+/// Wraps a [`Deserializer`] or its parts: each string that passes is harmless and of bounded
+/// length.
 #[derive(Clone, Copy, Debug)]
 pub struct Clean<T> {
     inner: T,
@@ -17,7 +17,7 @@ pub struct Clean<T> {
 }
 
 impl<T> Clean<T> {
-    /// Cuts strings that are longer than so many bytes.
+    /// Cuts strings that are longer than `longest` bytes.
     pub const fn new(inner: T, longest: usize) -> Self {
         Self { inner, longest }
     }
@@ -107,8 +107,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Clean<V> {
         visit_bytes(&[u8]);
     }
 
-    // What is borrowed, and what is owned, comes here too: the default methods of the trait lead
-    // here.
+    // Borrowed and owned strings also come here, through the trait's default methods.
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<V::Value, E> {
         let text = harmless(self.cut(text));
         self.inner.visit_str(&text)

@@ -1,4 +1,4 @@
-//! The answer to a question, put together of what was found and cut to what an annotation may hold.
+//! The answer to a question: assembled from what was found, and cut to what an annotation may hold.
 
 use super::{BYTES, Change, Failure, Found, Look, Package, PlaceRoom, Plan, Pods, Question};
 use crate::decide::facts::{For, judge};
@@ -14,29 +14,30 @@ use crate::record::Record;
 use crate::step::skew;
 use crate::window::Door;
 
-/// The most entries of a list other than the packages; and the longest text in one, in characters. Together they leave room.
+/// The most entries of each list except the packages, and the longest text of an entry, in
+/// characters. Together they leave room for the packages.
 const ENTRIES: usize = 24;
 const TEXT: usize = 120;
 
-/// What an answer is given about.
+/// The input for an answer.
 pub struct Case<'a> {
-    /// The question as it stands on the Node.
+    /// The question as the Node has it.
     pub asked: &'a str,
-    /// What was looked at.
+    /// What was inspected.
     pub look: &'a Look,
-    /// What is remembered.
+    /// The record.
     pub record: &'a Record,
-    /// What is seen.
+    /// The observation.
     pub seen: &'a Observation,
     /// The policy in force.
     pub policy: &'a Policy,
 }
 
-/// The answer to a question whose image, or whose node, was found unfit.
+/// The answer if the question, its image or the node was refused.
 #[must_use]
 pub fn refusal(asked: &str, wall: u64, reason: &Reason) -> Plan {
     let mut plan = Plan {
-        // A question that is no question can be as long as it likes.
+        // An invalid question may be of any length.
         asked: complaint(&asked),
         at: wall,
         ..Plan::default()
@@ -45,7 +46,7 @@ pub fn refusal(asked: &str, wall: u64, reason: &Reason) -> Plan {
     plan
 }
 
-/// Whether it is the answer to this question.
+/// Whether the plan answers this question.
 #[must_use]
 pub fn answers(plan: &Plan, asked: &str) -> bool {
     plan.asked == complaint(&asked)
@@ -56,7 +57,7 @@ fn refuse(plan: &mut Plan, reason: &Reason) {
     plan.reason = Some(complaint(reason));
 }
 
-/// The answer where the image runs already.
+/// The answer if the image already runs.
 pub(super) fn unchanged(asked: &str, seen: &Observation) -> Plan {
     let version = seen.machine.version.as_ref().map(ToString::to_string);
     Plan {
@@ -68,12 +69,12 @@ pub(super) fn unchanged(asked: &str, seen: &Observation) -> Plan {
     }
 }
 
-/// The answer, when the image was looked at.
+/// The answer after the image was inspected.
 #[must_use]
 pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
     let seen = case.seen;
     if found.facts.commit == seen.machine.booted.digest {
-        // Which commit a branch or a container image leads to is known only now.
+        // Only now is it known which commit a branch or a container image resolves to.
         return Plan {
             fetch_bytes: found.fetch_bytes,
             ..unchanged(case.asked, seen)
@@ -114,7 +115,7 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
     plan
 }
 
-/// What an upgrade to it would end with, in the order in which it would find out.
+/// The reason why an upgrade to the image would end, the first that an upgrade would meet.
 fn against(case: &Case<'_>, found: &Found) -> Option<Reason> {
     let whom = For {
         kubernetes: None,
@@ -127,7 +128,7 @@ fn against(case: &Case<'_>, found: &Found) -> Option<Reason> {
     judged.err().or_else(|| found.etc_refusal.clone())
 }
 
-/// The id that the upgrade would be asked for by.
+/// The id in the question.
 fn id(case: &Case<'_>) -> Option<UpgradeId> {
     case.asked.parse::<Question>().ok()?.id
 }
@@ -145,10 +146,10 @@ fn skews(case: &Case<'_>, found: &Found) -> Result<(), Reason> {
     }
 }
 
-/// What is remembered against the image, whoever asks by whichever id.
+/// The earlier failure of the image in the record, under any requester's id.
 fn failed_before(record: &Record, commit: &Digest) -> Option<Failure> {
     let bad = record.bad.iter().find(|bad| bad.digest == *commit)?;
-    // A request that was refused for that failure may have repeated its id.
+    // A request that was refused because of that failure may have repeated its id.
     let failed = |past: &&Past| {
         past.id.as_ref() == Some(&bad.id) && past.code.as_ref() == Some(&bad.because)
     };
@@ -159,7 +160,7 @@ fn failed_before(record: &Record, commit: &Digest) -> Option<Failure> {
     })
 }
 
-/// The seconds that are left of the hours that are open; nothing where there are none.
+/// The seconds left of the open maintenance window; `None` if none is open.
 fn left_of_the_hours(case: &Case<'_>) -> Option<u64> {
     match case.policy.window.at(case.seen.turn.wall) {
         Door::Open { until } => until.map(|end| end.saturating_sub(case.seen.turn.wall)),
@@ -167,7 +168,7 @@ fn left_of_the_hours(case: &Case<'_>) -> Option<u64> {
     }
 }
 
-/// What an upgrade would wait for before its drain, if not before.
+/// Notes the maintenance window that an upgrade would wait for before its drain, or earlier.
 fn wait_for_the_hours(plan: &mut Plan, case: &Case<'_>) {
     let mut window = case.policy.window.clone();
     window.usual_seconds = history::usually_kept(&case.record.past);
@@ -201,7 +202,7 @@ fn largest_first(mut packages: Vec<Package>) -> Vec<Package> {
     packages
 }
 
-/// Packages give way first, the smallest change before the others: what is in the way of an upgrade matters more.
+/// Drops packages first, the smallest change first: what blocks an upgrade matters more.
 fn cut_to_fit(plan: &mut Plan) {
     plan.etc_conflicts_left_out = shorten(&mut plan.etc_conflicts);
     plan.moving_left_out = shorten(&mut plan.moving);
@@ -235,7 +236,7 @@ fn shorten(list: &mut Vec<String>) -> u32 {
     number(surplus)
 }
 
-/// Without what JSON would write at greater length, too.
+/// The cut text, also without characters that JSON would escape at greater length.
 fn cut(text: &str) -> String {
     let shown = |letter: char| match letter {
         '"' | '\\' => '?',

@@ -1,7 +1,8 @@
-//! A dry try: what an upgrade would do to a node, asked by [`crate::names::PLAN`] and answered by [`crate::names::PLAN_RESULT`].
+//! A dry run: what an upgrade would do to a node. [`crate::names::PLAN`] asks, and
+//! [`crate::names::PLAN_RESULT`] answers.
 //!
-//! The answer repeats the question letter by letter, so that nobody takes an older answer for it. When the question is taken
-//! off, so is the answer.
+//! The answer repeats the question verbatim, so that nobody mistakes an older answer for it. When
+//! the question is removed, the agent removes the answer.
 
 mod answer;
 mod response;
@@ -23,10 +24,11 @@ use crate::target::{ACCEPTED_WANTED, Wanted};
 /// The longest answer, in bytes.
 pub const BYTES: usize = 16 * 1024;
 
-/// The value of [`crate::names::PLAN`]: an image, and an id that sets the question apart from the same one asked before.
+/// The value of [`crate::names::PLAN`]: an image, and an id that distinguishes the question from an
+/// earlier identical one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// What to try.
+    /// The image to plan for.
     pub image: Wanted,
     /// The question's own id.
     pub id: Option<UpgradeId>,
@@ -53,11 +55,11 @@ impl fmt::Display for Question {
     }
 }
 
-/// The JSON of [`crate::names::PLAN_RESULT`]. What the agent does not know it leaves out.
+/// The JSON of [`crate::names::PLAN_RESULT`]. The agent leaves out what it does not know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Plan {
-    /// The question as it stood on the Node.
+    /// The question as the Node had it.
     pub asked: String,
     /// When it was answered, in seconds since 1970 by the node's clock.
     pub at: u64,
@@ -67,10 +69,10 @@ pub struct Plan {
     /// That reason's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How this image failed here before.
+    /// The earlier failure of this image on this node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_before: Option<Failure>,
-    /// The commit that the image leads to.
+    /// The commit that the image resolves to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<Digest>,
     /// The kubelet's version.
@@ -81,45 +83,45 @@ pub struct Plan {
     pub kernel: Option<Change>,
     /// Packages that change, the largest change first.
     pub packages: Vec<Package>,
-    /// How many more there are that did not fit.
+    /// How many more packages did not fit.
     pub packages_left_out: u32,
-    /// What is yet to be fetched, in bytes.
+    /// What is still to fetch, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fetch_bytes: Option<u64>,
-    /// Files of /etc that were changed on the node and are changed by the image too: the node's stay.
+    /// Files of /etc that both the node and the image changed; the node's version stays.
     pub etc_conflicts: Vec<String>,
-    /// How many more there are that did not fit.
+    /// How many more files did not fit.
     #[serde(skip_serializing_if = "is_none")]
     pub etc_conflicts_left_out: u32,
-    /// Room on the file systems that are written.
+    /// Room on the file systems that the upgrade writes to.
     pub room: Vec<PlaceRoom>,
-    /// The kept old deployment goes first, to make room.
+    /// The kept old deployment is removed first, to make room.
     pub kept_goes: bool,
     /// The image has no guard in its initramfs, and the policy lets it through.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unguarded: bool,
-    /// Pods that will move, by namespace and name.
+    /// Pods that would move, by namespace and name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moving: Vec<String>,
-    /// How many more there are that did not fit.
+    /// How many more pods did not fit.
     #[serde(skip_serializing_if = "is_none")]
     pub moving_left_out: u32,
     /// Pods that a rehearsal of the drain could not move.
     pub blocked: Vec<Blocked>,
-    /// How long it takes by this node's own past, in seconds.
+    /// The expected duration by this node's own history, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_seconds: Option<u64>,
-    /// Seconds left of the maintenance window that is open.
+    /// Seconds left of the open maintenance window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_seconds: Option<u64>,
-    /// When the maintenance window opens that is closed, or too short by now for a drain, by its own clock: an upgrade would wait until
-    /// then.
+    /// When the next usable maintenance window opens, in the window's time zone, if it is closed
+    /// now or too short for a drain. An upgrade would wait until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opens: Option<String>,
-    /// Why no maintenance window is ever long enough for a drain: an upgrade would wait for ever.
+    /// Why no maintenance window is ever long enough for a drain: an upgrade would wait forever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub too_short: Option<String>,
-    /// Why the node is paused: an upgrade would wait until it is not.
+    /// Why the node is paused; an upgrade would wait until the pause ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
 }
@@ -134,30 +136,30 @@ const fn is_none(count: &u32) -> bool {
 pub struct Failure {
     /// The code of the reason.
     pub code: String,
-    /// That reason's text, perhaps cut; absent where the node remembers later upgrades alone.
+    /// That reason's text, possibly cut; absent if the node's history no longer has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What `careen-deploy plan` finds of an image, without deploying it.
+/// What `careen-deploy plan` finds out about an image, without deploying it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
-    /// What the commit holds, as `careen-deploy verify` tells it.
+    /// What the commit contains, as `careen-deploy verify` reports it.
     pub facts: ImageFacts,
-    /// The kernel that runs.
+    /// The running kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
-    /// Packages that differ; folders, where one of both systems has no list of packages that can be read.
+    /// Packages that differ; or folders, if one of the systems has no readable package list.
     pub packages: Vec<Package>,
-    /// What is yet to be fetched, in bytes, where the commit says how large its objects are.
+    /// What is still to fetch, in bytes, if the commit states the sizes of its objects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetch_bytes: Option<u64>,
-    /// Files of /etc that were changed on the node and are changed by the image too.
+    /// Files of /etc that both the node and the image changed.
     pub etc_conflicts: Vec<String>,
-    /// Why /etc could not be merged.
+    /// Why /etc cannot be merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etc_refusal: Option<Reason>,
-    /// /boot is short, and the kept deployment would go first.
+    /// /boot is short of room, and the kept deployment would be removed first.
     pub kept_goes: bool,
 }
 
@@ -166,18 +168,18 @@ pub struct Found {
 pub struct Pods {
     /// Pods that would move, by namespace and name.
     pub moving: Vec<String>,
-    /// Those that could not.
+    /// Pods that could not move.
     pub blocked: Vec<Blocked>,
 }
 
-/// From one version to another; one of them is missing where something comes or goes.
+/// A change of version; one side is missing for something that is added or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Change {
-    /// What runs.
+    /// The running version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// What would run.
+    /// The version that would run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }
@@ -199,7 +201,7 @@ pub struct Package {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlaceRoom {
-    /// The place, as `/boot`.
+    /// The place, such as `/boot`.
     pub place: String,
     /// What is needed.
     pub need: u64,
@@ -207,12 +209,12 @@ pub struct PlaceRoom {
     pub free: u64,
 }
 
-/// A pod that does not move.
+/// A pod that cannot move.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Blocked {
-    /// Namespace and name, with a slash between.
+    /// The pod, as `namespace/name`.
     pub pod: String,
-    /// What holds it, as a PodDisruptionBudget's name.
+    /// What blocks it, such as a PodDisruptionBudget's name.
     pub by: String,
 }

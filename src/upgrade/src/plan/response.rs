@@ -1,5 +1,5 @@
-//! What to do about the question on the Node. An upgrade always comes first; otherwise a plan is
-//! answered as a request would be.
+//! What to do about the question on the Node. An upgrade always comes first; otherwise the agent
+//! answers a plan as it would a request.
 
 use super::answer::{refusal, unchanged};
 use super::{Plan, Question};
@@ -13,23 +13,23 @@ use crate::target::{Target, Wanted};
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Response {
-    /// This is the answer.
+    /// Give this answer.
     Answer(Box<Plan>),
-    /// The image must be looked at first.
+    /// Inspect the image first.
     Look(Look),
 }
 
-/// What to look at.
+/// What to inspect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
     /// The image.
     pub target: Target,
-    /// It is what this node has kept: nothing is fetched.
+    /// It is what this node has kept, so nothing is fetched.
     pub kept: bool,
 }
 
-/// What to do about a question, as things are now. The agent asks again while it looks at the image:
-/// where the response is an answer by then, it stops looking.
+/// What to do about a question now. The agent calls this again while it inspects the image, and
+/// stops the inspection once the response is an answer.
 #[must_use]
 pub fn respond(
     asked: &str,
