@@ -1,7 +1,9 @@
-//! The record as this version's journal has it: `record read <sysroot>` prints it, `record rewrite <sysroot>` writes it once more as the next one, and
-//! `record commit` says what it was built of.
+//! The record as this version's journal reads it: `record read <sysroot>` prints it, `record
+//! rewrite <sysroot>` writes it again as the next generation, and `record commit` prints the commit
+//! it was built from.
 //!
-//! `.ci/old-record` builds this file at an old commit too, so it uses nothing that is not there since the first one.
+//! `.ci/old-record` also builds this file at an old commit, so it uses only what has existed since
+//! the first one.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::error::Error;
@@ -10,7 +12,7 @@ use std::path::Path;
 use host::journal::Store;
 use upgrade::Journal as _;
 
-/// What it was built of, by who builds it.
+/// The commit it was built from, set by the build.
 const COMMIT: Option<&str> = option_env!("CAREEN_COMMIT");
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -19,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     match words[..] {
         ["commit"] => println!("{}", COMMIT.unwrap_or("unknown")),
         ["read", sysroot] => {
-            // A reason is not an error in every version.
+            // A reason is not an error type in every version.
             let record = Store::new(Path::new(sysroot)).read();
             let record = record.map_err(|reason| format!("{reason}"))?;
             println!("{}", serde_json::to_string_pretty(&record)?);

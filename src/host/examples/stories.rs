@@ -1,6 +1,7 @@
-//! Every record that an upgrade writes on its way, to a good image and to each bad one that is tried: `stories <folder>` leaves a root for each, with the record in it.
+//! Every record that an upgrade writes on its way, to a good image and to each kind of bad one.
+//! `stories <folder>` creates a root for each, with the record in it.
 //!
-//! `.ci/old-record` gives them to an old version.
+//! `.ci/old-record` passes them to an old version.
 
 #[path = "../tests/fake/mod.rs"]
 mod fake;
@@ -31,7 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for flaw in FLAWS {
         let mut world = World::new(flaw);
         world.live();
-        // Asked for once more, it remembers and counts. The world allows the trials of one request.
+        // If asked once more, it remembers the image and counts. The world allows the trials of one
+        // request.
         if world.trials() <= 1 {
             world.ask_again("two");
             world.live();

@@ -12,20 +12,21 @@ use crate::error::{At, Result};
 pub struct Cmdline(String);
 
 impl Cmdline {
-    /// Reads it; `path` is /proc/cmdline on a node.
+    /// Reads the command line; `path` is /proc/cmdline on a node.
     ///
     /// # Errors
-    /// As the system call says.
+    /// The system call failed.
     pub fn read(path: &Path) -> Result<Self> {
         fs::read(path)
             .at("reading", path)
             .map(|bytes| Self::new(&String::from_utf8_lossy(&bytes)))
     }
 
-    /// Takes a text as it stands in /proc/cmdline.
+    /// Takes the text of a /proc/cmdline.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        // As libostree does. A blank of Unicode is a letter like any other to the kernel, and part of an argument.
+        // As libostree does. The kernel treats a Unicode space like any other character, so it is
+        // part of an argument.
         Self(text.trim_ascii().to_owned())
     }
 
@@ -35,8 +36,8 @@ impl Cmdline {
         self.words().any(|word| word == names::TRIAL_ARGUMENT)
     }
 
-    /// What the loader was told to boot: the first `ostree=`, which is what libostree's prepare-root enters. It says nothing
-    /// about what did boot.
+    /// What the loader was told to boot: the first `ostree=`, which libostree's prepare-root
+    /// enters. It does not tell which system did boot.
     #[must_use]
     pub fn ostree(&self) -> Option<&str> {
         self.words().find_map(|word| word.strip_prefix("ostree="))

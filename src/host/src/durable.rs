@@ -1,4 +1,4 @@
-//! Files that are on the disk when the function returns, whole or not at all.
+//! Files that are completely on the disk, or not at all, when the function returns.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
@@ -7,20 +7,21 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{At, Error, Result};
 
-/// Writes a file by a temporary one beside it, so that a power cut leaves the old or the new content.
+/// Writes a file through a temporary one beside it, so that a power cut leaves the old or the new
+/// content.
 ///
 /// # Errors
-/// When the content may not be on the disk.
+/// The content may not be on the disk.
 pub fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
     let new = beside(path);
     write_plain(&new, content, mode)?;
     rename(&new, path)
 }
 
-/// Renames and makes the new name durable.
+/// Renames a file and makes the new name durable.
 ///
 /// # Errors
-/// When the new name may not be on the disk.
+/// The new name may not be on the disk.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     fs::rename(from, to).at("renaming to", to)?;
     sync_parent(to)
@@ -29,15 +30,15 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
 /// Gives a file a second name.
 ///
 /// # Errors
-/// When it has none.
+/// The file does not have the second name.
 pub fn link(path: &Path, name: &Path) -> Result<()> {
     fs::hard_link(path, name).at("linking", name)
 }
 
-/// Removes a file, if it is there, and what a write that was cut off has left beside it; makes that durable.
+/// Removes a file and what an interrupted write left beside it, if they exist. Makes that durable.
 ///
 /// # Errors
-/// When it may still be there after a power cut.
+/// The file may still be there after a power cut.
 pub fn remove(path: &Path) -> Result<()> {
     let left_over = remove_plain(&beside(path))?;
     if remove_plain(path)? || left_over {
@@ -47,7 +48,7 @@ pub fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether there was something to remove.
+/// Returns whether there was something to remove.
 fn remove_plain(path: &Path) -> Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -56,14 +57,14 @@ fn remove_plain(path: &Path) -> Result<bool> {
     }
 }
 
-/// Makes a folder that only root may enter, with its parents.
+/// Makes a folder that only root may enter, and its parents.
 ///
 /// # Errors
-/// When it is not there afterwards.
+/// The folder does not exist afterwards.
 pub fn make_private_folder(path: &Path) -> Result<()> {
     match fs::symlink_metadata(path) {
         Ok(facts) if facts.is_dir() => return Ok(()),
-        // A link would let whoever made it say where root writes.
+        // With a link, its creator would decide where root writes.
         Ok(_) => return Err(Error::damaged(path, "it is not a folder; remove it")),
         Err(_) => {}
     }
@@ -72,15 +73,16 @@ pub fn make_private_folder(path: &Path) -> Result<()> {
         .mode(0o700)
         .create(path)
         .at("making folder", path)?;
-    // The mode above is cut by the umask and not given to a folder that somebody else has just made.
+    // The umask reduces the mode above, and a folder that another process has just made does not
+    // get it.
     fs::set_permissions(path, fs::Permissions::from_mode(0o700)).at("protecting folder", path)?;
     sync_parent(path)
 }
 
-/// Makes a folder that everybody may read, with its parents.
+/// Makes a folder that everybody may read, and its parents.
 ///
 /// # Errors
-/// When it is not there afterwards.
+/// The folder does not exist afterwards.
 pub fn make_folder(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -93,10 +95,10 @@ pub fn make_folder(path: &Path) -> Result<()> {
     sync_parent(path)
 }
 
-/// Removes a folder with all that is in it, if it is there; makes that durable.
+/// Removes a folder with its content, if it exists. Makes that durable.
 ///
 /// # Errors
-/// When something of it may be left.
+/// Some of it may be left.
 pub fn remove_folder(path: &Path) -> Result<()> {
     match fs::remove_dir_all(path) {
         Ok(()) => sync_parent(path),
@@ -105,10 +107,10 @@ pub fn remove_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// Flushes a folder's list of names.
+/// Flushes a folder's directory entries.
 ///
 /// # Errors
-/// As the system call says.
+/// The system call failed.
 pub fn sync_folder(path: &Path) -> Result<()> {
     File::open(path)
         .and_then(|folder| folder.sync_all())
@@ -119,8 +121,9 @@ pub(crate) fn sync_parent(path: &Path) -> Result<()> {
     path.parent().map_or(Ok(()), sync_folder)
 }
 
-/// Writes and flushes a file that nobody reads yet. What lies there goes: in a folder that is not root's alone a link would lead
-/// root's writing elsewhere. What else is to be done to the file is done to what is returned, for the name may be a link by then.
+/// Writes and flushes a file that no process reads yet. An existing file is removed first: in a
+/// folder that other users may write, a link would redirect root's write. Further changes must use
+/// the returned file, because the name may be a link by then.
 pub(crate) fn write_plain(path: &Path, content: &[u8], mode: u32) -> Result<File> {
     remove_plain(path)?;
     let mut options = OpenOptions::new();

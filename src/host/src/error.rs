@@ -1,4 +1,4 @@
-//! What can go wrong with a node's files.
+//! Errors of access to a node's files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,31 +8,31 @@ use upgrade::Reason;
 
 use crate::trust::Fault;
 
-/// An error that says what was done to which file.
+/// An error that names the operation and the file.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The system call failed.
     #[error("{doing} {path}: {source}")]
     Io {
-        /// The verb, as "reading".
+        /// The verb, such as "reading".
         doing: &'static str,
         /// The file.
         path: PathBuf,
         /// Why.
         source: io::Error,
     },
-    /// The file is there, but is not what it must be.
+    /// The file exists but does not have the required form.
     #[error("{path} is damaged: {detail}")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// In what way, and what is accepted.
+        /// What is wrong, and what is accepted.
         detail: String,
     },
-    /// Somebody else than root may write what root goes by.
+    /// Users other than root can write something that root relies on.
     #[error("{}", .0.with_its_fix())]
     Untrusted(Fault),
-    /// The brain has a name for it.
+    /// An error that has a [`Reason`].
     #[error(transparent)]
     Reason(#[from] Reason),
 }
@@ -48,14 +48,14 @@ impl Error {
         }
     }
 
-    /// Whether the file is simply not there.
+    /// Whether the file does not exist.
     #[must_use]
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 }
 
-/// Names the file that a system call failed on.
+/// Adds the file to the error of a system call.
 pub(crate) trait At<T> {
     fn at(self, doing: &'static str, path: &Path) -> Result<T>;
 }

@@ -1,4 +1,4 @@
-//! Which file system a file is on.
+//! The kind of file system that a file is on.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use nix::sys::statfs::statfs;
 
 use crate::error::{At, Result};
 
-// linux/magic.h; nix knows them only for some C libraries.
+// From linux/magic.h; nix knows these only for some C libraries.
 const EXT: i64 = 0xEF53;
 const XFS: i64 = 0x5846_5342;
 const VFAT: i64 = 0x4D44;
@@ -25,10 +25,10 @@ pub enum FileSystem {
 }
 
 impl FileSystem {
-    /// Asks the kernel about the file system of a file.
+    /// Asks the kernel for the file system of a file.
     ///
     /// # Errors
-    /// When the file cannot be found.
+    /// The file cannot be found.
     pub fn of(path: &Path) -> Result<Self> {
         let found = statfs(path).at("asking for the file system of", path)?;
         Ok(match found.filesystem_type().0 {

@@ -1,8 +1,11 @@
-//! Freezing a file system for a moment, so that the boot loader, which replays no journal, sees what was written.
+//! Freezes a file system for a moment, so that the boot loader, which replays no journal, sees what
+//! was written.
 //!
-//! A system whose root stays frozen hangs for ever. A child process thaws it when this one dies in between (libostree keeps
-//! such a child too, ostree_sysroot_deploy.c `fsfreeze_thaw_cycle`); [`thaw_left_over`] is for whoever starts after a crash. Others freeze
-//! file systems too, for a backup or a snapshot of the disk; so a run that may leave one frozen leaves a mark, and without it nothing is thawed.
+//! A system whose root stays frozen hangs forever. A child process thaws it if this process dies in
+//! between (libostree has such a child too, ostree_sysroot_deploy.c `fsfreeze_thaw_cycle`).
+//! [`thaw_left_over`] is for a program that starts after a crash. Other programs also freeze file
+//! systems, for a backup or a disk snapshot. So a run that may leave one frozen leaves a mark, and
+//! without the mark nothing is thawed.
 
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, RawFd};
@@ -18,18 +21,20 @@ use crate::durable;
 use crate::error::{At, Result};
 
 mod call {
-    // linux/fs.h: FIFREEZE _IOWR('X', 119, int), FITHAW _IOWR('X', 120, int); the argument is not looked at.
+    // linux/fs.h: FIFREEZE _IOWR('X', 119, int), FITHAW _IOWR('X', 120, int); the kernel ignores
+    // the argument.
     nix::ioctl_readwrite!(freeze, b'X', 119, nix::libc::c_int);
     nix::ioctl_readwrite!(thaw, b'X', 120, nix::libc::c_int);
 }
 
-/// How long the child waits for this process, in milliseconds. Freezing writes out all that is dirty.
+/// How long the child waits for this process, in milliseconds. A freeze first writes out all dirty
+/// data.
 const PATIENCE: nix::libc::c_int = 60_000;
 
-/// Writes everything out, the journal included, by freezing and thawing the file system that `path` lies on.
+/// Writes everything out, including the journal, by freezing and thawing the file system of `path`.
 ///
 /// # Errors
-/// When it could not be frozen; one that cannot (vfat) is synced instead.
+/// It could not be frozen. A file system without support for that (vfat) is synced instead.
 pub fn checkpoint(path: &Path) -> Result<()> {
     let folder = File::open(path).at("opening", path)?;
     nix::unistd::syncfs(&folder).at("syncing the file system of", path)?;
@@ -41,7 +46,7 @@ pub fn checkpoint(path: &Path) -> Result<()> {
         Ok(())
     };
     keeper.end();
-    // EINVAL: whoever thaws after a crash was faster.
+    // EINVAL: another process, which thaws after a crash, was faster.
     match thawed {
         Err(Errno::EINVAL) => Ok(()),
         other => other.at("thawing", path),
@@ -52,15 +57,16 @@ pub fn checkpoint(path: &Path) -> Result<()> {
     }
 }
 
-/// The mark of a run in which something may be frozen, until it is dropped. It lies below /run: no freeze outlives a boot.
+/// The mark of a run that may leave something frozen, until it is dropped. It is below /run: no
+/// freeze outlives a boot.
 #[derive(Debug)]
 pub struct Mark(PathBuf);
 
 impl Mark {
-    /// Leaves it on the system below `root`.
+    /// Leaves the mark on the system below `root`.
     ///
     /// # Errors
-    /// When it is not there; then nothing may be frozen.
+    /// There is no mark; then nothing may be frozen.
     pub fn leave(root: &Path) -> Result<Self> {
         let path = mark(root);
         if let Some(folder) = path.parent() {
@@ -73,28 +79,31 @@ impl Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // One that stays lets whoever starts next look, and no more.
+        // A mark that stays only makes the next program check.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Where the mark is, on the system below `root`: whoever finds none need not start a program to thaw.
+/// The path of the mark on the system below `root`. Without a mark there is no need to start a
+/// program to thaw.
 #[must_use]
 pub fn mark(root: &Path) -> PathBuf {
     let run = names::RUN_DIR.trim_start_matches('/');
     root.join(run).join("freezing")
 }
 
-/// Thaws these places behind a run that has ended and may have left them frozen; leaves alone what somebody else has frozen.
+/// Thaws these places after a run that has ended and may have left them frozen. What other programs
+/// have frozen stays frozen.
 ///
 /// # Errors
-/// The first that may still be frozen.
+/// The first place that may still be frozen.
 pub fn thaw_left_over(root: &Path, places: &[&Path]) -> Result<()> {
     thaw_marked(root, places)?;
     durable::remove(&mark(root))
 }
 
-/// As [`thaw_left_over`], for whoever cannot tell whether that run has ended: the mark stays for those who thaw behind its end.
+/// Like [`thaw_left_over`], for a caller that cannot tell whether that run has ended. The mark
+/// stays for the thaw after its end.
 ///
 /// # Errors
 /// As [`thaw_left_over`].
@@ -106,14 +115,14 @@ pub fn thaw_marked(root: &Path, places: &[&Path]) -> Result<()> {
     thawed.into_iter().collect()
 }
 
-/// Thaws the file system that `path` lies on; does nothing when it is not frozen.
+/// Thaws the file system of `path`; does nothing if it is not frozen.
 ///
 /// # Errors
-/// When it may still be frozen.
+/// It may still be frozen.
 pub fn thaw(path: &Path) -> Result<()> {
     let folder = File::open(path).at("opening", path)?;
     match thaw_now(folder.as_raw_fd()) {
-        // The kernel answers EINVAL for one that is not frozen.
+        // The kernel returns EINVAL for a file system that is not frozen.
         Err(Errno::EINVAL | Errno::EOPNOTSUPP | Errno::ENOTTY) => Ok(()),
         other => other.at("thawing", path),
     }
@@ -154,7 +163,8 @@ impl Keeper {
         let (ours, alive) = pipe()?;
         let (folder, ours_raw, alive_raw) =
             (folder.as_raw_fd(), ours.as_raw_fd(), alive.as_raw_fd());
-        // SAFETY: between fork and _exit the child only closes, polls, thaws: no allocation, no lock.
+        // SAFETY: between fork and _exit the child only closes, polls and thaws: no allocation, no
+        // lock.
         match unsafe { fork() }? {
             ForkResult::Parent { child } => Ok(Self { child, alive }),
             ForkResult::Child => unsafe {
@@ -172,7 +182,7 @@ impl Keeper {
         }
     }
 
-    /// Lets the child go; it thaws once more, which does nothing, and ends.
+    /// Releases the child. It thaws once more, which does nothing, and exits.
     fn end(self) {
         drop(self.alive);
         let _ = waitpid(self.child, None);

@@ -1,4 +1,4 @@
-//! What an image says of itself.
+//! What an image states about itself.
 
 use std::fs;
 use std::path::Path;
@@ -8,13 +8,13 @@ use upgrade::{ImageInfo, names};
 
 use crate::error::{At, Error, Result};
 
-/// The newest format of `image.json` that is understood.
+/// The newest supported format of `image.json`.
 const FORMAT: u32 = 1;
 
 /// Reads `image.json` below the root of a deployment.
 ///
 /// # Errors
-/// When there is none or it is not of the accepted form.
+/// It is missing or does not have the accepted form.
 pub fn read(root: &Path) -> Result<ImageInfo> {
     let path = root.join(names::IMAGE_INFO);
     let bytes = fs::read(&path).at("reading", &path)?;

@@ -1,7 +1,8 @@
-//! The record on the disk: two copies, each with a checksum; the valid one with the higher generation is the record.
+//! The record on the disk: two copies, each with a checksum. The record is the valid copy with the
+//! higher generation.
 //!
-//! A copy is replaced whole (temporary file, fsync, rename, fsync of the folder), and always the older one, so that no power
-//! cut takes both. What the record means is none of this module's business.
+//! A write replaces a whole copy (temporary file, fsync, rename, fsync of the folder), always the
+//! older one, so that no power cut damages both. This module does not interpret the record.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -20,44 +21,44 @@ use crate::durable;
 /// The names of the two copies.
 const COPIES: [&str; 2] = ["record.a", "record.b"];
 
-/// Nothing could follow a record of this generation, so none is written and none is read.
+/// No record can follow this generation, so it is never written and never read.
 const LAST: u64 = u64::MAX;
 
-/// What stands before the checksum in a copy's last line.
+/// The prefix of the checksum in a copy's last line.
 const CHECKSUM: &str = "sha256:";
 
 /// Why a record was not written.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// What is on the disk may not be written over.
+    /// The record on the disk must not be overwritten.
     #[error("the record is not changed: {0}")]
     Unreadable(#[from] Reason),
-    /// Somebody else has written meanwhile.
+    /// Another process has written in the meantime.
     #[error(
         "the record on the disk has generation {found}, this one {offered}. Read it again and decide again"
     )]
     Stale {
-        /// On the disk.
+        /// The generation on the disk.
         found: u64,
-        /// In hand.
+        /// The generation to write.
         offered: u64,
     },
-    /// It would not be read back: see [`LAST`].
+    /// It could not be read back: see [`LAST`].
     #[error(
         "the record's generation {LAST} is the last one. Check the node, then remove /sysroot/{}/record.*",
         names::STATE_DIR
     )]
     Last,
-    /// The disk would not take it.
+    /// The disk did not accept the write.
     #[error("cannot write the record: {0}")]
     Disk(#[from] crate::Error),
-    /// It is no JSON; cannot happen with the types as they are.
+    /// The record cannot be encoded as JSON; impossible with the current types.
     #[error("cannot encode the record: {0}")]
     Encode(#[from] serde_json::Error),
 }
 
 impl StoreError {
-    /// What the Node is told.
+    /// The reason for the Node.
     #[must_use]
     pub fn reason(&self) -> Reason {
         let detail = match self {
@@ -84,13 +85,14 @@ impl Store {
         }
     }
 
-    /// The folder of the record, for what belongs beside it.
+    /// The folder of the record, for files that belong beside it.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Reads the record: the default when there has never been one, the reason when it may not be acted on.
+    /// Reads the record: the default if there has never been one, the reason if it must not be
+    /// used.
     ///
     /// # Errors
     /// [`Reason::RecordNewer`] and [`Reason::RecordDamaged`].
@@ -139,7 +141,7 @@ impl Journal for Store {
         let newest = self.newest()?;
         if let Some(found) = &newest {
             if found.head.generation == record.generation && found.body == body {
-                // Whoever wrote it may have died before its name was on the disk.
+                // The writer may have died before the name was on the disk.
                 return Ok(durable::sync_folder(&self.folder)?);
             }
             if found.head.generation >= record.generation {
@@ -157,7 +159,7 @@ impl Journal for Store {
     }
 }
 
-/// What every format has, so that a newer one is told from a damaged one.
+/// The fields of every format, which distinguish a newer record from a damaged one.
 #[derive(Deserialize)]
 struct Head {
     format: u32,
@@ -165,7 +167,7 @@ struct Head {
     generation: u64,
 }
 
-/// A copy whose checksum holds.
+/// A copy whose checksum is valid.
 struct Copy {
     at: usize,
     head: Head,
@@ -190,7 +192,8 @@ enum Slot {
 }
 
 impl Slot {
-    /// A copy that could not be read, for a disk that fails or for want of a descriptor, may be whole and the newer one: the other is not taken for it.
+    /// Reads a copy. One that could not be read because of a failing disk or a missing file
+    /// descriptor may be whole and newer, so the other copy is not used in its place.
     fn read(path: &Path) -> Result<Self, Reason> {
         match fs::read(path) {
             Ok(bytes) => Ok(unseal(&bytes)

@@ -1,4 +1,4 @@
-//! Kernel and initramfs: what a boot begins with, and what the loader checks nothing of.
+//! Kernel and initramfs: the start of a boot, which the boot loader does not verify.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::error::{At, Error, Result};
 use crate::{Places, hash};
 
-/// Checks kernel and initramfs against libostree's checksum: the copy that the loader takes, and, where /boot is not in
-/// sight, the one in the deployment that it was made from.
+/// Checks kernel and initramfs against libostree's checksum: the loader's copy and, if /boot is not
+/// visible, its original in the deployment.
 ///
 /// # Errors
+/// What does not match, for display.
 /// What does not fit, for a person.
 pub fn check(
     places: &Places,
@@ -36,10 +37,11 @@ pub fn check(
     ))
 }
 
-/// libostree's checksum: SHA-256 over kernel, initramfs and device tree, one after the other (ostree-kernel-layout).
+/// libostree's checksum: SHA-256 over kernel, initramfs and device tree, in this order
+/// (ostree-kernel-layout).
 ///
 /// # Errors
-/// When there is no kernel or it cannot be read.
+/// There is no kernel, or it cannot be read.
 pub fn checksum(folder: &Path) -> Result<String> {
     let names = names(folder)?;
     let mut files = Vec::new();
@@ -70,7 +72,7 @@ fn names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The folder below usr/lib/modules that holds the kernel.
+/// The folder below usr/lib/modules that contains the kernel.
 fn folder_in(root: &Path) -> Result<PathBuf> {
     let modules = root.join("usr/lib/modules");
     for child in fs::read_dir(&modules).at("listing", &modules)? {

@@ -1,7 +1,8 @@
-//! The hands of Careen: how a node is seen and changed, as plain synchronous functions.
+//! Access to a node: how Careen reads and changes it, as plain synchronous functions.
 //!
-//! Every function takes the folders it works on ([`Places`]), so that tests give it a temporary one. Nothing here
-//! decides, talks over a network or links libostree: the initramfs needs what is here.
+//! Every function takes the folders that it works on ([`Places`]), so tests use temporary ones.
+//! This crate takes no decisions, uses no network and does not link libostree, because the
+//! initramfs needs it.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

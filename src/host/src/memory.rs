@@ -1,4 +1,4 @@
-//! Keeping a program where no disk is needed for it.
+//! Keeps a program in memory, so that it needs no disk.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use nix::sys::mman::{MlockAllFlags, mlockall};
 
 use crate::error::{At, Result};
 
-/// Brings all of this process into memory and has it stay there, with what it will ask for: neither its code nor what was swapped out can be
-/// had from a disk that answers no more.
+/// Loads this process into memory and locks it there, including later allocations. A disk that no
+/// longer answers can provide neither its code nor swapped-out pages.
 ///
 /// # Errors
-/// As the system call says.
+/// The system call failed.
 pub fn stay() -> Result<()> {
     mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE)
         .at("locking in memory", Path::new("/proc/self/exe"))

@@ -1,4 +1,4 @@
-//! Making read-only mounts writable where only we see it.
+//! Makes read-only mounts writable, visible only to this process.
 
 use std::path::Path;
 
@@ -10,22 +10,24 @@ use crate::error::{At, Result};
 
 const NONE: Option<&str> = None;
 
-/// Gives this process mounts of its own. Must come before any thread: a thread takes the mounts it was born with.
+/// Gives this process its own mount namespace. Call it before any thread starts: a thread keeps the
+/// namespace it was created in.
 ///
 /// # Errors
-/// Without the right to (CAP_SYS_ADMIN).
+/// The process lacks the right to do so (CAP_SYS_ADMIN).
 pub fn make_private() -> Result<()> {
     let root = Path::new("/");
     unshare(CloneFlags::CLONE_NEWNS).at("unsharing the mounts of", root)?;
-    // Slave, not private: mounts that the system makes later still come through to us.
+    // Slave, not private: mounts that the system makes later still propagate to this process.
     mount(NONE, root, NONE, MsFlags::MS_REC | MsFlags::MS_SLAVE, NONE)
         .at("separating the mounts of", root)
 }
 
-/// Makes a read-only mount writable in this mount namespace; leaves the file system itself as it is.
+/// Makes a read-only mount writable in this mount namespace; the file system itself does not
+/// change.
 ///
 /// # Errors
-/// When `path` is no mount point or its file system is read-only.
+/// `path` is not a mount point, or its file system is read-only.
 pub fn make_writable(path: &Path) -> Result<()> {
     let flags = flags_of(path)?;
     if !flags.contains(MsFlags::MS_RDONLY) {
@@ -35,7 +37,8 @@ pub fn make_writable(path: &Path) -> Result<()> {
     mount(NONE, path, NONE, flags, NONE).at("making writable", path)
 }
 
-/// A file system that is writable until this is dropped, for the initramfs, where the mount itself is read-only.
+/// A file system that is writable until this is dropped. For the initramfs, where the mount itself
+/// is read-only.
 #[derive(Debug)]
 pub struct Writable<'a> {
     path: &'a Path,
@@ -43,10 +46,10 @@ pub struct Writable<'a> {
 }
 
 impl<'a> Writable<'a> {
-    /// Remounts the file system of `path` read-write, unless it is so already.
+    /// Remounts the file system of `path` read-write, unless it already is.
     ///
     /// # Errors
-    /// As the system call says.
+    /// The system call failed.
     pub fn make(path: &'a Path) -> Result<Self> {
         let flags = flags_of(path)?;
         if !flags.contains(MsFlags::MS_RDONLY) {
@@ -67,13 +70,14 @@ impl<'a> Writable<'a> {
 impl Drop for Writable<'_> {
     fn drop(&mut self) {
         if let Some(flags) = self.restore {
-            // What was written is synced already; a mount that stays writable is what the real root gets anyway.
+            // What was written is already synced. If the mount stays writable, that is what the
+            // real root gets anyway.
             let _ = mount(NONE, self.path, NONE, flags, NONE);
         }
     }
 }
 
-/// The flags of a mount that a remount must repeat to keep.
+/// The flags that a remount must repeat to keep them.
 fn flags_of(path: &Path) -> Result<MsFlags> {
     let found = statvfs(path).at("asking for the mount of", path)?.flags();
     let pairs = [

@@ -1,4 +1,4 @@
-//! What the kernel says of itself and of this boot.
+//! What the kernel reports about itself and this boot.
 
 use std::fs;
 use std::path::Path;
@@ -9,23 +9,23 @@ use upgrade::{BootId, SinceBoot};
 
 use crate::error::{At, Error, Result};
 
-/// Where the kernel tells this boot's id.
+/// Where the kernel reports this boot's id.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// This boot's id, read from `path`, which is [`BOOT_ID`] on a node.
 ///
 /// # Errors
-/// When the file is not there or holds no id.
+/// The file is missing or contains no id.
 pub fn boot_id(path: &Path) -> Result<BootId> {
     let text = fs::read_to_string(path).at("reading", path)?;
     text.parse()
         .map_err(|bad: upgrade::Malformed| Error::damaged(path, bad.to_string()))
 }
 
-/// The time since this boot. It counts suspension and no setting of the clock moves it.
+/// The time since this boot. It includes suspension, and clock changes do not affect it.
 ///
 /// # Errors
-/// When the kernel has no such clock.
+/// The kernel has no such clock.
 pub fn since_boot() -> Result<SinceBoot> {
     let time = clock_gettime(ClockId::CLOCK_BOOTTIME)
         .at("reading the clock", Path::new("CLOCK_BOOTTIME"))?;
@@ -36,7 +36,7 @@ pub fn since_boot() -> Result<SinceBoot> {
     ))
 }
 
-/// Seconds since 1970 by the node's clock; for display alone.
+/// Seconds since 1970 by the node's clock.
 #[must_use]
 pub fn wall() -> u64 {
     std::time::SystemTime::now()
@@ -44,11 +44,13 @@ pub fn wall() -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
-/// Whether the kernel's clock is kept in step by somebody (chrony, timesyncd); nothing when the kernel does not say.
+/// Whether a time service (chrony, timesyncd) synchronises the kernel's clock; `None` if the kernel
+/// does not say.
 #[must_use]
 #[expect(unsafe_code, reason = "nix has no safe wrapper")]
 pub fn clock_in_step() -> Option<bool> {
-    // SAFETY: plain numbers, of which zero is a value; modes = 0 sets nothing, so that the kernel only writes into it (adjtimex(2)).
+    // SAFETY: plain numbers, for which zero is valid; modes = 0 sets nothing, so the kernel only
+    // writes into the struct (adjtimex(2)).
     let state = unsafe {
         let mut asked: nix::libc::timex = std::mem::zeroed();
         nix::libc::adjtimex(&raw mut asked)
@@ -56,10 +58,10 @@ pub fn clock_in_step() -> Option<bool> {
     (state >= 0).then_some(state != nix::libc::TIME_ERROR)
 }
 
-/// The machine, as `uname -m` says it.
+/// The machine, as `uname -m` prints it.
 ///
 /// # Errors
-/// As the system call says.
+/// The system call failed.
 pub fn machine() -> Result<String> {
     let names = uname().at("asking", Path::new("uname"))?;
     Ok(names.machine().to_string_lossy().into_owned())

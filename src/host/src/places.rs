@@ -1,17 +1,18 @@
-//! Where a node's folders are: they differ between the running system, the initramfs and a test.
+//! A node's folders. They differ between the running system, the initramfs and a test.
 
 use std::path::{Path, PathBuf};
 
 use upgrade::{Digest, UpgradeId, names};
 
-/// The folders everything else is found from.
+/// The folders that all other paths start from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// The root of the system that runs.
+    /// The root of the running system.
     pub root: PathBuf,
     /// The physical root, which holds `ostree/`.
     pub sysroot: PathBuf,
-    /// The folder that the boot loader reads. It may be a file system of its own, out of the initramfs' sight.
+    /// The folder that the boot loader reads. It may be on its own file system, which the initramfs
+    /// does not see.
     pub boot: PathBuf,
 }
 
@@ -26,7 +27,7 @@ impl Places {
         }
     }
 
-    /// A physical root that is looked at from outside, as in the initramfs.
+    /// A physical root as seen from outside, such as from the initramfs.
     #[must_use]
     pub fn physical(sysroot: &Path) -> Self {
         Self {
@@ -42,7 +43,7 @@ impl Places {
         self.sysroot.join(names::STATE_DIR)
     }
 
-    /// The kubelet's saved state of one upgrade.
+    /// The kubelet's saved state for one upgrade.
     #[must_use]
     pub fn snapshot(&self, id: &UpgradeId) -> PathBuf {
         self.state().join(format!("snapshot-{id}"))
@@ -54,7 +55,7 @@ impl Places {
         self.state().join(format!("manifest-{commit}.json"))
     }
 
-    /// GRUB's own folder: `grub2` where a distribution calls it so.
+    /// GRUB's own folder; `grub2` on some distributions.
     #[must_use]
     pub fn grub(&self) -> PathBuf {
         let fedora = self.boot.join("grub2");
@@ -71,7 +72,8 @@ impl Places {
         self.grub().join("grubenv")
     }
 
-    /// Where a deployment's kernel and initramfs lie for the boot loader. Deployments with the same ones share it.
+    /// A deployment's kernel and initramfs for the boot loader. Deployments with the same ones
+    /// share the folder.
     #[must_use]
     pub fn kernel(&self, deployment: &upgrade::Deployment) -> PathBuf {
         let (stateroot, checksum) = (&deployment.stateroot, &deployment.bootcsum);

@@ -1,7 +1,8 @@
-//! The programs of the image that Careen starts. Each is found by its path in the image's own folders, never by a search.
+//! The programs of the image that Careen starts. Each is found by its path in the image's own
+//! folders, never by a PATH search.
 //!
-//! systemd's default PATH begins with /usr/local. On OSTree /usr/local is /var/usrlocal, which outlives every image: an old
-//! kubeadm that somebody once put there would run in place of the image's, in every trial.
+//! systemd's default PATH begins with /usr/local. On OSTree /usr/local is /var/usrlocal, which
+//! outlives every image: an old kubeadm there would run in place of the image's in every trial.
 
 use std::ffi::OsStr;
 use std::io;
@@ -13,19 +14,20 @@ use thiserror::Error;
 
 use crate::trust;
 
-/// The folders of an image's own programs, below its root, in the order of the look-up.
+/// The folders of an image's own programs, below its root, in search order.
 const FOLDERS: [&str; 3] = ["usr/bin", "usr/sbin", "usr/libexec"];
 
-/// The folder below /usr that is not the image's.
+/// The folder below /usr that does not belong to the image.
 const LOCAL: &str = "usr/local";
 
-/// PATH of the image's programs, for the programs that they start themselves.
+/// PATH for the image's programs, used by the programs that they start.
 pub const PATH: &str = "/usr/sbin:/usr/bin";
 
-/// The beginning of the variables that make the dynamic linker load other code (ld.so(8)).
+/// The prefix of the variables that make the dynamic linker load other code (ld.so(8)).
 const LINKER: &[u8] = b"LD_";
 
-/// Other variables that have a program run other code, or ask another cluster, than its own files say.
+/// Other variables that make a program run other code, or contact another cluster, than its own
+/// files say.
 const MISLEADING: [&str; 4] = ["BASH_ENV", "ENV", "GCONV_PATH", "KUBECONFIG"];
 
 /// How much of a last line is repeated, in characters.
@@ -59,7 +61,7 @@ pub enum Missing {
         /// The program.
         name: &'static str,
     },
-    /// The image has a link out of itself.
+    /// The image has a link that leads out of the image.
     #[error("{} leads to {}, which is not in the image. Build an image that has the program itself", .link.display(), .target.display())]
     Outside {
         /// The link.
@@ -76,7 +78,7 @@ impl From<Missing> for io::Error {
 }
 
 impl Program {
-    /// The name of its file.
+    /// The file name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -96,10 +98,10 @@ impl Program {
         }
     }
 
-    /// The path at which the system at this root has it.
+    /// Its path in the system below this root.
     ///
     /// # Errors
-    /// When the system does not have it.
+    /// The system does not have it.
     pub fn below(self, root: &Path) -> Result<PathBuf, Missing> {
         let name = self.name();
         let paths = FOLDERS.map(|folder| root.join(folder).join(name));
@@ -108,25 +110,25 @@ impl Program {
             match link.canonicalize() {
                 Ok(target) if is_of_the_image(&target, root) => return Ok(link),
                 Ok(target) => outside = outside.or(Some(Missing::Outside { link, target })),
-                // It has gone since.
+                // It was removed in the meantime.
                 Err(_) => {}
             }
         }
         Err(outside.unwrap_or(Missing::Absent { name }))
     }
 
-    /// A command that runs the booted system's, in a clean environment.
+    /// A command that runs the booted system's program in a clean environment.
     ///
     /// # Errors
-    /// When the booted system does not have it.
+    /// The booted system does not have it.
     pub fn command(self) -> Result<Command, Missing> {
         self.command_below(Path::new("/"))
     }
 
-    /// A command that runs that of the system at this root.
+    /// A command that runs the program of the system below this root.
     ///
     /// # Errors
-    /// When that system does not have it.
+    /// That system does not have it.
     pub fn command_below(self, root: &Path) -> Result<Command, Missing> {
         let mut command = with_path(&self.below(root)?, PATH);
         for name in MISLEADING {
@@ -166,13 +168,15 @@ fn is_of_the_linker(variable: &OsStr) -> bool {
     variable.as_bytes().starts_with(LINKER)
 }
 
-/// Whether a variable has the programs that inherit it run other code, or ask another cluster, than their own files say.
+/// Whether a variable makes the programs that inherit it run other code, or contact another
+/// cluster, than their own files say.
 #[must_use]
 pub fn misleads(variable: &OsStr) -> bool {
     is_of_the_linker(variable) || MISLEADING.iter().any(|name| *name == variable)
 }
 
-/// How a program ended, for a person: its path, its exit status, and the last line of what it said on standard error.
+/// How a program ended, for display: its path, its exit status, and the last line of its standard
+/// error.
 #[must_use]
 pub fn ended(program: &Path, status: ExitStatus, stderr: &[u8]) -> String {
     let program = program.display();
@@ -185,7 +189,7 @@ pub fn ended(program: &Path, status: ExitStatus, stderr: &[u8]) -> String {
     }
 }
 
-/// The last line that holds anything, without what steers a terminal.
+/// The last non-empty line, without characters that control a terminal.
 #[must_use]
 pub fn last_line(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);

@@ -1,4 +1,5 @@
-//! The OSTree repository. Objects that no signature covers may be in it for a moment, those of setuid files among them, so only root may come near.
+//! The OSTree repository. It may briefly contain objects that no signature covers, including those
+//! of setuid files, so only root may access it.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -6,17 +7,19 @@ use std::path::Path;
 
 use crate::error::{At, Error, Result};
 
-/// Below the physical root.
+/// The repository, below the physical root.
 const REPOSITORY: &str = "ostree/repo";
-/// Folders in it that are closed too: who has one of them mounted does not pass the repository's own folder.
+/// Folders in it that are also closed: a process that has one of them mounted does not pass the
+/// repository's own folder.
 const INSIDE: [&str; 2] = ["objects", "tmp"];
-/// Rights of a group and of all others.
+/// Permissions of the group and of others.
 const OF_OTHERS: u32 = 0o077;
 
-/// Takes the repository away from everybody but root: its objects, and what is on the way to become one.
+/// Closes the repository to everybody but root: its objects, and the files that are to become
+/// objects.
 ///
 /// # Errors
-/// When others may still enter it, or may after a power cut.
+/// Others may still enter it, or may after a power cut.
 pub fn close(sysroot: &Path) -> Result<()> {
     let path = sysroot.join(REPOSITORY);
     let inside = INSIDE.map(|name| path.join(name));
@@ -36,7 +39,7 @@ fn close_folder(path: &Path) -> Result<()> {
     let closed = Permissions::from_mode(before & !OF_OTHERS);
     folder.set_permissions(closed).at("closing", path)?;
     folder.sync_all().at("syncing", path)?;
-    // A file system without rights takes everything and changes nothing.
+    // A file system without permissions accepts the change and ignores it.
     match mode().at("looking at", path)? & OF_OTHERS {
         0 => Ok(()),
         _ => Err(Error::damaged(

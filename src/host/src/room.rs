@@ -9,19 +9,20 @@ use upgrade::Deployment;
 use crate::Places;
 use crate::error::{At, Result};
 
-/// Free bytes on the file system of `path`, those kept for root included: what writes here runs as root.
+/// Free bytes on the file system of `path`, including those reserved for root: this code writes as
+/// root.
 ///
 /// # Errors
-/// As the system call says.
+/// The system call failed.
 pub fn free(path: &Path) -> Result<u64> {
     let stat = statvfs(path).at("asking for room on", path)?;
     Ok(stat.blocks_free().saturating_mul(stat.fragment_size()))
 }
 
-/// What a deployment's kernel, initramfs and device trees take on /boot, in bytes.
+/// The size of a deployment's kernel, initramfs and device trees on /boot, in bytes.
 ///
 /// # Errors
-/// When its folder there cannot be listed.
+/// Its folder on /boot cannot be listed.
 pub fn kernel(places: &Places, deployment: &Deployment) -> Result<u64> {
     let folder = places.kernel(deployment);
     let mut bytes = 0_u64;

@@ -1,8 +1,10 @@
-//! Who may write a path. Root runs checks and hooks and believes the policy, so root alone may be able to change them.
+//! Who may write a path. Root runs checks and hooks and relies on the policy, so only root may be
+//! able to change them.
 //!
-//! One rule for all of it: the file, what it links to, and each folder on the way belong to root, and neither a mode nor an ACL
-//! lets anybody else write there. The way is walked from the root on, one name at a time. A folder that was judged is one in which
-//! nobody but root can put another entry, so the walk sees what is used later.
+//! One rule applies to all of it: the file, its link targets, and each folder on the path belong to
+//! root, and neither a mode nor an ACL lets another user write there. The walk starts at the root
+//! and takes one name at a time. Only root can add an entry to a folder that was checked, so the
+//! walk sees what is used later.
 
 mod acl;
 
@@ -17,26 +19,27 @@ use std::path::{Path, PathBuf};
 
 use acl::Writer;
 
-/// Write for the group, and for everybody.
+/// Write permission for the group, and for everybody.
 const GROUP: u32 = 0o020;
 const EVERYBODY: u32 = 0o002;
-/// In a folder with this bit nobody renames or removes what is root's, as in /tmp.
+/// In a folder with this bit only root can rename or remove root's entries, as in /tmp.
 const STICKY: u32 = 0o1000;
-/// So many links one path may lead through, as in Linux (path_resolution(7)).
+/// How many links one path may lead through, as in Linux (path_resolution(7)).
 const LINKS: usize = 40;
-/// The kernel reads so much of a script's first line (execve(2)).
+/// How much of a script's first line the kernel reads (execve(2)).
 const FIRST_LINE: u64 = 256;
-/// PATH of the operator's checks and hooks: the image's programs come first, the operator's own tools are found too.
+/// PATH of the operator's checks and hooks: the image's programs come first, and the operator's own
+/// tools are found too.
 pub const OPERATORS_PATH: &str = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin";
-/// It runs the program that its first word names, as PATH has it (env(1)).
+/// It runs the program that its first word names, found through PATH (env(1)).
 const ENV: &str = "env";
-/// So many scripts may interpret each other (execve(2)).
+/// How many scripts may interpret each other (execve(2)).
 const INTERPRETERS: usize = 4;
 
-/// Why somebody else than root decides what is at a path.
+/// Why users other than root can decide what is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The file or folder that is at fault, without links.
+    /// The file or folder at fault, with links resolved.
     pub place: PathBuf,
     /// What is wrong with it.
     what: What,
@@ -44,13 +47,13 @@ pub struct Fault {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum What {
-    /// It belongs to this user, who may give himself any right.
+    /// It belongs to this user, who can grant themselves any permission.
     Owner(u32),
-    /// Its mode or its ACL lets this one write.
+    /// Its mode or its ACL gives this user or group write permission.
     Writer(Writer, u32),
-    /// Its default ACL lets this one write whatever is made in it.
+    /// Its default ACL gives this user or group write permission for everything created in it.
     Default(Writer),
-    /// It cannot be looked at.
+    /// It cannot be inspected.
     Unseen(String),
 }
 
@@ -83,13 +86,14 @@ impl Fault {
         Self::new(place, What::Unseen(error.to_string()))
     }
 
-    /// What is wrong, and the command that corrects it.
+    /// What is wrong, and the command that fixes it.
     #[must_use]
     pub fn with_its_fix(&self) -> String {
         format!("{self}; run: {}", self.fix())
     }
 
-    /// The command that corrects it. `chmod` takes the write right from an ACL too, for the group's bits are its mask (acl(5)).
+    /// The command that fixes it. `chmod` also removes an ACL's write permission, because the group
+    /// bits are the ACL's mask (acl(5)).
     #[must_use]
     pub fn fix(&self) -> String {
         let place = self.place.display();
@@ -106,19 +110,19 @@ impl Fault {
     }
 }
 
-/// On a running node nobody changes what is there.
+/// Whether the place belongs to the image, which nobody changes on a running node.
 fn is_of_the_image(place: &Path) -> bool {
     place.starts_with("/usr") && !place.starts_with("/usr/local")
 }
 
-/// Why root alone does not decide what is at a path; nothing when it does. Of a path that leads nowhere the folders are judged, for
-/// who may write there decides whether it leads somewhere.
+/// Why users other than root can decide what is at a path; `None` if they cannot. If the path leads
+/// nowhere, its folders are checked, because their writers decide whether it leads somewhere.
 #[must_use]
 pub fn fault(path: &Path) -> Option<Fault> {
     judged(path).err()
 }
 
-/// As [`fault`], also of what interprets a script.
+/// Like [`fault`], including the interpreters of a script.
 #[must_use]
 pub fn fault_of_program(path: &Path) -> Option<Fault> {
     let mut program = path.to_owned();
@@ -140,7 +144,8 @@ pub fn fault_of_program(path: &Path) -> Option<Fault> {
     None
 }
 
-/// [`OPERATORS_PATH`] without the folders that others than root may write: a check or a hook runs as root.
+/// [`OPERATORS_PATH`] without the folders that users other than root may write: a check or a hook
+/// runs as root.
 #[must_use]
 pub fn operators_path() -> String {
     safe_folders(OPERATORS_PATH)
@@ -153,7 +158,7 @@ fn safe_folders(path: &str) -> String {
     safe.collect::<Vec<_>>().join(":")
 }
 
-/// The program that env(1) is to run: options and variables go before its name.
+/// The program that env(1) runs: options and variables come before its name.
 fn found_by_env<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Option<PathBuf> {
     let name = words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))?;
     let folders = operators_path();
@@ -163,7 +168,7 @@ fn found_by_env<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Option<PathBuf
     paths.into_iter().find(|path| path.is_file())
 }
 
-/// What the first line of a script says after `#!`; nothing for any other file.
+/// The text after `#!` in a script's first line; `None` for any other file.
 fn first_line(path: &Path) -> Option<Vec<u8>> {
     let mut start = Vec::new();
     let file = fs::File::open(path).ok()?;
@@ -184,7 +189,7 @@ fn judged(path: &Path) -> Result<(), Fault> {
     if !walk.go(folder.as_os_str())? {
         return judge(&walk.at, Sticky::Counts);
     }
-    // Who may add a name where a check is can have any program of root's run, sticky or not.
+    // A user who can add a name where a check is can make root run any program, sticky or not.
     judge(&walk.at, Sticky::Counts)?;
     match walk.go(name)? {
         true => judge(&walk.at, Sticky::Counts),
@@ -192,16 +197,16 @@ fn judged(path: &Path) -> Result<(), Fault> {
     }
 }
 
-/// Whether a sticky folder that others may write counts as theirs.
+/// Whether a sticky folder that others may write counts as a fault.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sticky {
     Counts,
     Excuses,
 }
 
-/// How far a path was walked: through judged folders alone.
+/// How far a path was walked, through checked folders only.
 struct Walk {
-    /// Where it is, without links.
+    /// The current place, with links resolved.
     at: PathBuf,
     links: usize,
 }
@@ -213,7 +218,7 @@ impl Walk {
         Ok(Self { at, links: 0 })
     }
 
-    /// Goes on along these names; whether they lead somewhere.
+    /// Walks along these names. Returns whether they lead somewhere.
     fn go(&mut self, names: &OsStr) -> Result<bool, Fault> {
         let mut left: VecDeque<OsString> = parts(names).collect();
         while let Some(name) = left.pop_front() {
@@ -240,7 +245,7 @@ impl Walk {
         Ok(true)
     }
 
-    /// Takes one name.
+    /// Walks one name.
     fn enter(&mut self, name: &OsStr) -> Result<Entered, Fault> {
         let next = self.at.join(name);
         let facts = match fs::symlink_metadata(&next) {
@@ -270,7 +275,7 @@ impl Walk {
     }
 }
 
-/// What a name is.
+/// What a name refers to.
 enum Entered {
     Nothing,
     It,
@@ -303,7 +308,8 @@ fn judge_facts(place: &Path, facts: &Metadata, sticky: Sticky) -> Result<(), Fau
     Ok(())
 }
 
-/// Who else than the owner may write; the mode's bits for the group are the mask where there is an ACL, so that says more.
+/// Which user other than the owner may write. With an ACL the mode's group bits are the mask, so
+/// the ACL is more precise.
 fn writer(place: &Path, facts: &Metadata) -> Result<Option<Writer>, Fault> {
     if acl::is_there(place, acl::ACCESS).map_err(unseen(place))? {
         return acl::writer(place, acl::ACCESS).map_err(unseen(place));

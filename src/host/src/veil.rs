@@ -1,10 +1,10 @@
-//! What stands before the host in somebody's URL: a user, often with a password or a token. Error messages repeat URLs whole, and what is told
-//! of them stands on the Node, for all to read.
+//! Removes credentials from URLs: the user before the host, often with a password or a token. Error
+//! messages repeat whole URLs, and the Node shows them to everybody who can read it.
 
-/// What stands in its place.
+/// The replacement.
 const VEIL: &str = "…@";
 
-/// The text without what could let anybody in.
+/// The text without credentials.
 #[must_use]
 pub fn veiled(text: &str) -> String {
     let mut pieces = text.split("://");

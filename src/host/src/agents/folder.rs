@@ -1,4 +1,4 @@
-//! The folder of the installed agents, and what each of its links and notes says.
+//! The folder of the installed agents: its links and notes.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -15,18 +15,18 @@ use super::found::Found;
 use super::launched::Launched;
 use super::starts::Starts;
 
-/// The file with what was started last.
+/// The file that notes what was started last.
 const LAUNCHED: &str = "launched";
 
-/// The file with the id of the bundle that was given up.
+/// The file with the id of the rejected bundle.
 const GIVEN_UP: &str = "given-up";
 
 /// One of the two links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// What the pod wants to run.
+    /// The bundle that the pod wants to run.
     Wanted,
-    /// The last that has shown that it runs.
+    /// The last bundle that has shown that it runs.
     Proven,
 }
 
@@ -47,7 +47,7 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// The one of the system below `root`.
+    /// The folder in the system below `root`.
     #[must_use]
     pub fn below(root: &Path) -> Self {
         let relative = names::AGENTS_DIR.trim_start_matches('/');
@@ -57,16 +57,16 @@ impl Agents {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Which bundle has this role.
+    /// The bundle with this role.
     ///
     /// # Errors
-    /// When there is a link that names none.
+    /// The link names no bundle.
     pub fn id(&self, role: Role) -> Result<Option<AgentId>> {
         let link = self.folder.join(role.name());
         let target = match fs::read_link(&link) {
@@ -79,10 +79,10 @@ impl Agents {
             .map_err(|bad: upgrade::Malformed| Error::damaged(&link, bad.to_string()))
     }
 
-    /// The bundle of that id, every digest checked.
+    /// The bundle with this id; every digest is verified.
     ///
     /// # Errors
-    /// When it is not there or not whole.
+    /// The bundle is missing or incomplete.
     pub fn bundle(&self, id: &AgentId) -> Result<Bundle> {
         let folder = self.folder.join(id.as_str());
         let bundle = Bundle::open(&folder)?;
@@ -92,20 +92,20 @@ impl Agents {
         Err(Error::damaged(&folder, format!("it holds {}", bundle.id)))
     }
 
-    /// Copies a bundle here, unless it is here already and whole.
+    /// Copies a bundle into the folder, unless it is already there and complete.
     ///
     /// # Errors
-    /// When the copy is not on the disk, or is not what was to be copied.
+    /// The copy is not on the disk, or differs from the original.
     pub fn take(&self, bundle: &Bundle) -> Result<()> {
         if self.bundle(&bundle.id).is_ok() {
             return Ok(());
         }
         let new = self.folder.join("taking");
         durable::remove_folder(&new)?;
-        // Programs that root runs: nobody else is to look for a way in.
+        // Root runs these programs, so no other user may enter.
         durable::make_private_folder(&self.folder)?;
         if let Err(error) = copy(bundle, &new) {
-            // On a disk that is full it would keep what is left of it from others.
+            // On a full disk the remains would take room from others.
             let _ = durable::remove_folder(&new);
             return Err(error);
         }
@@ -117,7 +117,7 @@ impl Agents {
     /// Gives a bundle a role.
     ///
     /// # Errors
-    /// When the link may still be the old one after a power cut.
+    /// The link may still be the old one after a power cut.
     pub fn appoint(&self, role: Role, id: &AgentId) -> Result<()> {
         let new = self.folder.join(format!("{}.new", role.name()));
         durable::remove(&new)?;
@@ -125,10 +125,10 @@ impl Agents {
         durable::rename(&new, &self.folder.join(role.name()))
     }
 
-    /// Takes a role from whoever has it.
+    /// Removes a role.
     ///
     /// # Errors
-    /// When the link may be there again after a power cut.
+    /// The link may be there again after a power cut.
     pub fn dismiss(&self, role: Role) -> Result<()> {
         durable::remove(&self.folder.join(role.name()))
     }
@@ -140,19 +140,20 @@ impl Agents {
         text.trim().parse().ok()
     }
 
-    /// Remembers a bundle that did not start, so that it is not tried again unasked.
+    /// Notes a bundle that did not start, so that it is not tried again unasked.
     ///
     /// # Errors
-    /// When that may be forgotten after a power cut.
+    /// The note may be lost in a power cut.
     pub fn give_up(&self, id: &AgentId) -> Result<()> {
         let text = format!("{id}\n");
         durable::write(&self.folder.join(GIVEN_UP), text.as_bytes(), 0o644)
     }
 
-    /// Wants a bundle, with all its starts ahead of it, whatever became of it before.
+    /// Makes a bundle the wanted one, with all its starts available, whatever happened to it
+    /// before.
     ///
     /// # Errors
-    /// When that may be forgotten after a power cut.
+    /// The change may be lost in a power cut.
     pub fn want(&self, id: &AgentId) -> Result<()> {
         durable::remove(&self.folder.join(GIVEN_UP))?;
         if let Some(last) = self.launched().filter(|last| last.tried.is_some()) {
@@ -164,18 +165,19 @@ impl Agents {
         self.appoint(Role::Wanted, id)
     }
 
-    /// What was started last; nothing when nobody knows.
+    /// What was started last; `None` if unknown.
     #[must_use]
     pub fn launched(&self) -> Option<Launched> {
         let text = fs::read(self.folder.join(LAUNCHED)).ok()?;
-        // A note that cannot be read costs some more tries of an agent that does not start, and no more.
+        // A note that cannot be read only costs some more attempts with an agent that does not
+        // start.
         serde_json::from_slice(&text).ok()
     }
 
     /// Notes what is about to be started.
     ///
     /// # Errors
-    /// When the note may not be on the disk.
+    /// The note may not be on the disk.
     pub fn note(&self, launched: &Launched) -> Result<()> {
         let path = self.folder.join(LAUNCHED);
         let text = serde_json::to_vec(launched)
@@ -183,12 +185,15 @@ impl Agents {
         durable::write(&path, &text, 0o644)
     }
 
-    /// Takes note that a bundle, which was started last, has lasted: what ends it from now on says nothing of it. Without this the reboots of
-    /// an upgrade would use up its starts, for no link is moved from the first arming to the end: behind three of them another agent would
-    /// run than the trial was armed with, and the pod would give up one that served well.
+    /// Notes that a bundle, which was started last, has run long enough: if it ends from now on,
+    /// that says nothing about it.
+    ///
+    /// Without this, the reboots of an upgrade would use up its starts, because no link moves
+    /// between the first arming and the end. After three reboots another agent would run than the
+    /// one that armed the trial, and the pod would reject an agent that worked well.
     ///
     /// # Errors
-    /// When the note may not be on the disk.
+    /// The note may not be on the disk.
     pub fn lasted(&self, id: &AgentId) -> Result<()> {
         self.starts.lasted(id)?;
         let tried = |last: &Launched| last.tried.as_ref().is_some_and(|tried| tried.id == *id);
@@ -201,7 +206,7 @@ impl Agents {
         }
     }
 
-    /// What is whole of what has a role, and what is not.
+    /// The complete bundles that have a role, and what is wrong with the others.
     #[must_use]
     pub fn find(&self) -> Found {
         let mut damage = Vec::new();
@@ -225,7 +230,7 @@ impl Agents {
     /// Removes the bundles that have no role and do not run.
     ///
     /// # Errors
-    /// When one cannot be removed.
+    /// A bundle cannot be removed.
     pub fn clear_out(&self) -> Result<()> {
         let ran = self.launched().and_then(|last| last.ran);
         let kept = [self.id(Role::Wanted)?, self.id(Role::Proven)?, ran];
@@ -242,12 +247,13 @@ impl Agents {
         Ok(())
     }
 
-    /// Removes all of it.
+    /// Removes everything.
     ///
     /// # Errors
-    /// When something of it may be left.
+    /// Some of it may be left.
     pub fn remove(&self) -> Result<()> {
-        // What names a bundle first: a launcher that comes between then finds none, not half of one.
+        // First what names a bundle: a launcher that runs in between finds no bundle instead of
+        // half of one.
         for name in [Role::Wanted.name(), Role::Proven.name(), LAUNCHED, GIVEN_UP] {
             durable::remove(&self.folder.join(name))?;
         }
@@ -255,7 +261,7 @@ impl Agents {
     }
 }
 
-/// Copies a bundle and looks at the copy.
+/// Copies a bundle and verifies the copy.
 fn copy(bundle: &Bundle, to: &Path) -> Result<()> {
     durable::make_private_folder(to)?;
     bundle.copy(to)?;

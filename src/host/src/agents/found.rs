@@ -1,4 +1,4 @@
-//! What there is to choose from.
+//! The installed agents to choose from.
 
 use upgrade::Release;
 use upgrade::launch::{Candidates, Installed};
@@ -7,33 +7,34 @@ use super::bundle::Bundle;
 use super::launched::Tried;
 use crate::error::Error;
 
-/// The bundles with a role, every digest checked.
+/// The bundles with a role; every digest is verified.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// What the pod wants to run.
+    /// The bundle that the pod wants to run.
     pub wanted: Option<Bundle>,
-    /// The last that has shown that it runs.
+    /// The last bundle that has shown that it runs.
     pub proven: Option<Bundle>,
-    /// Why one that has a role is not among them.
+    /// Why a bundle with a role is not included.
     pub damage: Vec<Error>,
 }
 
 impl Found {
-    /// Whether the wanted one has yet to show that it runs.
+    /// Whether the wanted bundle has not shown yet that it runs.
     #[must_use]
     pub fn is_on_probation(&self) -> bool {
         let id = |bundle: &Option<Bundle>| bundle.as_ref().map(|bundle| bundle.id.clone());
         self.wanted.is_some() && id(&self.wanted) != id(&self.proven)
     }
 
-    /// Whether this one has shown that it runs.
+    /// Whether this bundle has shown that it runs.
     #[must_use]
     pub fn is_proven(&self, bundle: &Bundle) -> bool {
         let proven = self.proven.as_ref();
         proven.is_some_and(|proven| proven.id == bundle.id)
     }
 
-    /// As the choice sees them, beside the image's own. `tried` is what was noted of one on probation, `in_this_boot` of a proven one.
+    /// The candidates for the choice, beside the image's own agent. `tried` is the note about a
+    /// bundle on probation, `in_this_boot` about a proven one.
     #[must_use]
     pub fn candidates(
         &self,

@@ -1,22 +1,23 @@
-//! What the launcher leaves for the next launcher and for whoever watches.
+//! The launcher's note for the next launcher and for monitoring.
 
 use serde::{Deserialize, Serialize};
 
 use super::bundle::AgentId;
 
-/// What was started last. Launchers of other versions read it: fields may be added, none changes its meaning.
+/// What was started last. Launchers of other versions read it: fields may be added, but none may
+/// change its meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launched {
-    /// The bundle; nothing when it was the image's own.
+    /// The bundle; `None` if it was the image's own agent.
     #[serde(default)]
     pub ran: Option<AgentId>,
-    /// Its version, for people.
+    /// Its version, for display.
     #[serde(default)]
     pub release: String,
-    /// A bundle that has not shown that it runs.
+    /// The bundle, if it has not shown yet that it runs.
     #[serde(default)]
     pub tried: Option<Tried>,
-    /// A bundle that had shown that it runs and did not in this boot, so that another was started.
+    /// A bundle that had shown that it runs, but did not in this boot, so that another was started.
     #[serde(default)]
     pub left: Option<AgentId>,
 }
@@ -24,14 +25,14 @@ pub struct Launched {
 /// How often a bundle was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
-    /// Which.
+    /// The bundle.
     pub id: AgentId,
     /// How often.
     pub starts: u32,
 }
 
 impl Tried {
-    /// The next start of this one.
+    /// The note for the next start of this bundle.
     pub(super) fn once_more(id: &AgentId, before: Option<Self>) -> Self {
         let before = before.filter(|tried| tried.id == *id);
         Self {

@@ -8,8 +8,8 @@
 //! given-up              the bundle that did not start
 //! ```
 //!
-//! A bundle is never changed once it has its name; a link is replaced whole. So what runs keeps its files, and a power cut leaves the
-//! old or the new.
+//! A bundle never changes once it has its name; a link is replaced atomically. So a running agent
+//! keeps its files, and a power cut leaves either the old state or the new one.
 
 mod bundle;
 mod folder;

@@ -1,4 +1,4 @@
-//! What `careen-agent launch` runs, noted before it does.
+//! Chooses what `careen-agent launch` runs, and notes it first.
 
 use std::path::Path;
 
@@ -11,20 +11,20 @@ use super::found::Found;
 use super::launched::{Launched, Tried};
 use crate::error::{Error, Result};
 
-/// What is to run.
+/// What to run.
 #[derive(Debug, Default)]
 pub struct Pick {
-    /// The bundle; nothing when the launcher itself is to run.
+    /// The bundle; `None` if the launcher itself is to run.
     pub bundle: Option<Bundle>,
-    /// What was found wrong on the way, for the log. Nothing of it keeps an agent from running.
+    /// Problems found on the way, for the log. None of them prevents an agent from running.
     pub damage: Vec<Error>,
 }
 
 impl Agents {
-    /// Picks what is to run beside the image's own agent of this version, and notes the start.
+    /// Chooses between the bundles and the image's own agent of this version, and notes the start.
     #[must_use]
     pub fn pick(&self, image: Option<&Release>) -> Pick {
-        // Where no pod ever installed anything there is nothing to look at, and nobody to leave a note for.
+        // If no pod has ever installed anything, there is nothing to check or to note.
         if !self.folder().is_dir() {
             return Pick::default();
         }
@@ -42,7 +42,7 @@ impl Agents {
         };
         if let Err(error) = self.note(&note) {
             damage.push(error);
-            // A new one whose starts are not counted would be tried for ever.
+            // A new bundle whose starts are not counted would be tried forever.
             there.wanted = there.wanted.filter(|_| !found.is_on_probation());
             choice = choose(&there);
         }
@@ -51,7 +51,8 @@ impl Agents {
         Pick { bundle, damage }
     }
 
-    /// Of one that has shown that it runs starts count where it can be left for another, and in this boot alone.
+    /// Counts a start. Starts of a proven bundle count only if there is an alternative to it, and
+    /// only in this boot.
     fn count(&self, found: &Found, there: &Candidates, choice: Option<Choice>) -> Result<()> {
         match chosen(found, choice) {
             Some(bundle) if there.image.is_some() && found.is_proven(bundle) => {
@@ -61,10 +62,11 @@ impl Agents {
         }
     }
 
-    /// Notes that a bundle which was picked is none that this system can run, and that the launcher, which lies at `own`, runs in its place.
+    /// Notes that this system cannot run the chosen bundle, and that the launcher at `own` runs in
+    /// its place.
     ///
     /// # Errors
-    /// When the note may not be on the disk.
+    /// The note may not be on the disk.
     pub fn could_not_run(&self, bundle: &Bundle, own: &Path, release: &str) -> Result<()> {
         self.note(&Launched {
             ran: self.bundle_of(own),
@@ -81,14 +83,14 @@ impl Agents {
         })
     }
 
-    /// The bundle that a program belongs to; nothing when it is the image's.
+    /// The bundle that a program belongs to; `None` if it is the image's.
     fn bundle_of(&self, program: &Path) -> Option<AgentId> {
         let below = program.strip_prefix(self.folder()).ok()?;
         below.iter().next()?.to_str()?.parse().ok()
     }
 }
 
-/// The bundle that was chosen; nothing where it is the image's agent.
+/// The chosen bundle; `None` for the image's agent.
 fn chosen(found: &Found, choice: Option<Choice>) -> Option<&Bundle> {
     match choice {
         Some(Choice::Wanted) => found.wanted.as_ref(),
@@ -97,7 +99,7 @@ fn chosen(found: &Found, choice: Option<Choice>) -> Option<&Bundle> {
     }
 }
 
-/// The proven one, where the image's runs for no other reason than its starts.
+/// The proven bundle, if the image's agent runs only because of that bundle's starts.
 fn left(found: &Found, there: &Candidates, choice: Option<Choice>) -> Option<AgentId> {
     let proven = found.proven.as_ref()?;
     let is_worn_out = there.proven.as_ref()?.starts >= STARTS;

@@ -1,7 +1,9 @@
-//! How often an agent that has shown that it runs was started in this boot without lasting. It may have been built on a newer system than the one
-//! that runs now, and then ends before its first line of code, where no agent can note that.
+//! How often an agent that has shown that it runs was started in this boot without lasting. It may
+//! have been built on a newer system than the running one. It then ends before its first line of
+//! code, where no agent can note that.
 //!
-//! In /run: what is counted in a trial must not count in the old system, which runs after a fallback what it ran when the trial was armed.
+//! The count is in /run: starts in a trial must not count in the old system, which after a fallback
+//! runs what it ran when the trial was armed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,22 +25,22 @@ pub(super) struct Starts {
 }
 
 impl Starts {
-    /// That of the system below `root`.
+    /// The count of the system below `root`.
     pub(super) fn below(root: &Path) -> Self {
         let folder = root.join(names::RUN_DIR.trim_start_matches('/'));
         Self { folder }
     }
 
-    /// Which was counted last; nothing when nobody knows.
+    /// The last counted bundle; `None` if unknown.
     pub(super) fn read(&self) -> Option<Tried> {
         let text = fs::read(self.folder.join(FILE)).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
-    /// Counts one more.
+    /// Counts one more start.
     ///
     /// # Errors
-    /// When it is not counted.
+    /// The start is not counted.
     pub(super) fn count(&self, id: &AgentId) -> Result<()> {
         let path = self.folder.join(FILE);
         let text = serde_json::to_vec(&Tried::once_more(id, self.read()))
@@ -47,10 +49,10 @@ impl Starts {
         durable::write(&path, &text, 0o600)
     }
 
-    /// This one has lasted.
+    /// Notes that this bundle has lasted.
     ///
     /// # Errors
-    /// When its starts may still count.
+    /// Its starts may still count.
     pub(super) fn lasted(&self, id: &AgentId) -> Result<()> {
         match self.read() {
             Some(counted) if counted.id == *id => durable::remove(&self.folder.join(FILE)),

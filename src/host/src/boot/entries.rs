@@ -13,15 +13,15 @@ use crate::error::{At, Error, Result};
 /// The longest part of a bad value that a message repeats, in characters.
 const SHOWN: usize = 80;
 
-/// What in Careen's group of the origin says that Careen keeps the deployment.
+/// The keys in Careen's group of the origin that say that Careen keeps the deployment.
 const MARKS: [&str; 2] = [names::ORIGIN_PINNED, names::ORIGIN_KEPT];
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Orders the entries: the highest is the default.
+    /// Sorts the entries: the highest is the default.
     pub version: u64,
-    /// What the menu shows.
+    /// The title in the menu.
     pub title: String,
     /// The kernel, as the loader sees /boot.
     pub linux: String,
@@ -31,15 +31,17 @@ pub struct Entry {
     pub devicetree: Option<String>,
     /// The kernel's arguments.
     pub options: String,
-    /// The field that a boot needs to the byte and that is no UTF-8: it is shown here with gaps, and must not be written so.
+    /// A field that a boot needs exactly but that is not valid UTF-8. It is shown here with gaps,
+    /// and must not be written back.
     pub torn: Option<&'static str>,
 }
 
 impl Entry {
-    /// Takes an entry as it stands on the disk. A title may be of any bytes: it is shown, and nothing is decided by it.
+    /// Parses an entry from the disk. A title may have any bytes: it is only shown, and no decision
+    /// depends on it.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the entry.
     pub fn read(bytes: &[u8]) -> std::result::Result<Self, String> {
         let text = String::from_utf8_lossy(bytes);
         let mut entry: Self = text.parse()?;
@@ -103,7 +105,7 @@ impl FromStr for Entry {
 /// default first.
 ///
 /// # Errors
-/// When the folder or one of libostree's files in it cannot be read or is damaged.
+/// The folder, or one of libostree's files in it, cannot be read or is damaged.
 pub fn entries(set: &Path) -> Result<Vec<Entry>> {
     let folder = set.join("entries");
     let mut found = Vec::new();
@@ -118,7 +120,8 @@ pub fn entries(set: &Path) -> Result<Vec<Entry>> {
     Ok(found)
 }
 
-/// libostree's own rule (`_ostree_sysroot_read_boot_loader_configs`): others' entries are none of ours.
+/// libostree's own rule (`_ostree_sysroot_read_boot_loader_configs`): entries of other programs are
+/// ignored.
 fn is_ours(path: &Path) -> bool {
     let name = path
         .file_name()
@@ -127,7 +130,7 @@ fn is_ours(path: &Path) -> bool {
     name.starts_with("ostree-") && name.ends_with(".conf")
 }
 
-/// The `ostree=` argument taken apart: `/ostree/boot.<version>/<stateroot>/<bootcsum>/<serial>`.
+/// The parsed `ostree=` argument: `/ostree/boot.<version>/<stateroot>/<bootcsum>/<serial>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     text: String,
@@ -169,10 +172,10 @@ impl FromStr for Link {
 }
 
 impl Link {
-    /// Follows the link to the deployment it leads to.
+    /// Follows the link to its deployment.
     ///
     /// # Errors
-    /// When it leads nowhere, or not to a deployment of its stateroot.
+    /// It leads nowhere, or not to a deployment of its stateroot.
     pub fn follow(&self, sysroot: &Path) -> Result<(Deployment, PathBuf)> {
         let link = sysroot.join(self.text.trim_start_matches('/'));
         let target = fs::read_link(&link).at("following", &link)?;
@@ -208,8 +211,8 @@ impl Link {
     }
 }
 
-/// Whether the origin file beside a deployment says that it is pinned, in the group that libostree keeps for such flags; and
-/// whether that is, by Careen's own group, one that Careen keeps.
+/// Whether the origin file beside a deployment says that it is pinned, in libostree's group for
+/// such flags. And whether Careen keeps it, by Careen's own group.
 fn pins(folder: &Path) -> (bool, bool) {
     let mut name = folder.as_os_str().to_owned();
     name.push(".origin");
@@ -222,7 +225,7 @@ fn pins(folder: &Path) -> (bool, bool) {
     (pinned, pinned && ours)
 }
 
-/// Whether a key of a group says yes.
+/// Whether a key of a group is set to true.
 fn says(text: &str, wanted: &str, key: &str) -> bool {
     let mut group = "";
     text.lines().map(str::trim).any(|line| {

@@ -1,4 +1,4 @@
-//! Which deployments there are, and which of them runs.
+//! The deployments on the disk, and the running one.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +14,7 @@ use crate::error::{At, Error, Result};
 /// A deployment with its boot entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// Which one.
+    /// The deployment.
     pub deployment: Deployment,
     /// Its folder.
     pub folder: PathBuf,
@@ -25,7 +25,7 @@ pub struct Installed {
 /// All deployments that have a boot entry, the default first.
 ///
 /// # Errors
-/// When /boot and the physical root do not fit together.
+/// /boot and the physical root do not match.
 pub fn deployments(places: &Places) -> Result<Vec<Installed>> {
     let folder = places.boot.join("loader");
     let mut found = Vec::new();
@@ -56,19 +56,20 @@ pub fn default_first(places: &Places) -> Result<Vec<Deployment>> {
         .collect())
 }
 
-/// Whether the next shutdown makes a system the default that somebody has staged, on the system below `root`. One that is locked waits for
-/// a word of theirs (ostree-sysroot-private.h, `_OSTREE_SYSROOT_RUNSTATE_STAGED_LOCKED`).
+/// Whether another program has staged a system that the next shutdown makes the default, on the
+/// system below `root`. A locked one waits until that program unlocks it (ostree-sysroot-private.h,
+/// `_OSTREE_SYSROOT_RUNSTATE_STAGED_LOCKED`).
 #[must_use]
 pub fn is_staged(root: &Path) -> bool {
     let below = |path: &str| root.join(path.trim_start_matches('/'));
     below(STAGED).exists() && !below(&format!("{STAGED}-locked")).exists()
 }
 
-/// All deployments that a boot link of the physical root leads to, in no order that means anything.
-/// Needs no /boot, which the initramfs may not see.
+/// All deployments that a boot link of the physical root leads to, in no particular order. Needs no
+/// /boot, which the initramfs may not see.
 ///
 /// # Errors
-/// When the physical root cannot be listed.
+/// The physical root cannot be listed.
 pub fn linked(sysroot: &Path) -> Result<Vec<(Deployment, PathBuf)>> {
     let mut found = Vec::new();
     for version in ["boot.0", "boot.1"] {
@@ -91,16 +92,17 @@ pub fn linked(sysroot: &Path) -> Result<Vec<(Deployment, PathBuf)>> {
     Ok(found)
 }
 
-/// The deployment that `root` is, by device and inode: the kernel's argument tells neither which tree was mounted nor,
-/// between two trees of one kernel, which was meant.
+/// The deployment that `root` is, by device and inode. The kernel argument does not tell which tree
+/// was mounted, nor which of two trees with the same kernel was meant.
 ///
 /// # Errors
-/// When it is none that a boot link leads to.
+/// No boot link leads to it.
 pub fn booted(sysroot: &Path, root: &Path) -> Result<(Deployment, PathBuf)> {
     booted_among(&mut || linked(sysroot), sysroot, root)
 }
 
-/// Twice where nothing is found: while libostree swaps `boot.0` and `boot.1`, one look can be too early for the one and too late for the other.
+/// Looks twice if nothing is found: while libostree swaps `boot.0` and `boot.1`, one look can be
+/// too early for the one and too late for the other.
 fn booted_among(
     linked: &mut dyn FnMut() -> Result<Vec<(Deployment, PathBuf)>>,
     sysroot: &Path,
@@ -124,7 +126,7 @@ fn identity(path: &Path) -> Result<(u64, u64)> {
     Ok((meta.dev(), meta.ino()))
 }
 
-/// What lies in a folder; nothing when it is not there.
+/// The content of a folder; empty if there is no folder.
 fn children(folder: &Path) -> Result<Vec<PathBuf>> {
     let list = match fs::read_dir(folder) {
         Ok(list) => list,

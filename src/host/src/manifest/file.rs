@@ -1,4 +1,4 @@
-//! One critical file, and whether it is still what it was.
+//! One critical file, and the check that it is unchanged.
 
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
@@ -12,24 +12,25 @@ use crate::{hash, verity};
 /// One file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriticalFile {
-    /// Its path below the deployment, as "usr/bin/kubelet".
+    /// Its path below the deployment, such as "usr/bin/kubelet".
     pub path: String,
     /// Its length in bytes.
     pub size: u64,
-    /// The object of it that the signed commit names: the SHA-256 of the header and the content.
+    /// Its object in the signed commit: the SHA-256 of the header and the content.
     pub object: Digest,
-    /// What libostree hashes before the content: owner, mode and extended attributes (ostree-core.c, `_ostree_file_header_new`).
+    /// What libostree hashes before the content: owner, mode and extended attributes
+    /// (ostree-core.c, `_ostree_file_header_new`).
     #[serde(with = "hex::serde")]
     pub header: Vec<u8>,
-    /// Needed to boot and to fall back: checked in the initramfs.
+    /// Needed to boot and to fall back, so the initramfs checks it.
     pub boot: bool,
-    /// Its fs-verity digest, when the kernel guards it: then it need not be read.
+    /// Its fs-verity digest, if the kernel protects it; then the check need not read the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verity: Option<String>,
 }
 
 impl CriticalFile {
-    /// With its fs-verity digest, where the one in this deployment is sealed.
+    /// Adds its fs-verity digest, if the file in this deployment is sealed.
     #[must_use]
     pub fn as_sealed_in(self, root: &Path) -> Self {
         let file = below(root, &self.path).map(File::open);
@@ -40,10 +41,10 @@ impl CriticalFile {
         Self { verity, ..self }
     }
 
-    /// Checks it.
+    /// Checks the file.
     ///
     /// # Errors
-    /// What it is instead, for a person.
+    /// The difference, for display.
     pub(super) fn check(&self, root: &Path) -> std::result::Result<(), String> {
         let full = below(root, &self.path).map_err(|error| error.to_string())?;
         let bad = |detail: String| format!("/{}: {detail}", self.path);
@@ -68,7 +69,7 @@ impl CriticalFile {
     }
 }
 
-/// A list is data: its paths may not lead out of the deployment.
+/// The list is data, so its paths must not lead out of the deployment.
 fn below(root: &Path, path: &str) -> Result<PathBuf> {
     let relative = Path::new(path);
     if relative

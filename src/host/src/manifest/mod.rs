@@ -1,8 +1,9 @@
 //! A deployment's critical files: listed when it is deployed, checked before it is entered.
 //!
-//! Without composefs nothing else would notice a torn or tampered file. What is needed to boot and to fall back is checked in
-//! the initramfs, the rest before the kubelet starts. The list is taken from the signed commit, not from the disk: so nothing is read
-//! for it, and what was damaged before it was written is found all the same.
+//! Without composefs nothing else would notice a torn or tampered file. The initramfs checks the
+//! files that are needed to boot and to fall back; the others are checked before the kubelet
+//! starts. The list comes from the signed commit, not from the disk. So listing reads no files, and
+//! the check also finds damage from before the list was written.
 
 mod file;
 
@@ -16,7 +17,7 @@ pub use self::file::CriticalFile;
 use crate::error::{At, Error, Result};
 use crate::{Places, durable};
 
-/// The format that is written and read.
+/// The supported format.
 const FORMAT: u32 = 1;
 
 /// What a deployment must consist of.
@@ -25,7 +26,7 @@ pub struct Manifest {
     /// Format of this file; 1.
     #[serde(default = "format")]
     pub format: u32,
-    /// The commit it was read from.
+    /// The commit that the list comes from.
     pub commit: Digest,
     /// libostree's checksum of kernel and initramfs.
     pub bootcsum: String,
@@ -36,7 +37,7 @@ pub struct Manifest {
 /// Which files to check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Those needed to boot and to fall back, kernel and initramfs among them.
+    /// Those needed to boot and to fall back, including kernel and initramfs.
     Boot,
     /// The others.
     Rest,
@@ -47,10 +48,10 @@ const fn format() -> u32 {
 }
 
 impl Manifest {
-    /// Writes it where the stage looks for it.
+    /// Writes the list where the stage reads it.
     ///
     /// # Errors
-    /// When it is not on the disk.
+    /// It is not on the disk.
     pub fn write(&self, places: &Places) -> Result<()> {
         let path = places.manifest(&self.commit);
         durable::make_private_folder(&places.state())?;
@@ -62,7 +63,7 @@ impl Manifest {
     /// Reads the manifest of a commit.
     ///
     /// # Errors
-    /// When there is none, or it is not of the accepted form, or another commit's.
+    /// There is none, it does not have the accepted form, or it is of another commit.
     pub fn read(places: &Places, commit: &Digest) -> Result<Self> {
         let path = places.manifest(commit);
         let bytes = fs::read(&path).at("reading", &path)?;
@@ -86,7 +87,7 @@ impl Manifest {
     /// Checks files of the deployment in `root`.
     ///
     /// # Errors
-    /// The first file that is not what it was, for a person.
+    /// The first file that has changed, for display.
     pub fn check(&self, root: &Path, which: Which) -> std::result::Result<(), String> {
         let wanted = self
             .files

@@ -1,4 +1,4 @@
-//! Whether a snapshot must be put back in this boot.
+//! Whether a snapshot must be restored in this boot.
 
 use upgrade::phase::Class;
 use upgrade::{BootId, Deployment, Phase, Upgrade, names};
@@ -9,8 +9,8 @@ use super::owed::{Owed, owe, owed};
 use crate::Places;
 use crate::error::Result;
 
-/// Whether the snapshot must be put back before the kubelet starts: another system than the target runs, and the target may
-/// have run since the snapshot was taken.
+/// Whether the snapshot must be restored before the kubelet starts: a system other than the target
+/// runs, and the target may have run since the snapshot was taken.
 #[must_use]
 pub fn is_wanted(upgrade: &Upgrade, booted: &Deployment) -> bool {
     let target_runs = upgrade.to.as_ref().is_some_and(|to| to.same(booted));
@@ -23,17 +23,18 @@ pub fn is_wanted(upgrade: &Upgrade, booted: &Deployment) -> bool {
     may_have_run && !target_runs
 }
 
-/// Where it is asked what is to be put back.
+/// The system and the boot that ask.
 #[derive(Clone, Copy, Debug)]
 pub struct Here<'a> {
-    /// The system that runs.
+    /// The running system.
     pub system: &'a Deployment,
     /// The boot that it runs in.
     pub boot: &'a BootId,
 }
 
-/// Whether it is to be put back and nothing says whether it was: what does that before the kubelet starts has not come that far in this boot, or
-/// could note nothing. To be asked behind it.
+/// Whether the snapshot must be restored and nothing shows that it was. Either the restore unit,
+/// which runs before the kubelet, has not come that far in this boot, or it could not note its
+/// result. Call this after that unit.
 #[must_use]
 pub fn is_outstanding(places: &Places, upgrade: &Upgrade, here: Here<'_>) -> bool {
     let is_due = may_have_run(upgrade, here.boot)
@@ -42,8 +43,9 @@ pub fn is_outstanding(places: &Places, upgrade: &Upgrade, here: Here<'_>) -> boo
     is_due && exists(places, &upgrade.id) && owed(places, &upgrade.id).is_none()
 }
 
-/// While it is armed the target has not run by the record, so it has written nothing. Of one without a guard that is known in the boot that has
-/// armed it alone.
+/// Whether the target may have run. While a trial is armed, the record says that the target has not
+/// run, so it has written nothing. For a target without a guard, that is certain only in the boot
+/// that armed it.
 fn may_have_run(upgrade: &Upgrade, boot: &BootId) -> bool {
     if let Phase::Armed { boot: armed } = &upgrade.phase {
         !upgrade.has_guard() && armed != boot
@@ -52,10 +54,10 @@ fn may_have_run(upgrade: &Upgrade, boot: &BootId) -> bool {
     }
 }
 
-/// What is outstanding is owed from here on.
+/// Notes an outstanding restore as owed.
 ///
 /// # Errors
-/// When that may be forgotten after a power cut.
+/// The note may be lost in a power cut.
 pub fn owe_outstanding(places: &Places, upgrade: &Upgrade) -> Result<()> {
     let unit = names::RESTORE_UNIT;
     let why = format!("{unit} did not finish in this boot; `systemctl status {unit}` says why");

@@ -1,4 +1,4 @@
-//! Finding the files that a snapshot is of: plain files alone, never a key.
+//! Finds the files of a snapshot: only regular files, never a key.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,10 @@ use super::way::{self, MOST, There, Way};
 use crate::error::{At, Error, Result};
 use crate::trust;
 
-/// No file below a folder of this name is ever saved or put back.
+/// No file below a folder of this name is ever saved or restored.
 const NEVER: &str = "pki";
 
-/// As [`lists`], of a folder that is the operator's: nobody but root may say what is saved and put back.
+/// Like [`lists`], for an operator's folder: only root may decide what is saved and restored.
 pub(super) fn lists_of_the_operator(folder: &Path) -> Result<Vec<String>> {
     let files = names(folder)?.into_iter().map(|name| folder.join(name));
     let mut faults = files.filter_map(|file| trust::fault(&file));
@@ -20,7 +20,7 @@ pub(super) fn lists_of_the_operator(folder: &Path) -> Result<Vec<String>> {
     lists(folder)
 }
 
-/// The paths listed by the files of a snapshot.d folder, one a line; `#` begins a remark.
+/// The paths in the files of a snapshot.d folder, one per line; `#` starts a comment.
 pub(super) fn lists(folder: &Path) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     for name in names(folder)? {
@@ -35,7 +35,8 @@ pub(super) fn lists(folder: &Path) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// The plain files that the sources name now, in order and once each, as absolute paths of the node.
+/// The regular files that the sources match now, in order and without duplicates, as absolute paths
+/// of the node.
 pub(super) fn all(way: &Way, sources: &[String]) -> Result<Vec<String>> {
     let mut walk = Walk {
         way,
@@ -79,7 +80,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// A file, or all files below a folder. Links are not followed: they could lead anywhere.
+    /// Enters a file, or all files below a folder. Links are not followed: they could lead
+    /// anywhere.
     fn enter(&mut self, path: &str) -> Result<()> {
         if is_kept_out(path) {
             return Ok(());
@@ -101,7 +103,7 @@ impl Walk<'_> {
     }
 }
 
-/// A star stands for any letters, as often as it comes.
+/// `*` matches any characters and may occur several times.
 fn matches(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => name == pattern,

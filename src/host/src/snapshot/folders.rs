@@ -9,23 +9,24 @@ use super::index::INDEX;
 use crate::error::{At, Result};
 use crate::{Places, durable};
 
-/// What the folder of every snapshot is called, before the id of its upgrade.
+/// The prefix of every snapshot folder, before the id of its upgrade.
 const NAME: &str = "snapshot-";
 
 /// A folder of a snapshot.
 pub(super) struct Found {
     pub(super) folder: PathBuf,
-    /// Whose it is; nothing where it is one that was not made to its end.
+    /// The id of its upgrade; `None` if the snapshot was not completed.
     pub(super) id: Option<UpgradeId>,
 }
 
-/// Removes a snapshot, the index first: without it there is none, so half of one is never put back and never owed.
+/// Removes a snapshot, the index first. Without an index there is no snapshot, so a partial one is
+/// never restored and never owed.
 pub(super) fn remove(folder: &Path) -> Result<()> {
     durable::remove(&folder.join(INDEX))?;
     durable::remove_folder(folder)
 }
 
-/// Every folder of a snapshot, whole or not.
+/// Every snapshot folder, complete or not.
 pub(super) fn all(places: &Places) -> Result<Vec<Found>> {
     let state = places.state();
     let entries = match fs::read_dir(&state) {
@@ -45,7 +46,7 @@ pub(super) fn all(places: &Places) -> Result<Vec<Found>> {
     Ok(all)
 }
 
-/// Where a snapshot is built. An id may hold dots, so this is no extension of it.
+/// Where a snapshot is built. An id may contain dots, so this suffix is not an extension.
 pub(super) fn unfinished(folder: &Path) -> PathBuf {
     let mut name = folder.as_os_str().to_owned();
     name.push("~new");

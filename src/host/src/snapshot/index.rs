@@ -1,17 +1,18 @@
-//! The list of what a snapshot holds.
+//! The index of a snapshot.
 
 use serde::{Deserialize, Serialize};
 use upgrade::UpgradeId;
 
 use crate::Places;
 
-/// The list of what was saved, within a snapshot.
+/// The index of the saved files, within a snapshot.
 pub(super) const INDEX: &str = "index.json";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Index {
     pub(super) format: u32,
-    /// What was looked for: a file found by it at restoring that is not below in `files` is new and goes.
+    /// The patterns searched. A file that matches them at restore time but is not in `files` is
+    /// new, and is removed.
     pub(super) sources: Vec<String>,
     pub(super) files: Vec<Saved>,
 }

@@ -1,8 +1,9 @@
-//! The kubelet's state, saved before a trial and put back when the old system comes back.
+//! The kubelet's state, saved before a trial and restored when the old system comes back.
 //!
-//! /var is one for both systems: the new kubeadm rewrites config.yaml, the new kubelet its checkpoints, and an older kubelet
-//! refuses what it does not know (kubernetes issues 86689, 137820). Keys and certificates are never touched: they are renewed
-//! meanwhile and the old ones may be void.
+//! Both systems share /var: the new kubeadm rewrites config.yaml, the new kubelet rewrites its
+//! checkpoints, and an older kubelet rejects what it does not know (kubernetes issues 86689,
+//! 137820). Keys and certificates are never touched: they are renewed in the meantime, and the old
+//! ones may be invalid.
 
 mod due;
 mod find;

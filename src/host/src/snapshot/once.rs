@@ -1,5 +1,6 @@
-//! A snapshot is put back once for each time that the target may have run, and no more: the old kubelet goes on from there, and what it
-//! writes then is newer than what was saved. An upgrade that a person must look at keeps its snapshot through any number of boots.
+//! A snapshot is restored only once for each time that the target may have run. The old kubelet
+//! continues from there, and what it writes then is newer than the snapshot. A halted upgrade keeps
+//! its snapshot through any number of boots.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,14 +11,16 @@ use super::owed;
 use crate::error::Result;
 use crate::{Places, durable};
 
-/// The note within a snapshot: up to which trial nothing is to be put back any more, or in which boot it was put back while one was armed.
+/// The note within a snapshot: up to which trial nothing needs to be restored, or in which boot it
+/// was restored while a trial was armed.
 const NOTE: &str = "restored";
 
-/// What stands before that boot. A version that knows no such note takes it for none.
+/// The prefix before that boot. A version that does not know such a note ignores it.
 const ARMED: &str = "armed ";
 
-/// Whether it was put back since the target may have run last. What was noted while a trial was armed holds in that boot, so in none where it
-/// cannot be told, and for good once the record says that this trial does not come any more.
+/// Whether the snapshot was restored since the target may have run last. A note made while a trial
+/// was armed is valid in that boot, so in none if the boot is unknown. It is valid for good once
+/// the record says that this trial will not happen.
 #[must_use]
 pub fn is_over(places: &Places, upgrade: &Upgrade, boot: Option<&BootId>) -> bool {
     let Ok(noted) = fs::read_to_string(path(places, &upgrade.id)) else {
@@ -31,25 +34,30 @@ pub fn is_over(places: &Places, upgrade: &Upgrade, boot: Option<&BootId>) -> boo
     }
 }
 
-/// Whether anything is noted of its being put back.
+/// Whether there is any note of a restore.
 #[must_use]
 pub fn is_noted(places: &Places, id: &UpgradeId) -> bool {
     path(places, id).exists()
 }
 
-/// Notes that it was put back. To be called behind that and before the kubelet starts: a cut between the two has it put back once more,
-/// over what no kubelet has changed.
+/// Notes that the snapshot was restored. Call this after the restore and before the kubelet starts.
+/// If the power fails between the two, the restore runs once more, over files that no kubelet has
+/// changed.
 ///
 /// # Errors
+/// The note may be lost in a power cut.
 /// When that may be forgotten after a power cut.
 pub fn note(places: &Places, upgrade: &Upgrade) -> Result<()> {
     owed::settle(places, &upgrade.id)?;
     write(places, &upgrade.id, &upgrade.attempt.tries.to_string())
 }
 
-/// Notes that it was put back in this boot while a trial is armed. The trial has not begun by the record, and may yet, without being armed or
-/// counted anew: a power cut can bring the one-shot back that the loader had cleared for whoever picked this system in its menu. So it is over in
-/// this boot alone, unless the record moves on from its arming without that trial: a guard lets none pass that is not armed.
+/// Notes that the snapshot was restored in this boot while a trial is armed.
+///
+/// By the record the trial has not begun. It still may, without being armed or counted again: a
+/// power cut can bring back the one-shot that the loader had cleared for somebody who picked this
+/// system in its menu. So the restore counts only in this boot, unless the record leaves the phase
+/// `Armed` without that trial: a guard lets no trial pass that is not armed.
 ///
 /// # Errors
 /// As [`note`].
@@ -58,15 +66,17 @@ pub fn note_armed(places: &Places, id: &UpgradeId, boot: &BootId) -> Result<()> 
     write(places, id, &format!("{ARMED}{boot}"))
 }
 
-/// Notes in a snapshot that is being made that the target has not run since: who turns back before the next trial has nothing to put back.
+/// Notes in a new snapshot that the target has not run since. A revert before the next trial then
+/// has nothing to restore.
 pub(super) fn nothing_is_due(folder: &Path, trials: u32) -> Result<()> {
     durable::write_plain(&folder.join(NOTE), format!("{trials}\n").as_bytes(), 0o600).map(drop)
 }
 
-/// The target runs again, though no trial of it was counted: somebody has booted it by hand. It is to be put back once more.
+/// Notes that the target runs again although no trial was counted: somebody booted it by hand. The
+/// snapshot must be restored once more.
 ///
 /// # Errors
-/// When the note may still be there.
+/// The note may still be there.
 pub fn begin_anew(places: &Places, id: &UpgradeId) -> Result<()> {
     owed::settle(places, id)?;
     durable::remove(&path(places, id))

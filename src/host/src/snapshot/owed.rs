@@ -1,5 +1,6 @@
-//! What the old system is owed: a snapshot that was to be put back and is not. It is tried again at each boot of the system that it is owed
-//! to, also once its upgrade is over and whatever the record speaks of by then, and no tidying up takes it away.
+//! Owed snapshots: those that should have been restored and were not. The restore is retried at
+//! each boot of the system that needs it, even after its upgrade has ended and whatever the record
+//! contains by then. No clean-up removes an owed snapshot.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,24 +15,25 @@ use super::index::INDEX;
 use crate::error::{Error, Result};
 use crate::{Places, durable};
 
-/// The note within a snapshot that says so.
+/// The note within a snapshot that marks it as owed.
 const NOTE: &str = "owed";
 
-/// What is told of a snapshot of which it could only be noted that it is owed.
+/// The reason if the disk had room only for the note itself.
 const NO_ROOM: &str = "the disk took only the note that it must be restored";
 
-/// A snapshot that is still to be put back.
+/// A snapshot that is still to be restored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owed {
-    /// Why that has not come about.
+    /// Why it was not restored.
     pub why: String,
-    /// The system whose state it is; nothing where that was not noted.
+    /// The system whose state it is; `None` if that was not noted.
     #[serde(default)]
     pub to: Option<Deployment>,
 }
 
 impl Owed {
-    /// What was noted. A version that noted no system wrote the reason alone, and a full disk takes but a second name of the index.
+    /// Parses the note. A version that noted no system wrote only the reason, and on a full disk
+    /// the note is only a second name of the index.
     fn noted(text: &str) -> Self {
         let why = if text.starts_with('{') {
             NO_ROOM
@@ -45,16 +47,17 @@ impl Owed {
     }
 }
 
-/// Notes that it is to be put back and is not. To be called before that is begun, so that one that is cut short is owed too, and again
-/// with what went wrong.
+/// Notes that the snapshot is to be restored. Call it before the restore begins, so that an
+/// interrupted one is owed too, and again with the error if the restore fails.
 ///
 /// # Errors
+/// The note may be lost in a power cut.
 /// When that may be forgotten after a power cut.
 pub fn owe(places: &Places, id: &UpgradeId, owed: &Owed) -> Result<()> {
     let text = serde_json::to_string(owed).unwrap_or_else(|_| owed.why.clone());
     let written = durable::write(&note(places, id), text.as_bytes(), 0o600);
     let Err(error) = written else { return Ok(()) };
-    // A full disk is what putting back fails for, and a name more in a folder takes none of its room.
+    // The restore fails on a full disk, and another name in a folder takes no room there.
     let index = places.snapshot(id).join(INDEX);
     if note(places, id).exists() || durable::link(&index, &note(places, id)).is_ok() {
         return durable::sync_folder(&places.snapshot(id));
@@ -62,15 +65,16 @@ pub fn owe(places: &Places, id: &UpgradeId, owed: &Owed) -> Result<()> {
     Err(error)
 }
 
-/// It is owed no more: it was put back.
+/// Notes that the snapshot was restored and is no longer owed.
 ///
 /// # Errors
-/// When it may still be owed after a power cut.
+/// It may still be owed after a power cut.
 pub(super) fn settle(places: &Places, id: &UpgradeId) -> Result<()> {
     durable::remove(&note(places, id))
 }
 
-/// What is owed of this upgrade's snapshot; nothing where it is not owed. A note that cannot be read is one all the same.
+/// The note of this upgrade's snapshot; `None` if it is not owed. A note that cannot be read still
+/// counts.
 #[must_use]
 pub fn owed(places: &Places, id: &UpgradeId) -> Option<Owed> {
     match fs::read_to_string(note(places, id)) {
@@ -83,10 +87,10 @@ pub fn owed(places: &Places, id: &UpgradeId) -> Option<Owed> {
     }
 }
 
-/// Everything that is owed on this node, by what lies on the disk, whichever upgrade the record tells of.
+/// All owed snapshots on this node's disk, whichever upgrade the record is about.
 ///
 /// # Errors
-/// When that cannot be told.
+/// The snapshots cannot be read.
 pub fn all_owed(places: &Places) -> Result<Vec<(UpgradeId, Owed)>> {
     let mut all: Vec<_> = folders::all(places)?
         .into_iter()
@@ -97,10 +101,10 @@ pub fn all_owed(places: &Places) -> Result<Vec<(UpgradeId, Owed)>> {
     Ok(all)
 }
 
-/// Whether the next trial would lose nothing.
+/// Checks that the next trial would lose no state.
 ///
 /// # Errors
-/// [`Reason::StateOwed`], or when that cannot be told.
+/// [`Reason::StateOwed`], or the snapshots cannot be read.
 pub fn none_is_owed(places: &Places) -> Result<()> {
     let Some((id, owed)) = all_owed(places)?.into_iter().next() else {
         return Ok(());

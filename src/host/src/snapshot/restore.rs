@@ -1,4 +1,4 @@
-//! Putting the state back.
+//! Restores the state.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ pub struct Snapshot {
     index: Index,
 }
 
-/// Reads a snapshot; nothing is put back yet.
+/// Reads a snapshot without restoring it.
 ///
 /// # Errors
-/// When there is none, or it is damaged.
+/// There is no snapshot, or it is damaged.
 pub fn open(places: &Places, id: &UpgradeId) -> Result<Snapshot> {
     let folder = places.snapshot(id);
     let path = folder.join(INDEX);
@@ -31,7 +31,7 @@ pub fn open(places: &Places, id: &UpgradeId) -> Result<Snapshot> {
     Ok(Snapshot { folder, index })
 }
 
-/// Reads a snapshot and puts it back.
+/// Reads a snapshot and restores it.
 ///
 /// # Errors
 /// As [`open`] and [`Snapshot::put_back`].
@@ -40,10 +40,11 @@ pub fn restore(places: &Places, id: &UpgradeId) -> Result<usize> {
 }
 
 impl Snapshot {
-    /// Puts the state back and removes what did not exist then. What is as it was is not written. Returns how many files changed.
+    /// Restores the state and removes files that did not exist then. Unchanged files are not
+    /// written. Returns how many files changed.
     ///
     /// # Errors
-    /// The first file that could not be put back; the others are tried all the same.
+    /// The first file that could not be restored; the others are tried all the same.
     pub fn put_back(&self, places: &Places) -> Result<usize> {
         let way = Way::from(&places.root)?;
         let files = self.index.files.iter();
@@ -61,7 +62,7 @@ impl Snapshot {
         })
     }
 
-    /// Whether a file is one of those that were saved, also by a version that wrote paths down as they are listed.
+    /// Whether a file was saved, also by a version that noted paths as the lists have them.
     fn holds(&self, way: &Way, path: &str) -> bool {
         let mut files = self.index.files.iter();
         files.any(|saved| saved.path == path || way.settled(&saved.path) == path)
@@ -74,12 +75,12 @@ impl Snapshot {
         let Some(place) = way.place(&saved.path)? else {
             return Err(Error::damaged(&full, "its folder is gone"));
         };
-        // What is no plain file any more is none that could be as it was, whatever it leads to.
+        // A path that is no longer a regular file has changed, whatever it leads to.
         if let Ok(Some(There::File(file, facts))) = way.look(&saved.path)
             && facts.len() == wanted.len() as u64
             && way::content(file, &facts, &full).is_ok_and(|found| found == wanted)
         {
-            // Whoever put it there may have died before its name was on the disk.
+            // The writer of the file may have died before the name was on the disk.
             return place.sync().map(|()| false);
         }
         place.put(&wanted, saved).map(|()| true)

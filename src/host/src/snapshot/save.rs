@@ -1,4 +1,4 @@
-//! Saving the state before a trial.
+//! Saves the state before a trial.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -14,41 +14,43 @@ use super::{find, once};
 use crate::error::{At, Error, Result};
 use crate::{Places, durable};
 
-/// What is saved on every node; a star stands for any letters in the last part.
+/// What is saved on every node; `*` in the last part matches any characters.
 const KUBELET: [&str; 6] = [
     "/var/lib/kubelet/config.yaml",
     "/var/lib/kubelet/kubeadm-flags.env",
     "/var/lib/kubelet/instance-config.yaml",
     "/var/lib/kubelet/*_manager_state",
-    // allocated_pods_state and actuated_pods_state, from 1.33 on: a kubelet that cannot make one out does not start
-    // (pkg/kubelet/allocation/allocation_manager.go).
+    // allocated_pods_state and actuated_pods_state exist from 1.33 on. A kubelet that cannot parse
+    // one does not start (pkg/kubelet/allocation/allocation_manager.go).
     "/var/lib/kubelet/*_pods_state",
     "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
 ];
 
-/// The most that a snapshot takes of the disk that the system itself lies on, in bytes.
+/// The most that a snapshot may take of the system's own disk, in bytes.
 const ALL: u64 = 256 << 20;
 
-/// Saves the state as it is now. What lies there under this id is of a former request, or of a try that was cut short, and
-/// goes, and so does that of the trial before: it was put back, and the system has served since.
+/// Saves the current state. A snapshot that already has this id is from an earlier request or an
+/// interrupted attempt, and is replaced. So is the one from the previous trial: it was restored,
+/// and the system has served since.
 ///
 /// # Errors
-/// When it is not whole on the disk, or another is owed: what would be saved now is what a trial has left.
+/// The snapshot is not complete on the disk; or another one is owed, because the current state is
+/// then what a trial left.
 pub fn save(places: &Places, id: &UpgradeId) -> Result<()> {
     save_while(places, &Before { id, trials: 0 }, &|| true).map(drop)
 }
 
-/// What a snapshot is taken before.
+/// What the snapshot is taken before.
 #[derive(Clone, Copy, Debug)]
 pub struct Before<'a> {
-    /// The upgrade that is to be tried next.
+    /// The upgrade whose trial is next.
     pub id: &'a UpgradeId,
     /// How many trials it has had.
     pub trials: u32,
 }
 
-/// As [`save`], and asks before each file whether it goes on. Returns whether it has come to its end: else nothing of it is left, and
-/// what lay there stays.
+/// Like [`save`], but calls the closure before each file and stops if it returns false. Returns
+/// whether it finished. If it did not, it leaves nothing behind, and the earlier snapshot stays.
 ///
 /// # Errors
 /// As [`save`].
@@ -74,12 +76,13 @@ pub fn save_while(
     durable::write_plain(&new.join(INDEX), &index, 0o600)?;
     once::nothing_is_due(&new, before.trials)?;
     durable::sync_folder(&new)?;
-    // A cut here leaves none, which nobody wants back before the arming; the step is begun anew.
+    // A power cut here leaves no snapshot. None is needed before the arming, and the step is
+    // repeated.
     remove(&folder)?;
     durable::rename(&new, &folder).map(|()| true)
 }
 
-/// Puts what there is to save into a folder; nothing when it was not to go on.
+/// Saves the files into a folder; `None` if it was told to stop.
 fn fill(places: &Places, folder: &Path, goes_on: &dyn Fn() -> bool) -> Result<Option<Index>> {
     let (way, sources) = (Way::from(&places.root)?, sources(places)?);
     let mut saving = Saving {
@@ -103,7 +106,7 @@ fn fill(places: &Places, folder: &Path, goes_on: &dyn Fn() -> bool) -> Result<Op
     Ok(goes_on().then_some(index))
 }
 
-/// The fixed list and what image and operator add to it.
+/// The fixed list, and what the image and the operator add to it.
 fn sources(places: &Places) -> Result<Vec<String>> {
     let mut sources: Vec<String> = KUBELET.iter().map(|&source| source.to_owned()).collect();
     let folder = |path: &str| places.root.join(path);
@@ -113,17 +116,17 @@ fn sources(places: &Places) -> Result<Vec<String>> {
     Ok(sources)
 }
 
-/// A snapshot that is being made.
+/// A snapshot in progress.
 struct Saving<'a> {
     way: &'a Way,
     folder: &'a Path,
-    /// How much more it may hold, in bytes.
+    /// The room left, in bytes.
     room: u64,
     files: Vec<Saved>,
 }
 
 impl Saving<'_> {
-    /// Takes a file in. One that is gone by now, or is none any more, was none.
+    /// Saves one file. A file that is gone, or is no longer a regular file, is skipped.
     fn take(&mut self, path: String) -> Result<()> {
         let full = self.way.full(&path);
         let Some(There::File(file, facts)) = self.way.look(&path)? else {

@@ -1,4 +1,4 @@
-//! POSIX ACLs as the kernel gives them (acl(5); Linux, include/uapi/linux/posix_acl_xattr.h).
+//! POSIX ACLs as the kernel represents them (acl(5); Linux, include/uapi/linux/posix_acl_xattr.h).
 
 use std::fmt;
 use std::io;
@@ -8,10 +8,10 @@ use nix::errno::Errno;
 
 /// The ACL of a file or folder itself.
 pub const ACCESS: &str = "system.posix_acl_access";
-/// The ACL that a folder gives what is made in it.
+/// The ACL that a folder gives to new entries in it.
 pub const DEFAULT: &str = "system.posix_acl_default";
 
-/// The one version there is, in the first four bytes.
+/// The only version, in the first four bytes.
 const VERSION: u32 = 2;
 /// Kinds of entries.
 const USER: u16 = 0x02;
@@ -19,17 +19,17 @@ const OWNING_GROUP: u16 = 0x04;
 const GROUP: u16 = 0x08;
 const MASK: u16 = 0x10;
 const EVERYBODY: u16 = 0x20;
-/// The right to write.
+/// Write permission.
 const WRITE: u16 = 0x02;
 
-/// Who may write.
+/// The user or group that may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
     /// A user, by an ACL.
     User(u32),
     /// A group, by an ACL or by the mode.
     Group(u32),
-    /// The group that the place belongs to, by an ACL.
+    /// The group that owns the place, by an ACL.
     OwningGroup,
     /// Everybody.
     Everybody,
@@ -46,19 +46,19 @@ impl fmt::Display for Writer {
     }
 }
 
-/// One entry: kind, rights, whose.
+/// One entry: kind, permissions, user or group.
 pub(super) struct Entry {
     kind: u16,
     rights: u16,
     whose: u32,
 }
 
-/// Whether a place has such an ACL. One that a file system does not know is none.
+/// Whether a place has such an ACL. A file system without ACL support has none.
 pub fn is_there(place: &Path, kind: &str) -> io::Result<bool> {
     Ok(read(place, kind)?.is_some())
 }
 
-/// Who else than root may write by such an ACL; nothing where it lets nobody, or there is none.
+/// The user or group other than root that may write by such an ACL; `None` if there is none.
 pub fn writer(place: &Path, kind: &str) -> io::Result<Option<Writer>> {
     let Some(bytes) = read(place, kind)? else {
         return Ok(None);
@@ -91,7 +91,7 @@ fn entry(bytes: &[u8; 8]) -> Entry {
     }
 }
 
-/// The mask takes rights from all but the owner and everybody.
+/// The mask limits everybody except the owner and others.
 fn writer_by(entries: &[Entry]) -> Option<Writer> {
     let mask = entries.iter().find(|entry| entry.kind == MASK);
     let mask = mask.map_or(WRITE, |entry| entry.rights);
@@ -107,7 +107,7 @@ fn writer_by(entries: &[Entry]) -> Option<Writer> {
             GROUP => Some(Writer::Group(entry.whose)),
             OWNING_GROUP => Some(Writer::OwningGroup),
             EVERYBODY => Some(Writer::Everybody),
-            // The owner, who is root, and the mask.
+            // The owner, which is root, and the mask.
             _ => None,
         })
 }

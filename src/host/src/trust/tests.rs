@@ -2,14 +2,14 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
 use super::*;
 
-/// Entries of an ACL, as (kind, rights, whose).
+/// Entries of an ACL, as (kind, permissions, id).
 type Entries<'a> = &'a [(u16, u16, u32)];
 
 const NONE: u32 = u32::MAX;
-/// What an ACL is never without: the owner, its group and everybody.
+/// The entries of every ACL: the owner, its group and everybody.
 const BASE: [(u16, u16, u32); 3] = [(0x01, 7, NONE), (0x04, 5, NONE), (0x20, 5, NONE)];
 
-/// `checks/net`, in a folder that goes when it is dropped.
+/// `checks/net`, in a folder that is removed on drop.
 fn check() -> (tempfile::TempDir, PathBuf) {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("checks");
@@ -28,7 +28,7 @@ fn why(path: &Path) -> String {
     fault(path).map_or_else(String::new, |fault| fault.to_string())
 }
 
-/// Gives a place an ACL; nothing where the file system has none.
+/// Sets an ACL on a place; `None` if the file system does not support ACLs.
 fn with_acl(place: &Path, kind: &str, more: Entries<'_>) -> Option<()> {
     let mut entries = [&BASE, more].concat();
     entries.sort_by_key(|(kind, ..)| *kind);

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What Debian's 00_header (2.06 and 2.12 alike) and libostree's 15_ostree write.
+/// What Debian's 00_header (the same in 2.06 and 2.12) and libostree's 15_ostree write.
 const STOCK: &str = include_str!("../stock-grub.cfg");
 const SECOND: &str = "/ostree/boot.1/debian/bb/0";
 
@@ -28,7 +28,8 @@ fn one_that_does_not_save_the_emptied_variable_does_not() {
     assert!(!Script::read("").honours_one_shot());
 }
 
-/// As bootupd's static configuration does: it loads and saves other variables, and reads the boot entries itself.
+/// Like bootupd's static configuration: it loads and saves other variables, and reads the boot
+/// entries itself.
 const READS_ENTRIES: &str = "load_env\nif [ \"${menu_show_once_timeout}\" ]; then\n  \
     set timeout=\"${menu_show_once_timeout}\"\n  unset menu_show_once_timeout\n  \
     save_env menu_show_once_timeout\nfi\nblscfg\n";
@@ -53,7 +54,7 @@ fn a_deployment_is_found_by_its_kernel_line() {
     assert_eq!(script.position_of("/ostree/boot.1/debian/cc/0"), None);
 }
 
-/// Found by the fuzzer: a kernel's path with a blank in it, and `ostree=` behind that.
+/// The fuzzer found this: a kernel path with a space in it, followed by `ostree=`.
 #[test]
 fn what_only_the_kernels_path_says_is_no_argument() {
     let path = "/a ostree=/x";
