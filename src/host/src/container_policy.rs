@@ -1,5 +1,6 @@
-//! What containers-policy.json(5) demands of one image. skopeo enforces it; here it is only read, to tell a policy that demands a signature from
-//! one that lets anything through, as the policy that distributions ship does.
+//! What containers-policy.json(5) requires of an image. skopeo enforces it. Careen only reads it,
+//! to distinguish a policy that requires a signature from one that accepts everything, such as the
+//! policy that distributions ship.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +13,7 @@ use upgrade::ContainerImage;
 #[derive(Debug, Deserialize)]
 pub struct Policy {
     default: Vec<Requirement>,
-    /// By transport, then by scope.
+    /// The requirements by transport, then by scope.
     #[serde(default)]
     transports: HashMap<String, HashMap<String, Vec<Requirement>>>,
 }
@@ -23,27 +24,28 @@ struct Requirement {
     kind: String,
 }
 
-/// Requirements that no image without a signature meets. All in a list must be met, so one of these is enough.
+/// Requirements that no unsigned image meets. An image must meet all requirements of a list, so one
+/// of these is enough.
 const DEMANDING: &[&str] = &["signedBy", "sigstoreSigned", "reject"];
-/// Those of them that an image with a signature may meet.
+/// Those requirements that a signed image may meet.
 const BY_SIGNATURE: &[&str] = &["signedBy", "sigstoreSigned"];
-/// What no image meets.
+/// The requirement that no image meets.
 const REJECT: &str = "reject";
-/// The transport of registries in the file.
+/// The file's name for the transport of registries.
 const REGISTRIES: &str = "docker";
 
 impl Policy {
-    /// Reads it.
+    /// Reads the file.
     ///
     /// # Errors
-    /// When it cannot be read or is no policy; the file is named.
+    /// It cannot be read or is not a policy; the error names the file.
     pub fn read(path: &Path) -> io::Result<Self> {
         let named = |error: String| io::Error::other(format!("{}: {error}", path.display()));
         let text = fs::read_to_string(path).map_err(|error| named(error.to_string()))?;
         serde_json::from_str(&text).map_err(|error| named(error.to_string()))
     }
 
-    /// Whether it lets an image in a registry through only with a signature.
+    /// Whether it accepts an image from a registry only with a signature.
     #[must_use]
     pub fn demands_signature(&self, image: &ContainerImage) -> bool {
         let requirements = self.requirements(image);
@@ -52,8 +54,8 @@ impl Policy {
             .any(|one| DEMANDING.contains(&one.kind.as_str()))
     }
 
-    /// Whether images at a place, or some below it, are let through by their signatures. A place is a registry, or the beginning of a name in
-    /// one; an empty one is every registry.
+    /// Whether images at a place, or some below it, are accepted because of their signatures. A
+    /// place is a registry, or the start of a name in one; an empty place means every registry.
     #[must_use]
     pub fn goes_by_signatures(&self, place: &str) -> bool {
         let known = self.transports.get(REGISTRIES);
@@ -69,7 +71,8 @@ impl Policy {
         self.in_force(scopes)
     }
 
-    /// The narrowest scope decides alone (containers/image, signature/policy_eval.go, `requirementsForImageRef`).
+    /// Only the narrowest scope counts (containers/image, signature/policy_eval.go,
+    /// `requirementsForImageRef`).
     fn in_force(&self, scopes: Vec<String>) -> &[Requirement] {
         let known = self.transports.get(REGISTRIES);
         let named = known.and_then(|known| scopes.into_iter().find_map(|scope| known.get(&scope)));
@@ -87,7 +90,8 @@ fn is_below(scope: &str, place: &str) -> bool {
     place.is_empty() || rest.is_some_and(|rest| rest.starts_with(['/', ':', '@']))
 }
 
-/// From a name in a registry to all registries (containers/image, docker/policyconfiguration/naming.go).
+/// The scopes from a name in a registry up to all registries (containers/image,
+/// docker/policyconfiguration/naming.go).
 fn scopes_around(place: &str) -> Vec<String> {
     let mut name = place;
     let mut scopes = vec![name.to_owned()];

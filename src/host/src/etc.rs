@@ -1,5 +1,5 @@
-//! Whether /etc has changed since the new system took its copy: libostree merges at deployment, and what is changed later
-//! would be missing in the trial.
+//! Detects changes of /etc since it was copied for the new system. libostree merges /etc at
+//! deployment, so later changes would be missing in the trial.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -12,21 +12,23 @@ use upgrade::{Deployment, Digest};
 use crate::error::{At, Result};
 use crate::{Places, durable};
 
-/// Notes how /etc was when the commit's deployment took its copy: a [`fingerprint`] taken before the merge. To be written when
-/// that deployment is there. Written earlier, it would vouch for an older one if the work ended in between.
+/// Notes the state of /etc when the commit's deployment copied it: a [`fingerprint`] from before
+/// the merge. Write the note once that deployment exists. An earlier note would vouch for an older
+/// deployment if the work were interrupted in between.
 ///
 /// # Errors
-/// When it is not on the disk.
+/// The note is not on the disk.
 pub fn note(places: &Places, commit: &Digest, fingerprint: &str) -> Result<()> {
     durable::make_private_folder(&places.state())?;
     durable::write(&path(places, commit), fingerprint.as_bytes(), 0o600)
 }
 
-/// Whether the booted system's /etc is other than it was noted for this commit. Without a note it counts as changed. It is read in
-/// the deployment's folder, as libostree reads it: what is mounted somewhere below /etc is not merged, and must not count either.
+/// Whether the booted system's /etc differs from the note for this commit. Without a note it counts
+/// as changed. /etc is read in the deployment's folder, as libostree reads it: a mount below /etc
+/// is not merged, so it must not count.
 ///
 /// # Errors
-/// When /etc cannot be read.
+/// /etc cannot be read.
 pub fn has_changed(places: &Places, booted: &Deployment, commit: &Digest) -> Result<bool> {
     let then = fs::read_to_string(path(places, commit)).unwrap_or_default();
     Ok(then != fingerprint(&places.deployment(booted).join("etc"))?)
@@ -35,7 +37,7 @@ pub fn has_changed(places: &Places, booted: &Deployment, commit: &Digest) -> Res
 /// Removes the note.
 ///
 /// # Errors
-/// When it is still there.
+/// The note is still there.
 pub fn forget(places: &Places, commit: &Digest) -> Result<()> {
     durable::remove(&path(places, commit))
 }
@@ -44,10 +46,10 @@ fn path(places: &Places, commit: &Digest) -> std::path::PathBuf {
     places.state().join(format!("etc-{commit}"))
 }
 
-/// A digest over names, modes, owners, lengths and times of change; no content is read.
+/// A digest over names, modes, owners, lengths and change times, without the content.
 ///
 /// # Errors
-/// When a folder cannot be listed.
+/// A folder cannot be listed.
 pub fn fingerprint(etc: &Path) -> Result<String> {
     let mut sum = Sha256::new();
     add(etc, etc, &mut sum)?;
@@ -61,7 +63,8 @@ fn add(top: &Path, folder: &Path, sum: &mut Sha256) -> Result<()> {
     }
     children.sort();
     for path in children {
-        // A file that vanishes between listing and looking has changed /etc: its name is in neither sum or in one.
+        // A file that vanishes between listing and inspection has changed /etc: its name is in
+        // neither sum, or in only one.
         let Ok(meta) = fs::symlink_metadata(&path) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! Rebooting without asking anybody.
+//! Reboots without the help of any other program.
 
 use std::convert::Infallible;
 use std::fs;
@@ -11,22 +11,24 @@ use nix::sys::reboot::{RebootMode, reboot};
 
 use crate::freeze;
 
-/// How long what is dirty may take to reach the disk: on a frozen or dying one it never does.
+/// How long dirty data may take to reach the disk. On a frozen or dying disk it never does.
 const SETTLE: Duration = Duration::from_secs(20);
 
-/// How long the kernel may take to shut its devices down. A disk that answers has emptied its cache by then: 60 s are what the kernel gives it
-/// (drivers/scsi/sd.h, `SD_TIMEOUT` times `SD_FLUSH_TIMEOUT_MULTIPLIER`).
+/// How long the kernel may take to shut its devices down. A working disk has flushed its cache by
+/// then: the kernel gives it 60 s (drivers/scsi/sd.h, `SD_TIMEOUT` times
+/// `SD_FLUSH_TIMEOUT_MULTIPLIER`).
 pub const DEVICES: Duration = Duration::from_secs(90);
 
-/// Reboots at once. Returns only when neither the system call nor sysrq worked.
+/// Reboots at once. Returns only if neither the system call nor sysrq worked.
 ///
-/// systemd is not asked: its reboot from an initramfs has failed before (systemd issue 35757), and it may be what hangs. Nor is the kernel
-/// waited for longer than `patience`: reboot(2) asks each driver to shut its device down first (kernel/reboot.c, `kernel_restart_prepare`),
-/// and one whose device answers no more may never return.
+/// It does not ask systemd: systemd's reboot from an initramfs has failed before (systemd issue
+/// 35757), and systemd may be what hangs. Nor does it wait for the kernel longer than `patience`.
+/// reboot(2) first asks each driver to shut its device down (kernel/reboot.c,
+/// `kernel_restart_prepare`), and a driver whose device no longer answers may never return.
 pub fn force_reboot(boot: &Path, patience: Duration) -> nix::Error {
     let boot = boot.to_owned();
     let _ = in_time(SETTLE, move || {
-        // A frozen /boot would let the sync wait for ever.
+        // With a frozen /boot the sync would wait forever.
         let _ = freeze::thaw(&boot);
         nix::unistd::sync();
     });
@@ -39,13 +41,14 @@ pub fn force_reboot(boot: &Path, patience: Duration) -> nix::Error {
     refused
 }
 
-/// Resets the machine without a word to any device (sysrq.rst, `b`).
+/// Resets the machine without notifying any device (sysrq.rst, `b`).
 fn reset() {
     let _ = fs::write("/proc/sys/kernel/sysrq", "1");
     let _ = fs::write("/proc/sysrq-trigger", "b");
 }
 
-/// Has `second` done beside what comes next, when that has not ended everything by then. Where no thread is to be had there is no second way.
+/// Runs `second` in parallel after `patience`, unless the machine is down by then. If no thread can
+/// be created, `second` does not run.
 fn unless_it_is_over(patience: Duration, second: impl FnOnce() + Send + 'static) {
     let _ = thread::Builder::new().spawn(move || {
         thread::sleep(patience);
@@ -53,8 +56,9 @@ fn unless_it_is_over(patience: Duration, second: impl FnOnce() + Send + 'static)
     });
 }
 
-/// Waits for what `work` brings no longer than `limit`: a system call on a dying disk cannot be called back, only left behind. Where no
-/// thread is to be had it is left out. What must be on the disk was flushed when it was written.
+/// Runs `work` and waits for its result no longer than `limit`: a system call on a dying disk
+/// cannot be cancelled, only abandoned. If no thread can be created, `work` does not run. What must
+/// be on the disk was flushed when it was written.
 pub fn in_time<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,4 +1,5 @@
-//! fs-verity: the kernel checks a sealed file at every read, so asking for its digest is enough to know its content.
+//! fs-verity: the kernel verifies a sealed file at every read, so its digest is enough to know its
+//! content.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -35,20 +36,21 @@ pub struct Enable {
 
 mod call {
     use nix::libc::c_ulong;
-    // FS_IOC_MEASURE_VERITY is _IOWR('f', 134, struct fsverity_digest), which has no length of its own for the digest.
+    // FS_IOC_MEASURE_VERITY is _IOWR('f', 134, struct fsverity_digest); that struct does not
+    // include the length of the digest.
     const MEASURE: c_ulong = nix::request_code_readwrite!(b'f', 134, 4) as c_ulong;
     nix::ioctl_readwrite_bad!(measure, MEASURE, super::Answer);
     nix::ioctl_write_ptr!(enable, b'f', 133, super::Enable);
 }
 
-/// What a file system makes of sealing.
+/// Whether a file is or can be sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
     /// The file is sealed.
     Sealed,
-    /// It is not, and could be.
+    /// The file is not sealed, but could be.
     Able,
-    /// The kernel or the file system cannot seal.
+    /// The kernel or the file system does not support sealing.
     Unable,
 }
 
@@ -63,14 +65,15 @@ pub fn support(file: &File) -> Support {
     };
     // SAFETY: as in `measure`.
     match unsafe { call::measure(file.as_raw_fd(), &raw mut answer) } {
-        // EOVERFLOW: sealed with a longer digest than ours.
+        // EOVERFLOW: sealed with a digest that is longer than ours.
         Ok(_) | Err(Errno::EOVERFLOW) => Support::Sealed,
         Err(Errno::ENODATA) => Support::Able,
         Err(_) => Support::Unable,
     }
 }
 
-/// The digest of a sealed file; nothing when it is not sealed or the file system cannot.
+/// The digest of a sealed file; `None` if it is not sealed, or the file system does not support
+/// sealing.
 #[must_use]
 #[expect(unsafe_code, reason = "nix has no safe wrapper")]
 pub fn measure(file: &File) -> Option<String> {
@@ -79,16 +82,18 @@ pub fn measure(file: &File) -> Option<String> {
         size: LENGTH as u16,
         digest: [0; LENGTH],
     };
-    // SAFETY: the kernel writes at most `size` bytes behind the four of the head, which is what `Answer` holds.
+    // SAFETY: the kernel writes at most `size` bytes after the four of the header, and `Answer` has
+    // room for them.
     unsafe { call::measure(file.as_raw_fd(), &raw mut answer) }.ok()?;
     let whole = answer.algorithm == SHA256 && usize::from(answer.size) == LENGTH;
     whole.then(|| hex::encode(answer.digest))
 }
 
-/// Seals a file that nobody has open for writing. Sealing a sealed one does nothing.
+/// Seals a file that no process has open for writing. Sealing a sealed file does nothing.
 ///
 /// # Errors
-/// `EOPNOTSUPP` and `ENOTTY` where the file system cannot (ext4 made without `-O verity`).
+/// `EOPNOTSUPP` and `ENOTTY` if the file system does not support it (ext4 made without `-O
+/// verity`).
 #[expect(unsafe_code, reason = "nix has no safe wrapper")]
 pub fn seal(file: &File) -> nix::Result<()> {
     let wanted = Enable {

@@ -1,4 +1,5 @@
-//! Agents that a pod installs: whole or not at all, and chosen by what is really there.
+//! Agents that a pod installs: each is complete or absent, and the choice depends on what is really
+//! there.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::fs;
@@ -171,7 +172,7 @@ fn proven_agent_out_of_starts_yields_to_the_image_for_this_boot() {
     }
     assert!(!picked());
     assert_eq!(node.agents.launched().unwrap().left, Some(id));
-    // /run is another one after a boot, which may be of another system.
+    // /run is new after a boot, possibly of another system.
     fs::remove_dir_all(node.root.path().join("run")).unwrap();
     assert!(picked());
     assert_eq!(node.agents.launched().unwrap().left, None);

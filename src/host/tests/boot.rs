@@ -1,4 +1,4 @@
-//! Boot entries, deployments and what runs, read from the disk alone.
+//! Boot entries, deployments and the running system, read only from the disk.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod disk;
@@ -25,7 +25,7 @@ fn deployments_come_in_the_order_of_the_menu() {
     assert_eq!(boot::default_first(&disk.places).unwrap(), all);
 }
 
-/// `ostree admin pin --unpin` leaves Careen's marks, and an administrator's pin has none.
+/// `ostree admin pin --unpin` leaves Careen's marks, and an administrator's pin has no mark.
 #[test]
 fn what_careen_keeps_is_pinned_and_bears_its_mark() {
     let disk = Disk::new(&[deployment('a', 0)]);

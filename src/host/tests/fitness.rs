@@ -14,7 +14,7 @@ use host::loader::grub::fitness::check_on;
 use nix::sys::stat::{major, minor};
 use upgrade::Reason;
 
-/// What /sys says of the device that the test's folder lies on.
+/// What /sys shows for the device of the test's folder.
 fn kernel(disk: &Disk, mark: Option<&str>) -> tempfile::TempDir {
     let kernel = tempfile::tempdir().unwrap();
     let device = fs::metadata(disk.places.grubenv()).unwrap().dev();
@@ -35,7 +35,7 @@ fn kernel(disk: &Disk, mark: Option<&str>) -> tempfile::TempDir {
 
 const BTRFS: FileSystem = FileSystem::Other(0x9123_683E);
 
-/// The folder of the tests may be on any file system.
+/// The test folder may be on any file system.
 fn fitness_on(disk: &Disk, kernel: &Path, found: FileSystem) -> Result<(), Reason> {
     check_on(&disk.places, kernel, |_| Ok(found))
 }
@@ -60,7 +60,7 @@ fn a_plain_file_on_a_partition_is_fit() {
     }
 }
 
-/// GRUB reads btrfs and does not write it; a file on it may be compressed or shared.
+/// GRUB reads btrfs but does not write it; a file on btrfs may be compressed or shared.
 #[test]
 fn file_system_grub_cannot_write_is_refused_by_magic_number() {
     let disk = Disk::new(&[deployment('a', 0)]);

@@ -1,5 +1,5 @@
-//! A disk that is full when the record or the kubelet's state is to be saved: the last whole one stays, and the next try
-//! succeeds when there is room. Needs root, for a file system of its own.
+//! The disk is full when the record or the kubelet's state is saved: the last complete one stays,
+//! and the next attempt succeeds once there is room. Needs root to mount its own file system.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod disk;
@@ -18,7 +18,7 @@ use upgrade::{Journal, Record};
 
 const NONE: Option<&str> = None;
 
-/// A small file system that this test's thread alone sees.
+/// A small file system that only this test's thread sees.
 struct Small(TempDir);
 
 impl Small {
@@ -36,7 +36,7 @@ impl Small {
     }
 
     fn fill(&self) {
-        // The program ends with an error, which is what it is for: no byte is left.
+        // The program ends with an error, as intended: no byte is left.
         let target = format!("of={}", self.filler().display());
         let dd = Command::new("dd")
             .args(["if=/dev/zero", "bs=4096", &target])
@@ -128,7 +128,7 @@ fn that_a_snapshot_is_owed_is_noted_also_on_a_full_disk() {
         why: "No space left on device".to_owned(),
         to: None,
     };
-    // As at each boot that puts nothing back: before it is begun, and with what went wrong.
+    // As at each boot that restores nothing: once before the restore, and once with its error.
     snapshot::owe(&places, &id, &owed).unwrap();
     snapshot::owe(&places, &id, &owed).unwrap();
     snapshot::keep_only(&places, None).unwrap();

@@ -1,4 +1,5 @@
-//! A damaged environment block, armed or not: GRUB boots the default, and Careen does not write it.
+//! A damaged environment block, armed or not: GRUB boots the default, and Careen does not write the
+//! block.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod disk;
@@ -11,7 +12,7 @@ use upgrade::{OneShot, Reason};
 
 type Damage = fn(Vec<u8>) -> Vec<u8>;
 
-/// What a disk, a torn write or another program can make of a block.
+/// What a disk, a torn write or another program can do to a block.
 const DAMAGES: [(&str, Damage); 5] = [
     ("empty", |_| Vec::new()),
     ("cut off", |block| block[..512].to_vec()),

@@ -135,7 +135,7 @@ fn unreadable_copy_is_not_replaced_by_the_older_one() {
     let (folder, mut store) = store();
     store.store(&of_generation(1)).unwrap();
     store.store(&of_generation(2)).unwrap();
-    // Reading a folder fails as reading from a disk that fails does, whoever reads.
+    // Reading a folder fails like reading from a failing disk, for every user.
     let path = copy(&folder, "record.b");
     let newer = fs::read(&path).unwrap();
     fs::remove_file(&path).unwrap();
@@ -265,8 +265,9 @@ fn unknown_reason_from_a_newer_version_reads_as_failed() {
     );
 }
 
-/// Writer × reader: every sample ever shipped is read by today's version, to the same record it always was. What it was is
-/// written down beside it and stays; a new sample gets its line by `UPDATE_GOLDEN=1 cargo test`.
+/// Writer × reader: today's version reads every sample ever shipped as the same record as always.
+/// The expected record is in a file beside it and never changes; a new sample gets its line by
+/// `UPDATE_GOLDEN=1 cargo test`.
 #[test]
 fn every_frozen_sample_is_read_as_it_always_was() {
     let samples = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("tests/samples");
@@ -296,7 +297,8 @@ fn every_frozen_sample_is_read_as_it_always_was() {
     assert!(seen >= 5, "the samples are gone");
 }
 
-/// What a reader acts on, in words of this test alone: fields that are added later change none of it.
+/// What a reader uses of the record, in this test's own words: fields that are added later do not
+/// change it.
 fn told(read: &RecordRead) -> String {
     let record = match read {
         Err(reason) => return format!("refused: {}\n", reason.code()),
@@ -329,7 +331,7 @@ fn told(read: &RecordRead) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The same of the upgrade in it.
+/// The same for the upgrade in it.
 fn told_of(up: &upgrade::Upgrade) -> Vec<String> {
     let to = up
         .to

@@ -1,4 +1,4 @@
-//! Which loader a machine has, and that each one boots an entry once and forgets it.
+//! Which loader a machine has; and each loader boots an entry once and forgets it.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod disk;

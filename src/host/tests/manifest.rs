@@ -1,4 +1,4 @@
-//! Critical files and /etc: every change is noticed.
+//! Critical files and /etc: every change is detected.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

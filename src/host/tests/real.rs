@@ -1,4 +1,4 @@
-//! Against the real thing: GRUB's own tool, and a file system of its own, for which root is wanted.
+//! Tests with GRUB's own tool and a real file system; they need root.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -55,10 +55,10 @@ fn grubs_own_tool_and_careen_read_each_others_block() {
     assert!(fs::read(&path).unwrap() == before, "its own remark is gone");
 }
 
-/// One at a time: the child that guards a freeze holds what the other tests have open.
+/// One at a time: the child that guards a freeze keeps the files of the other tests open.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A small ext4, mounted.
+/// A small mounted ext4.
 struct Mounted {
     _turn: MutexGuard<'static, ()>,
     folder: TempDir,
@@ -97,7 +97,7 @@ impl Mounted {
         self.folder.path().join("root")
     }
 
-    /// What the boot loader sees: the blocks, without the journal.
+    /// What the boot loader sees: the blocks without the journal.
     fn raw(&self, file: &str) -> String {
         run("sync", &["-f", self.image().to_str().unwrap()]);
         run(

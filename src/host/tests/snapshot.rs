@@ -1,4 +1,4 @@
-//! The kubelet's state is saved once and comes back whole.
+//! The kubelet's state is saved once and restored completely.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -152,7 +152,7 @@ fn snapshots_that_no_record_tells_of_go_and_its_own_stays() {
     assert_eq!(left(), ["record.a"]);
 }
 
-/// What could not be put back of upgrade `one`.
+/// What could not be restored of upgrade `one`.
 fn owed() -> snapshot::Owed {
     snapshot::Owed {
         why: "the disk was full".to_owned(),

@@ -1,4 +1,5 @@
-//! What somebody without rights leaves in a folder that is saved: links, pipes, files without end. Nothing is read or written through it.
+//! What an unprivileged user may leave in a saved folder: links, pipes, endless files. Nothing is
+//! read or written through them.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -13,7 +14,7 @@ use disk::{content, upgrade_id};
 use host::snapshot;
 use kubelet_state::{Node, node};
 
-/// A node whose operator lists a folder that somebody else may write.
+/// A node whose operator lists a folder that another user may write.
 fn with_a_folder_of_somebody_else() -> Node {
     let node = node();
     node.write(
@@ -63,7 +64,7 @@ fn restore_does_not_write_through_a_link_at_its_temporary_name() {
     let node = with_a_folder_of_somebody_else();
     node.save();
     node.write("var/lib/app/state", "changed");
-    // The name under which the file is written before it is renamed.
+    // The name of the file before it is renamed.
     symlink(
         node.path("etc/shadow"),
         node.path("var/lib/app/state.careen-new"),
@@ -108,7 +109,7 @@ fn pipe(path: &Path) {
     nix::unistd::mkfifo(path, mode).unwrap();
 }
 
-/// Does it in a thread that a hang does not take along.
+/// Runs `act` in a thread, so that a hang does not block the test.
 fn in_time<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, done) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(act()));
@@ -134,7 +135,7 @@ fn a_pipe_in_place_of_a_file_holds_nobody_up() {
 fn what_is_too_large_to_be_state_is_named_and_not_taken_in() {
     let node = with_a_folder_of_somebody_else();
     let large = node.path("var/lib/app/large");
-    // It takes no room itself; a copy of it would take all there is.
+    // The file takes no room itself; a copy of it would take all there is.
     fs::File::create(&large).unwrap().set_len(1 << 40).unwrap();
     let error = snapshot::save(&node.places, &upgrade_id("one")).unwrap_err();
     let told = error.to_string();

@@ -1,4 +1,5 @@
-//! The whole chain in a small world: whatever breaks in, wherever, the node comes to rest in a system that has proved itself.
+//! The whole chain in a small world: whatever is interrupted, and wherever, the node ends in a
+//! system that has proved itself.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod fake;
@@ -49,7 +50,7 @@ fn each_flaw_ends_in_the_old_system_with_its_own_reason() {
             Flaw::KubeletDown | Flaw::NeverReady => matches!(reason, Reason::Unhealthy { .. }),
             Flaw::UserCheck => matches!(reason, Reason::UserCheck { .. }),
             Flaw::NoNetwork => matches!(reason, Reason::NoApiFromNewSystem),
-            // Refused before it is tried: below.
+            // Refused before the trial: see below.
             Flaw::Unattended | Flaw::None => false,
         };
         assert!(fits, "{flaw:?} gave {reason:?}\n{}", world.log().join("\n"));
@@ -58,7 +59,7 @@ fn each_flaw_ends_in_the_old_system_with_its_own_reason() {
     }
 }
 
-/// Once in it, nothing would end its trial.
+/// Once the node runs it, nothing would end its trial.
 #[test]
 fn image_without_agent_and_deadman_is_never_tried_despite_cuts() {
     for cut in [Cut::Power, Cut::Kill] {
@@ -130,10 +131,10 @@ fn alone(flaw: Flaw) -> World {
     World::new(flaw).with_policy(policy)
 }
 
-/// The price of its blessing is paid as soon as it can be, and by nobody's hand.
+/// kubeadm, which the blessing skipped, runs as soon as it can, without a person.
 #[test]
 fn kubeadm_runs_late_in_a_system_that_was_blessed_without_api() {
-    // The server is there for one second of the trial, and gone again when kubeadm asks for it.
+    // The server is up for one second of the trial, and down again when kubeadm needs it.
     let site = || {
         alone(Flaw::None)
             .with_api_away(75..99)
@@ -150,7 +151,7 @@ fn kubeadm_runs_late_in_a_system_that_was_blessed_without_api() {
             let phase = world.live();
             let (upgraded, log) = (phase == Phase::Upgraded, world.log().join("\n"));
             assert_eq!(upgraded, world.is_configured(), "{cut:?} at {at}\n{log}");
-            // A cut puts a drain, or the trial that was the last, into the server's absence.
+            // A cut moves a drain, or the last trial, into the server's absence.
             let bad = world.record().bad;
             assert!(upgraded || bad.is_empty(), "{cut:?} at {at}\n{log}");
         }
@@ -159,7 +160,7 @@ fn kubeadm_runs_late_in_a_system_that_was_blessed_without_api() {
 
 #[test]
 fn a_system_that_never_reached_the_api_is_not_blessed() {
-    // The old system has drained the node by that server.
+    // The old system drained the node through that server.
     let mut outage = alone(Flaw::None).with_api_away(75..3000);
     let phase = outage.live();
     let log = outage.log().join("\n");
@@ -279,7 +280,7 @@ fn constantly_changing_etc_fails_the_upgrade_without_a_trial() {
     assert_eq!(world.trials(), 0);
 }
 
-/// The stories as they are told today. To take a change over: `UPDATE_GOLDEN=1 cargo test`.
+/// The current stories. To accept a change: `UPDATE_GOLDEN=1 cargo test`.
 #[test]
 fn the_stories_stay_as_they_are() {
     let cut = |at| World::new(Flaw::None).with_cuts(&[(at, Cut::Power)]);
@@ -328,7 +329,7 @@ fn points(flaw: Flaw) -> u32 {
     world.points()
 }
 
-/// The same runs every time, unless another seed is asked for: `CAREEN_SEED=7 cargo test`.
+/// The same runs every time, unless another seed is set: `CAREEN_SEED=7 cargo test`.
 fn seed() -> u64 {
     let asked = std::env::var("CAREEN_SEED").ok();
     let seed = asked.map_or(1, |text| text.parse().unwrap());

@@ -1,4 +1,4 @@
-//! One agent with the programs that belong to it, as it lies in a folder.
+//! An agent with its programs, in one folder.
 
 use std::fmt;
 use std::fs;
@@ -12,7 +12,8 @@ use upgrade::{Malformed, Release};
 use crate::durable;
 use crate::error::{At, Error, Result};
 
-/// The programs of a bundle. They are of one build and know each other's ways, so they come and go together.
+/// The programs of a bundle. They are of one build and depend on each other, so they are replaced
+/// together.
 pub const PROGRAMS: [&str; 4] = [
     "careen-agent",
     "careen-deploy",
@@ -20,16 +21,18 @@ pub const PROGRAMS: [&str; 4] = [
     "careen-stage",
 ];
 
-/// The version of all of them.
+/// The file with their version.
 const VERSION: &str = "VERSION";
 
-/// Their digests, as sha256sum(1) writes and checks them.
+/// The file with their digests, as sha256sum(1) writes and checks them.
 const SUMS: &str = "SHA256SUMS";
 
-/// How much of the digest of [`SUMS`] an id holds: enough that two builds of one version have two folders.
+/// How many digits of the digest of [`SUMS`] an id has: enough that two builds of one version get
+/// two folders.
 const SHORT: usize = 12;
 
-/// Names a bundle by its content: version, `-`, and the beginning of the digest of its digests.
+/// The id of a bundle, derived from its content: version, `-`, and the start of the digest of its
+/// digest file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AgentId(String);
@@ -40,7 +43,7 @@ impl AgentId {
         Self(format!("{release}-{}", &digest[..SHORT]))
     }
 
-    /// The text.
+    /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -87,22 +90,22 @@ impl From<AgentId> for String {
     }
 }
 
-/// A bundle whose digests hold.
+/// A bundle whose digests are verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bundle {
-    /// Its name.
+    /// Its id.
     pub id: AgentId,
     /// Its version.
     pub release: Release,
-    /// Where it lies.
+    /// Its folder.
     pub folder: PathBuf,
 }
 
 impl Bundle {
-    /// The bundle in a folder, every digest checked.
+    /// Opens the bundle in a folder and verifies every digest.
     ///
     /// # Errors
-    /// When a file is missing or is not what `SHA256SUMS` says.
+    /// A file is missing or does not match `SHA256SUMS`.
     pub fn open(folder: &Path) -> Result<Self> {
         let version = read(folder, VERSION)?;
         let release: Release = version
@@ -120,13 +123,13 @@ impl Bundle {
         })
     }
 
-    /// One of its programs.
+    /// The path of one of its programs.
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
-    /// Writes a copy into an empty folder, and all of it to the disk.
+    /// Writes a copy into an empty folder, durably.
     pub(super) fn copy(&self, to: &Path) -> Result<()> {
         for (name, mode) in PROGRAMS
             .map(|name| (name, 0o755))

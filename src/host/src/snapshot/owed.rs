@@ -47,7 +47,7 @@ impl Owed {
     }
 }
 
-/// Notes that the snapshot is to be restored. Call it before the restore begins, so that an
+/// Notes that the snapshot must be restored. Call it before the restore begins, so that an
 /// interrupted one is owed too, and again with the error if the restore fails.
 ///
 /// # Errors

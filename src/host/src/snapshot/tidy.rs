@@ -1,4 +1,4 @@
-//! Snapshots of upgrades that are forgotten: one that ended with a person looking at the node was never undone or cleaned up.
+//! Removes snapshots of forgotten upgrades: one that ended halted was never undone or cleaned up.
 
 use upgrade::UpgradeId;
 
@@ -7,10 +7,11 @@ use super::owed::{owed, settle};
 use crate::Places;
 use crate::error::Result;
 
-/// Removes all snapshots but that of this upgrade, which the record tells of, and those that are owed; without one all that are not owed.
+/// Removes all snapshots except that of this upgrade, which is in the record, and owed ones.
+/// Without an upgrade it removes all that are not owed.
 ///
 /// # Errors
-/// The first that is still there.
+/// The first snapshot that is still there.
 pub fn keep_only(places: &Places, id: Option<&UpgradeId>) -> Result<()> {
     for one in all(places)? {
         let is_kept = |found: &UpgradeId| Some(found) == id || owed(places, found).is_some();
@@ -24,7 +25,7 @@ pub fn keep_only(places: &Places, id: Option<&UpgradeId>) -> Result<()> {
 /// Removes the snapshot of an upgrade that is over.
 ///
 /// # Errors
-/// When it is still there.
+/// The snapshot is still there.
 pub fn forget(places: &Places, id: &UpgradeId) -> Result<()> {
     settle(places, id)?;
     remove(&places.snapshot(id))?;

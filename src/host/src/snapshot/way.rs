@@ -1,8 +1,10 @@
-//! The way from the root of a node to a file that a snapshot is of, as root must go it where somebody else may write.
+//! The path from the root of a node to a file in a snapshot, as root must walk it where other users
+//! may write.
 //!
-//! What is listed may belong to an app, or be a volume of a pod that puts there what it likes. So no link is followed on the
-//! way and the root is left nowhere, at reading as at putting back; what is neither file nor folder is not even opened,
-//! for a pipe would wait for its writer and a device might act; and nothing is read that is larger than state is.
+//! A listed path may belong to an application, or be a volume of a pod that writes anything there.
+//! So the walk follows no link and never leaves the root, when it reads and when it restores. It
+//! does not open what is neither file nor folder: a pipe would wait for its writer, and a device
+//! might act. And it reads no file that is larger than state is.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{Read, Write};
@@ -20,19 +22,20 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 use super::index::Saved;
 use crate::error::{At, Error, Result};
 
-/// The longest file that is state, in bytes; it is held in memory for a moment.
+/// The largest file that counts as state, in bytes; it is briefly held in memory.
 pub(super) const LARGEST: u64 = 64 << 20;
 
-/// The most files and folders that are looked at below what is listed.
+/// The most files and folders that are visited below the listed paths.
 pub(super) const MOST: usize = 4096;
 
-/// Folders that the system alone writes. A link directly in one is its own, as `/opt` to `var/opt`, or `/var/lib/kubelet` to another disk.
+/// Folders that only the system writes. A link directly in one belongs to the system, such as
+/// `/opt` to `var/opt`, or `/var/lib/kubelet` to another disk.
 const OF_THE_SYSTEM: [&str; 4] = ["", "/usr", "/var", "/var/lib"];
 
-/// Links of the system behind each other; more are a ring.
+/// The longest chain of the system's links; a longer one is a loop.
 const LINKS: usize = 8;
 
-/// What is added to the name of a file that is being put back.
+/// The suffix of a file that is being restored.
 const NEW: &str = ".careen-new";
 
 /// The root of a node.
@@ -41,9 +44,9 @@ pub(super) struct Way {
     top: File,
 }
 
-/// What lies somewhere.
+/// What is at a path.
 pub(super) enum There {
-    /// A plain file, open for reading.
+    /// A regular file, open for reading.
     File(File, Metadata),
     /// A folder.
     Folder(OwnedFd),
@@ -51,7 +54,7 @@ pub(super) enum There {
     Other,
 }
 
-/// Where a file lies or is to lie: its folder, open, and its name.
+/// The place of a file, existing or not: its folder, open, and its name.
 pub(super) struct Place {
     folder: OwnedFd,
     name: String,
@@ -65,7 +68,7 @@ impl Way {
         Ok(Self { root, top })
     }
 
-    /// The path with the links of the system itself followed.
+    /// The path with the system's own links resolved.
     pub(super) fn settled(&self, path: &str) -> String {
         let mut path = path.to_owned();
         for _ in 0..LINKS {
@@ -91,7 +94,7 @@ impl Way {
         })
     }
 
-    /// What lies at this path; nothing when nothing does.
+    /// What is at this path; `None` if there is nothing.
     pub(super) fn look(&self, path: &str) -> Result<Option<There>> {
         let full = self.full(path);
         let looking = OFlag::O_PATH | OFlag::O_NOFOLLOW;
@@ -108,7 +111,7 @@ impl Way {
         if !facts.is_file() {
             return Ok(Some(There::Other));
         }
-        // The very file that was looked at: its name may lead to a device by now.
+        // Opens the same file that was checked: its name may lead to a device by now.
         let file = OpenOptions::new()
             .read(true)
             .custom_flags(O_NONBLOCK)
@@ -116,7 +119,7 @@ impl Way {
         Ok(Some(There::File(file.at("opening", &full)?, facts)))
     }
 
-    /// Where a file is to lie; nothing when its folder is not there.
+    /// The place for a file; `None` if its folder does not exist.
     pub(super) fn place(&self, path: &str) -> Result<Option<Place>> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let folder = self.settled(folder);
@@ -132,8 +135,9 @@ impl Way {
         self.root.join(path.trim_start_matches('/'))
     }
 
-    /// Name by name: openat2(2), which does it in one call, is no call of a service with `RestrictSUIDSGID=`, as its arguments cannot be
-    /// looked at (systemd, src/shared/seccomp-util.c).
+    /// Walks name by name. openat2(2) does it in one call, but a service with `RestrictSUIDSGID=`
+    /// cannot use it, because its arguments cannot be inspected (systemd,
+    /// src/shared/seccomp-util.c).
     fn resolve(&self, path: &str, flags: OFlag) -> Result<Option<OwnedFd>> {
         let mut here = OwnedFd::from(self.top.try_clone().at("opening", &self.root)?);
         for name in path.split('/').filter(|name| !name.is_empty()) {
@@ -155,7 +159,8 @@ impl Way {
         }
     }
 
-    /// What has this name in a folder, unopened; nothing when nothing has, or the folder is none.
+    /// Opens this name in a folder without opening its content. `None` if there is nothing, or the
+    /// folder is not a folder.
     fn step(&self, path: &str, folder: &OwnedFd, name: &str) -> Result<Option<OwnedFd>> {
         let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
         match openat(folder, name, flags, Mode::empty()) {
@@ -179,7 +184,7 @@ impl Way {
     }
 }
 
-/// The names in a folder, in order. One that is no text is nobody's state.
+/// The names in a folder, in order. A name that is not valid text is not state.
 pub(super) fn names(folder: OwnedFd, path: &Path) -> Result<Vec<String>> {
     let mut folder = Dir::from_fd(folder).at("listing", path)?;
     let mut names = Vec::new();
@@ -204,10 +209,10 @@ pub(super) fn too_many(path: &Path) -> Error {
     Error::damaged(path, detail)
 }
 
-/// All of a file, unless it is larger than state is.
+/// The content of a file, unless it is larger than state is.
 pub(super) fn content(file: File, facts: &Metadata, path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // It may grow while it is read.
+    // The file may grow while it is read.
     if facts.len() <= LARGEST {
         let mut some = file.take(LARGEST + 1);
         some.read_to_end(&mut bytes).at("reading", path)?;
@@ -221,7 +226,7 @@ pub(super) fn content(file: File, facts: &Metadata, path: &Path) -> Result<Vec<u
 }
 
 impl Place {
-    /// Puts a file there, whole, in place of whatever lies there.
+    /// Writes a whole file, replacing whatever is there.
     pub(super) fn put(&self, content: &[u8], saved: &Saved) -> Result<()> {
         let new = format!("{}{NEW}", self.name);
         self.unlink(&new)?;
@@ -231,7 +236,7 @@ impl Place {
         let file = openat(&self.folder, new.as_str(), creating | only, private);
         let mut file = File::from(file.at("creating beside", &self.full)?);
         file.write_all(content).at("writing", &self.full)?;
-        // The owner first: a change of it takes bits off the mode.
+        // The owner first: changing it clears bits of the mode.
         fchown(&file, Some(saved.uid), Some(saved.gid)).at("giving back", &self.full)?;
         file.set_permissions(Permissions::from_mode(saved.mode))
             .at("setting the mode of", &self.full)?;
@@ -241,7 +246,7 @@ impl Place {
         self.sync()
     }
 
-    /// Removes the file, if it is there.
+    /// Removes the file, if it exists.
     pub(super) fn clear(&self) -> Result<()> {
         self.unlink(&self.name)?;
         self.sync()
@@ -254,13 +259,13 @@ impl Place {
         }
     }
 
-    /// Flushes the names in its folder.
+    /// Flushes the directory entries of its folder.
     pub(super) fn sync(&self) -> Result<()> {
         nix::unistd::fsync(&self.folder).at("syncing the folder of", &self.full)
     }
 }
 
-/// Without `.` and `..`, which lead no higher than the root.
+/// Without `.` and `..`; `..` never leads above the root.
 fn plain(path: &str) -> String {
     let mut parts = Vec::new();
     for part in path.split('/') {

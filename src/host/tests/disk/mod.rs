@@ -1,4 +1,4 @@
-//! A node's disk in a temporary folder, laid out as libostree does.
+//! A node's disk in a temporary folder, with libostree's layout.
 
 #![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
@@ -24,7 +24,7 @@ pub struct Disk {
     pub places: Places,
 }
 
-/// A deployment by a letter for its commit, with a kernel of its own.
+/// A deployment with one letter for its commit, and its own kernel.
 pub fn deployment(letter: char, serial: u32) -> Deployment {
     let hex = |text: String| text.parse().unwrap();
     Deployment {
@@ -49,7 +49,7 @@ pub fn upgrade_id(text: &str) -> UpgradeId {
     text.parse().unwrap()
 }
 
-/// A critical file as a commit would name it that was made of what lies there now.
+/// A critical file as a commit made from the current content would name it.
 pub fn critical(root: &Path, path: &str, boot: bool) -> CriticalFile {
     let header = b"owner, mode and attributes".to_vec();
     let content = fs::read(root.join(path)).unwrap();
@@ -123,7 +123,7 @@ impl Disk {
         PathBuf::from(format!("{}.origin", self.root(deployment).display()))
     }
 
-    /// Writes the boot entries and a menu of them.
+    /// Writes the boot entries and their menu.
     pub fn menu(&self, deployments: &[Deployment]) {
         let entries = self.places.boot.join("loader.1/entries");
         let _ = fs::remove_dir_all(&entries);
@@ -147,7 +147,7 @@ impl Disk {
         fs::write(self.places.boot.join("loader.1/grub.cfg"), text).unwrap();
     }
 
-    /// Arms the deployment. The position in the menu that GRUB finds then.
+    /// Arms the deployment. Returns its current position in the menu.
     pub fn arm(&self, deployment: &Deployment) -> host::Result<usize> {
         loader::aim(&self.places, Aim::Trial(deployment))?;
         let env = Grubenv::parse(&fs::read(self.places.grubenv()).unwrap()).unwrap();
@@ -173,7 +173,7 @@ fn bls(deployment: &Deployment, version: usize) -> String {
     )
 }
 
-/// All files below a folder with their content, for before and after.
+/// All files below a folder with their content, to compare before and after.
 pub fn content(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for child in fs::read_dir(folder).unwrap() {

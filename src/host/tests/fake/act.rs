@@ -1,12 +1,12 @@
-//! The effects, each in the parts that a cut can come between.
+//! The effects, divided at the points where a cut can happen.
 
 use upgrade::{Deployment, Effect, Finished, ImageFacts, ImageInfo, Outcome, Reason, Room, Step};
 
 use super::{Cut, Flaw, Kubelet, World, deployment};
 
-/// How an act ended for the world.
+/// How an act ended in the world.
 pub(super) enum Ended {
-    /// The brain is told.
+    /// The decision logic gets the outcome.
     Told(Box<Finished>),
     /// The machine goes down.
     Rebooting,
@@ -128,8 +128,8 @@ impl World {
         });
     }
 
-    /// Swaps, then notes how /etc was. What lies there already with this very /etc is not deployed twice; what has another
-    /// is replaced by a deployment with another serial.
+    /// Swaps, then notes the state of /etc. A deployment with the same /etc is not repeated. One
+    /// with another /etc is replaced by a deployment with another serial.
     fn deploy(&mut self) -> Result<Outcome, Cut> {
         if !self.disk.fetched {
             return Ok(deploy_failed("deploy", "the commit is not there"));
@@ -149,7 +149,7 @@ impl World {
         Ok(Outcome::Done(Effect::Deployed(new)))
     }
 
-    /// The former deployment of the new system goes in the same swap.
+    /// The same swap removes the former deployment of the new system.
     fn swap_in(&mut self, serial: u32, etc: u32) -> Deployment {
         let new = deployment("b", serial);
         let letter = |one: &Deployment| one.digest.as_str().starts_with('b');
@@ -159,7 +159,7 @@ impl World {
         new
     }
 
-    /// One rename: there is no half of it.
+    /// One rename: it happens completely or not at all.
     fn bless(&mut self) {
         let healthy = matches!(
             self.record().upgrade.map(|up| up.phase),

@@ -7,14 +7,14 @@ use upgrade::{Deployment, Home, SinceBoot};
 use super::{Cut, Flaw, Kubelet, Pen, Running, World, boot_id};
 use host::snapshot;
 
-/// How many boots a world may need; more is a storm.
+/// The most boots of a world; more is a reboot storm.
 const BOOTS: u32 = 60;
 
 impl World {
     /// Boots until a userspace runs in which the agent can start.
     ///
     /// # Panics
-    /// When it never does.
+    /// It never does.
     pub(super) fn power_on(&mut self) {
         loop {
             self.boots += 1;
@@ -26,13 +26,13 @@ impl World {
             match self.boot_once() {
                 Ok(true) => return,
                 Ok(false) => {}
-                // Before userspace a killed agent means nothing, so every cut is one of power.
+                // Before userspace a killed agent makes no difference, so every cut is a power cut.
                 Err(Cut::Power | Cut::Kill) => {}
             }
         }
     }
 
-    /// One boot; false when it ends before userspace.
+    /// One boot; false if it ends before userspace.
     fn boot_once(&mut self) -> Result<bool, Cut> {
         let (system, trial) = self.load()?;
         let boot = boot_id(self.boots);
@@ -68,7 +68,7 @@ impl World {
         self.units()
     }
 
-    /// GRUB: takes the one-shot and clears it before anything else.
+    /// GRUB: takes the one-shot and clears it first.
     fn load(&mut self) -> Result<(Deployment, bool), Cut> {
         let chosen = self.disk.one_shot.clone();
         if !self.stuck_loader {
@@ -104,7 +104,7 @@ impl World {
         Ok(false)
     }
 
-    /// What runs before the kubelet, and the kubelet.
+    /// The units before the kubelet, and the kubelet.
     fn units(&mut self) -> Result<bool, Cut> {
         let record = self.record();
         let mut restored = self.disk.restored;
@@ -117,7 +117,8 @@ impl World {
             restored = Some(up.attempt.tries);
         }
         self.point("before the kubelet")?;
-        // A cut that comes before the note has it put back once more, over what no kubelet has changed.
+        // After a cut before the note, the restore runs once more, over files that no kubelet has
+        // changed.
         self.disk.restored = restored;
         if self.is_new(&self.running.system) {
             if self.running.trial && self.api_is_up() {

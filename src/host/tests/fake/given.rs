@@ -1,19 +1,19 @@
-//! What a test gives the world, and what somebody in it does.
+//! What a test sets up in the world, and what people in it do.
 
 use std::ops::Range;
 
 use super::{Cut, Flaw, World};
 
 impl World {
-    /// Lets the world break in at these points, counted over its whole life.
+    /// Interrupts the world at these points, counted over its whole life.
     #[must_use]
     pub fn with_cuts(mut self, cuts: &[(u32, Cut)]) -> Self {
         self.cuts = cuts.to_vec();
         self
     }
 
-    /// Takes the API server away, in seconds since the world began; once more each time that this
-    /// is called.
+    /// Makes the API server unreachable for these seconds since the world began. Each call adds a
+    /// time span.
     #[must_use]
     pub fn with_api_away(mut self, seconds: Range<u64>) -> Self {
         self.away.push(seconds.start * 1000..seconds.end * 1000);
@@ -27,49 +27,49 @@ impl World {
         self
     }
 
-    /// Has somebody refuse the first reboots that are asked for.
+    /// Refuses this number of reboots, from the first one on.
     #[must_use]
     pub const fn with_refused_reboots(mut self, refusals: u32) -> Self {
         self.refusals = refusals;
         self
     }
 
-    /// Lets the blessing fail when its swap is done already.
+    /// Makes the blessing fail after its swap.
     #[must_use]
     pub const fn with_failure_behind_bless(mut self) -> Self {
         self.fails_behind_bless = true;
         self
     }
 
-    /// Gives the node a loader that cannot clear its one-shot, past the check for that.
+    /// Gives the node a loader that cannot clear its one-shot, bypassing the check for that.
     #[must_use]
     pub const fn with_stuck_loader(mut self) -> Self {
         self.stuck_loader = true;
         self
     }
 
-    /// Asks for the image again by another id.
+    /// Requests the image again with another id.
     pub fn ask_again(&mut self, id: &str) {
         if let Some(request) = &mut self.request {
             request.id = Some(id.to_owned());
         }
     }
 
-    /// Takes the request back at a point.
+    /// Withdraws the request at a point.
     #[must_use]
     pub const fn with_withdrawal(mut self, at: u32) -> Self {
         self.withdrawal = Some(at);
         self
     }
 
-    /// Has somebody change the old system's /etc at each of these points.
+    /// Changes the old system's /etc at each of these points.
     #[must_use]
     pub const fn with_etc_changed(mut self, at: Range<u32>) -> Self {
         self.etc_changes = at;
         self
     }
 
-    /// Mends the new system.
+    /// Fixes the new system.
     pub const fn mend(&mut self) {
         self.flaw = Flaw::None;
     }

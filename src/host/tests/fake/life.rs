@@ -6,24 +6,24 @@ use upgrade::{Act, Finished, Home, Phase, Step, deadman};
 use super::act::Ended;
 use super::{CONNECTED, Cut, Flaw, Pen, World};
 
-/// Passes of the loop that a world may need.
+/// The most passes of the loop.
 const PASSES: u32 = 2000;
 
-/// What the agent's life ended with.
+/// How a pass of the agent ended.
 enum Turn {
     /// Look again.
     Again(Option<Box<Finished>>),
-    /// Nothing to do until somebody asks.
+    /// Nothing to do until the next request.
     Rest,
     /// The machine goes down.
     Down,
 }
 
 impl World {
-    /// Lets the agent work until the request is answered and nothing is left to do.
+    /// Runs the agent until the request is answered and nothing is left to do.
     ///
     /// # Panics
-    /// When that never comes, or what must never be is.
+    /// That never happens, or an invariant is violated.
     #[expect(clippy::panic, reason = "a test's verdict")]
     pub fn live(&mut self) -> Phase {
         let mut finished = None;
@@ -32,7 +32,7 @@ impl World {
                 Ok(Turn::Again(outcome)) => finished = outcome,
                 Ok(Turn::Rest) => return self.at_rest(),
                 Ok(Turn::Down) | Err(Cut::Power) => self.power_on(),
-                // The outcome of what was being done is lost with the agent.
+                // The outcome of the interrupted step is lost with the agent.
                 Err(Cut::Kill) => self.pass_time(5000),
             }
         }
@@ -70,7 +70,7 @@ impl World {
         }
     }
 
-    /// Time passes until the moment asked for, or until the API server comes or goes.
+    /// Time passes until the given moment, or until the API server comes or goes.
     fn wait(&mut self, until: Option<u64>) -> Turn {
         self.check_one_shot();
         let until = until.map(|at| at.saturating_sub(self.running.now.0).max(1));
@@ -90,7 +90,7 @@ impl World {
         }
     }
 
-    /// Whoever reboots the node meanwhile must not start a trial by it.
+    /// A reboot in the meantime must not start a trial.
     fn check_one_shot(&self) {
         let phase = self.record().upgrade.map(|up| up.phase);
         let meant = matches!(phase, Some(Phase::Armed { .. }));
@@ -101,7 +101,7 @@ impl World {
         );
     }
 
-    /// Nobody judges: the timer calls the deadman.
+    /// Nothing judges the trial: the timer starts the deadman.
     fn without_agent(&mut self) -> Turn {
         self.pass_time(15_000);
         if self.deadman_is_due() {
@@ -110,7 +110,8 @@ impl World {
         Turn::Again(None)
     }
 
-    /// It runs beside the agent too, and knows of its patience from the record alone.
+    /// The deadman also runs beside the agent, and knows the agent's request to wait only from the
+    /// record.
     fn deadman_is_due(&mut self) -> bool {
         let due = deadman::is_due(&self.look(Home::Agent, None), &Ok(self.record()));
         if due {
@@ -124,7 +125,7 @@ impl World {
         self.flaw == Flaw::None
     }
 
-    /// The end of a life, and what must hold there.
+    /// The end of a life, and the invariants at that point.
     fn at_rest(&mut self) -> Phase {
         let record = self.record();
         let log = || self.log.join("\n");

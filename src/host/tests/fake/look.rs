@@ -1,4 +1,4 @@
-//! What the brain is shown of the world.
+//! What the decision logic sees of the world.
 
 use upgrade::{
     Api, Asked, Check, Finished, Health, Home, Machine, NoNetwork, NodeView, Observation, OneShot,
@@ -54,7 +54,7 @@ impl World {
         }
     }
 
-    /// Asked for only where it matters, as on a real node.
+    /// Checked only where it matters, as on a real node.
     fn etc_is_stale(&self) -> bool {
         let may_arm = |up: &Upgrade| up.may_arm_next(&self.running.system);
         self.record().upgrade.as_ref().is_some_and(may_arm) && self.disk.etc_noted != self.disk.etc

@@ -1,7 +1,9 @@
-//! A small world for tests of the brain: one node with a disk, a boot loader, a cluster around it, and a power switch.
+//! A small world for tests of the decision logic: one node with a disk, a boot loader, a cluster
+//! around it, and a power switch.
 //!
-//! It fails as the real one does: the power goes between any two writes, the agent dies between any two acts, and what is
-//! half done stays half done. It keeps its own truth of what must never happen and says when it does.
+//! It fails as the real one does: the power may fail between any two writes, the agent may die
+//! between any two acts, and what is half done stays half done. It tracks on its own what must
+//! never happen, and fails the test if it does.
 
 #![allow(dead_code)]
 
@@ -23,65 +25,65 @@ pub enum Flaw {
     None,
     /// The kernel panics before anything of ours runs.
     Panics,
-    /// The initramfs never gets beyond the guard; its deadman ends it.
+    /// The initramfs hangs at the guard; its deadman ends it.
     HangsInInitramfs,
-    /// A critical file is not what it was.
+    /// A critical file has changed.
     Tampered,
-    /// Userspace comes up without the agent; the deadman timer ends it.
+    /// Userspace starts without the agent; the deadman timer ends it.
     AgentDead,
-    /// It has neither the agent nor the deadman timer, or starts neither.
+    /// It has neither the agent nor the deadman timer, or does not start them.
     Unattended,
     /// The kubelet never answers.
     KubeletDown,
-    /// A check of `required.d` is not going to pass.
+    /// A check in `required.d` will never pass.
     UserCheck,
     /// The Node never becomes Ready.
     NeverReady,
-    /// The new system has no network; the old one has.
+    /// The new system has no network; the old one does.
     NoNetwork,
 }
 
-/// How the world breaks in.
+/// How the world is interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// The power goes: the boot is over.
+    /// The power fails: the boot is over.
     Power,
-    /// The agent is killed: the boot goes on, and it is started again.
+    /// The agent is killed: the boot continues, and the agent restarts.
     Kill,
 }
 
-/// Which of the two systems the kubelet's state was written by.
+/// The system that wrote the kubelet's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kubelet {
     /// The old one.
     Old,
-    /// The new one, which the old kubelet cannot read.
+    /// The new one, whose state the old kubelet cannot read.
     New,
 }
 
-/// What a power cut leaves.
+/// What survives a power cut.
 #[derive(Clone, Debug)]
 struct Disk {
     record: Option<Vec<u8>>,
     deployments: Vec<Deployment>,
-    /// Where GRUB would boot once.
+    /// What GRUB would boot once.
     one_shot: Option<Deployment>,
     fetched: bool,
     snapshot: Option<Kubelet>,
-    /// Behind which trial it was put back.
+    /// The trial after which it was restored.
     restored: Option<u32>,
     kubelet: Kubelet,
-    /// How often somebody has changed the old system's /etc.
+    /// How often the old system's /etc was changed.
     etc: u32,
-    /// How it was noted to be when the new system was deployed last.
+    /// Its state in the note of the new system's last deployment.
     etc_noted: u32,
-    /// What the new system has of it.
+    /// Its state as the new system has it.
     etc_of_new: u32,
     /// kubeadm has written the new kubelet's configuration.
     configured: bool,
 }
 
-/// What a power cut takes.
+/// What a power cut destroys.
 #[derive(Clone, Debug)]
 struct Running {
     boot: BootId,
@@ -91,7 +93,8 @@ struct Running {
     kubeadm: bool,
 }
 
-/// When in a boot the agent has reached the API server at the earliest, a moment after its start, in milliseconds.
+/// When the agent reaches the API server in a boot at the earliest, a moment after its start, in
+/// milliseconds.
 const CONNECTED: u64 = 31_000;
 
 /// The world.
@@ -104,18 +107,18 @@ pub struct World {
     stuck_loader: bool,
     request: Option<RawRequest>,
     cordoned: bool,
-    /// When the API server is away, in milliseconds since the world began.
+    /// When the API server is unreachable, in milliseconds since the world began.
     away: Vec<Range<u64>>,
     elapsed: u64,
-    /// At which points the world breaks in.
+    /// The points at which the world is interrupted.
     cuts: Vec<(u32, Cut)>,
-    /// At which point the request is taken back.
+    /// The point at which the request is withdrawn.
     withdrawal: Option<u32>,
-    /// Between which points, counted over the whole life, each changes the old system's /etc.
+    /// The points, counted over the whole life, at each of which the old system's /etc changes.
     etc_changes: Range<u32>,
     /// How many more reboots are refused.
     refusals: u32,
-    /// The blessing's careen-deploy fails behind its swap, in what it does to clear up.
+    /// careen-deploy fails in the blessing after its swap, while it cleans up.
     fails_behind_bless: bool,
     points: u32,
     boots: u32,
@@ -126,7 +129,7 @@ pub struct World {
     written: Vec<Record>,
 }
 
-/// The old system and the one that is asked for.
+/// The old system and the requested one.
 fn deployment(letter: &str, serial: u32) -> Deployment {
     // Sixty-four equal digits always parse.
     let digest = letter.repeat(64).parse();
@@ -192,31 +195,31 @@ impl World {
         }
     }
 
-    /// Everything that happened, a line each.
+    /// Everything that happened, one entry per line.
     #[must_use]
     pub fn log(&self) -> &[String] {
         &self.log
     }
 
-    /// Every record that came to the disk, in their order.
+    /// Every record that reached the disk, in order.
     #[must_use]
     pub fn written(&self) -> &[Record] {
         &self.written
     }
 
-    /// How many points there were to break in at.
+    /// How many points there were for an interruption.
     #[must_use]
     pub const fn points(&self) -> u32 {
         self.points
     }
 
-    /// How often the new system was booted.
+    /// How often the new system booted.
     #[must_use]
     pub const fn trials(&self) -> u32 {
         self.trials
     }
 
-    /// Whether the new system has the /etc that the old one has.
+    /// Whether the new system has the old system's /etc.
     #[must_use]
     pub const fn etc_is_carried_over(&self) -> bool {
         self.disk.etc_of_new == self.disk.etc
@@ -228,7 +231,7 @@ impl World {
         self.disk.configured
     }
 
-    /// The record as it is on the disk.
+    /// The record on the disk.
     #[must_use]
     pub fn record(&self) -> Record {
         let read = self.disk.record.as_deref().map(serde_json::from_slice);
@@ -245,7 +248,7 @@ impl World {
         !cut_off && !self.away.iter().any(is_away)
     }
 
-    /// Whether the agent knows that it is up.
+    /// Whether the agent knows that the API server is up.
     fn api_is_reached(&self) -> bool {
         self.api_is_up() && self.running.now.0 >= CONNECTED
     }
@@ -259,7 +262,7 @@ impl World {
         self.log.push(text.into());
     }
 
-    /// A moment at which the world may break in.
+    /// A point at which the world may be interrupted.
     fn point(&mut self, what: &str) -> Result<(), Cut> {
         self.points += 1;
         self.check(what);
@@ -281,10 +284,10 @@ impl World {
         }
     }
 
-    /// What must never be, whatever breaks in.
+    /// Checks the invariants, whatever interrupts the world.
     ///
     /// # Panics
-    /// When it is.
+    /// An invariant is violated.
     #[expect(clippy::panic, reason = "a test's verdict")]
     fn check(&self, what: &str) {
         let broken = |rule: &str| panic!("{rule}, {what}\n{}", self.log.join("\n"));
@@ -310,7 +313,7 @@ fn boot_id(number: u32) -> BootId {
     id.unwrap_or_else(|_| unreachable!("hexadecimal digits are an id"))
 }
 
-/// The record of the world, written whole or not at all, as the real one is.
+/// The world's record, written completely or not at all, as the real one is.
 struct Pen<'a>(&'a mut World);
 
 impl Journal for Pen<'_> {

@@ -1,5 +1,5 @@
 //! A node whose kubelet has written its state.
-// Each test file uses a part.
+// Each test file uses only a part.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::fs;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::disk::upgrade_id;
 
-/// Where the kubelet keeps it.
+/// The folder of the kubelet's state.
 pub const KUBELET: &str = "var/lib/kubelet";
 
 /// A node in a folder.
@@ -19,7 +19,7 @@ pub struct Node {
     pub places: Places,
 }
 
-/// With what a kubelet has written.
+/// A node with the files of a kubelet.
 pub fn node() -> Node {
     let folder = tempfile::tempdir().unwrap();
     let places = Places::running(folder.path());
