@@ -1,8 +1,9 @@
-//! What `kubectl careen <TAB>` offers. kubectl asks `kubectl_complete-careen`, and that asks `kubectl-careen __complete`, with the
-//! words behind `careen`, the one that is being written last, perhaps empty. The answer has cobra's form: a line for each
-//! candidate, a tab before its description, and at the end a directive for the shell.
+//! The candidates for `kubectl careen <TAB>`. kubectl runs `kubectl_complete-careen`, which runs
+//! `kubectl-careen __complete` with the words after `careen`. The last word is incomplete and may
+//! be empty. The answer has cobra's format: one line per candidate, a tab before its description,
+//! and a directive for the shell at the end.
 //!
-//! Nothing here asks the API server: names of nodes are not offered.
+//! The completion does not contact the API server, so it offers no names of nodes.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -12,16 +13,17 @@ use clap::{Arg, Command, CommandFactory, ValueHint};
 
 use crate::cli::Cli;
 
-/// The word by which it is asked. No command of the command line: clap would take the flags among the words for its own.
+/// The argument that requests a completion. It is not a command of the command line, because clap
+/// would parse the flags among the words as its own.
 pub const VERB: &str = "__complete";
 
-/// Where a file is wanted the shell knows best: cobra's `ShellCompDirectiveDefault`.
+/// The shell completes file names best: cobra's `ShellCompDirectiveDefault`.
 const FILES: &str = ":0";
 
-/// Elsewhere it must not offer files: cobra's `ShellCompDirectiveNoFileComp`.
+/// The shell must not offer files: cobra's `ShellCompDirectiveNoFileComp`.
 const NO_FILES: &str = ":4";
 
-/// The words of the question, where these arguments of the process are one.
+/// The words to complete, if these process arguments request a completion.
 pub fn asked(arguments: impl IntoIterator<Item = OsString>) -> Option<Vec<String>> {
     let mut arguments = arguments.into_iter().skip(1);
     let is_question = arguments.next()? == VERB;
@@ -36,7 +38,7 @@ pub fn asked(arguments: impl IntoIterator<Item = OsString>) -> Option<Vec<String
 #[must_use]
 pub fn answer(words: &[String]) -> String {
     let mut root = Cli::command();
-    // Only then every command knows the flags that all have.
+    // Only after this does every command know the global flags.
     root.build();
     let (written, before) = match words.split_last() {
         Some((written, before)) => (written.as_str(), before),
@@ -46,13 +48,13 @@ pub fn answer(words: &[String]) -> String {
     place.offers(written)
 }
 
-/// Where in a command line a word stands.
+/// The place of a word in a command line.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     command: &'a Command,
-    /// The word is the value of this one.
+    /// The word is the value of this argument.
     value_of: Option<&'a Arg>,
-    /// Behind `--` nothing is a flag or a command.
+    /// After `--` nothing is a flag or a command.
     plain: bool,
 }
 
@@ -65,7 +67,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Behind this word.
+    /// The place after this word.
     fn after(self, word: &String) -> Self {
         let next = Self {
             value_of: None,
@@ -88,13 +90,14 @@ impl<'a> Place<'a> {
         command.map_or(next, Self::first)
     }
 
-    /// The flag whose value is to be the next word.
+    /// The flag whose value is the next word.
     fn flag_without_value(self, word: &str) -> Option<&'a Arg> {
         if let Some(long) = word.strip_prefix("--") {
-            // With `=` the value stands there already, and no flag has such a name.
+            // With `=` the value is already there, and no flag has such a name.
             return self.long(long).filter(|flag| takes_value(flag));
         }
-        // Of several in one word all are switches but the last, or the rest is its value.
+        // In a group of short flags, all are switches until one takes the rest, or the next word,
+        // as its value.
         let (at, flag) = word.char_indices().skip(1).find_map(|(at, short)| {
             let flag = self.short(short).filter(|flag| takes_value(flag))?;
             Some((at + short.len_utf8(), flag))
@@ -120,7 +123,7 @@ impl<'a> Place<'a> {
             return self.words(written);
         }
         match written.split_once('=') {
-            // The shell has taken off what stands before the `=`, and puts it back.
+            // The shell strips the part before the `=` and adds it back.
             Some((flag, value)) => match self.long(flag.trim_start_matches('-')) {
                 Some(flag) => values(flag, value),
                 None => told([], written, NO_FILES),
@@ -129,7 +132,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Commands, or values of what has no name.
+    /// Commands, or values of positional arguments.
     fn words(self, written: &str) -> String {
         let commands = self.command.get_subcommands().filter(|_| !self.plain);
         let commands = commands.filter(|command| !command.is_hide_set());
@@ -156,7 +159,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A word and what it means.
+/// A word and its description.
 type Candidate = (String, Option<String>);
 
 fn takes_value(flag: &Arg) -> bool {
@@ -180,7 +183,7 @@ fn possible(argument: &Arg) -> impl Iterator<Item = Candidate> + use<> {
     argument.get_possible_values().into_iter().map(told)
 }
 
-/// Those that begin with what is written.
+/// The candidates that start with the written text.
 fn told(candidates: impl IntoIterator<Item = Candidate>, written: &str, directive: &str) -> String {
     let mut text = String::new();
     for (word, help) in candidates {

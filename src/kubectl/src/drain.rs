@@ -1,5 +1,5 @@
-//! Which pods an upgrade will move off a node, as far as it is seen from outside. What really holds one up the node's own
-//! rehearsal finds.
+//! Which pods an upgrade would evict from a node, as far as the client can see. The node's own
+//! rehearsal finds what actually blocks a drain.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use serde::Serialize;
 
 use crate::api::{Budget, Pod};
 
-/// The kubelet marks its own copies of static pods with this; they stay.
+/// The kubelet marks its mirrors of static pods with this. They stay.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// A pod that will be evicted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Moving {
-    /// Namespace and name, with a slash between.
+    /// Namespace and name, separated by a slash.
     pub pod: String,
-    /// The budget that does not let it go at this moment.
+    /// The budget that currently forbids the eviction.
     pub held_by: Option<String>,
-    /// Nobody makes it anew elsewhere.
+    /// No controller recreates it elsewhere.
     pub bare: bool,
 }
 
-/// The pods that will be evicted, those with something to say of them first.
+/// The pods that will be evicted, those with remarks first.
 #[must_use]
 pub fn moving(pods: &[Pod], budgets: &[Budget]) -> Vec<Moving> {
     let mut moving: Vec<Moving> = pods
@@ -51,7 +51,8 @@ fn full_name(object: &impl ResourceExt) -> String {
     )
 }
 
-/// As the agent sees it: pods of DaemonSets and static pods stay, finished ones keep nothing running.
+/// The agent's rule: pods of DaemonSets and static pods stay, and finished pods keep nothing
+/// running.
 fn must_go(pod: &Pod) -> bool {
     let phase = pod
         .status
@@ -77,7 +78,7 @@ fn holds(budget: &Budget, pod: &Pod) -> bool {
     exhausted && budget.namespace() == pod.namespace() && selects(budget, pod.labels())
 }
 
-/// No selector selects none, an empty one all of its namespace.
+/// An absent selector selects nothing; an empty one selects the whole namespace.
 fn selects(budget: &Budget, labels: &BTreeMap<String, String>) -> bool {
     let selector = budget.spec.as_ref().and_then(|spec| spec.selector.clone());
     let selector = selector.and_then(|selector| Selector::try_from(selector).ok());

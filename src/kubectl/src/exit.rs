@@ -1,34 +1,36 @@
-//! How the program ends, for scripts. `docs/kubectl-careen.md` is rendered from here.
+//! The exit codes, for scripts. `docs/kubectl-careen.md` is generated from them.
 
-/// How it ended. Where nodes end differently, the highest code is given.
+/// The result of a command. If nodes end differently, the highest code wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// Done, or there was nothing to do; a plan says that it would be taken, at once or when it may begin.
+    /// Done, or nothing to do. For a plan: the agent would accept the request, now or when the node
+    /// may start.
     Done,
-    /// An upgrade that was watched has ended `Failed`, or its request was taken from it; or a plan says that it would be refused.
+    /// A watched upgrade `Failed` or its request was withdrawn. For a plan: the agent would refuse
+    /// the request.
     Failed,
     /// The command line is wrong.
     Usage,
-    /// The API server is not reached, or does not know us.
+    /// The API server is not reachable, or does not know the user.
     Unreachable,
-    /// It knows us and forbids it.
+    /// The API server forbids it.
     Forbidden,
-    /// There is no such node.
+    /// The node does not exist.
     Missing,
     /// The state of a node does not allow it.
     Refused,
-    /// It did not come about in time.
+    /// The timeout expired.
     Timeout,
-    /// It was asked back and the answer was not yes.
+    /// A confirmation was requested, and the answer was not yes.
     Declined,
-    /// What there was to print could not be written.
+    /// The output could not be written.
     Unwritten,
-    /// A signal ended it.
+    /// A signal ended the command.
     Interrupted,
 }
 
 impl Exit {
-    /// All of them, in the order of their codes.
+    /// All codes, in ascending order.
     pub const ALL: [Self; 11] = [
         Self::Done,
         Self::Failed,
@@ -43,13 +45,13 @@ impl Exit {
         Self::Interrupted,
     ];
 
-    /// The code. These are an interface: a number once given keeps its meaning.
+    /// The code. The codes are an interface: a published number keeps its meaning.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
             Self::Failed => 1,
-            // As clap ends, and getopt's programs do.
+            // The same code as clap and getopt's programs use.
             Self::Usage => 2,
             Self::Unreachable => 3,
             Self::Forbidden => 4,
@@ -58,12 +60,12 @@ impl Exit {
             Self::Timeout => 7,
             Self::Declined => 8,
             Self::Unwritten => 9,
-            // As shells tell of SIGINT.
+            // The code that shells use for SIGINT.
             Self::Interrupted => 130,
         }
     }
 
-    /// What it means, for a person.
+    /// The meaning, for a person.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! How long an upgrade takes, by what this cluster's own nodes say of theirs; and how long one has taken so far.
+//! How long an upgrade takes, according to this cluster's nodes, and how long one has taken so far.
 
 use upgrade::history::{self, Past};
 use upgrade::record::Reached;
@@ -7,15 +7,15 @@ use crate::span;
 use crate::standing::Standing;
 use crate::view::NodeView;
 
-/// What the past teaches.
+/// Statistics of past upgrades.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// Seconds at work of each upgrade that went well, the shortest first.
+    /// The working time of each successful upgrade, in seconds, shortest first.
     known: Vec<u64>,
 }
 
 impl Expected {
-    /// From all that these nodes remember.
+    /// Collects all upgrades that these nodes remember.
     #[must_use]
     pub fn learn<'a>(nodes: impl IntoIterator<Item = &'a NodeView>) -> Self {
         let mut known: Vec<u64> = nodes.into_iter().flat_map(worked_before).collect();
@@ -23,13 +23,14 @@ impl Expected {
         Self { known }
     }
 
-    /// The median, in seconds; none where nothing is known.
+    /// The median in seconds, or nothing without data.
     #[must_use]
     pub fn seconds(&self) -> Option<u64> {
         history::usual(self.known.clone())
     }
 
-    /// Seconds of work that the upgrade under way has left by it; 0 where it takes longer already.
+    /// The working seconds that the current upgrade is expected to need; 0 if it already takes
+    /// longer.
     #[must_use]
     pub fn left(&self, node: &NodeView, now: u64) -> Option<u64> {
         let is_under_way = Standing::of(node) == Standing::Working;
@@ -37,18 +38,18 @@ impl Expected {
         Some(expected.saturating_sub(worked(node, now)?))
     }
 
-    /// Of so many upgrades.
+    /// The number of upgrades in the statistics.
     #[must_use]
     pub const fn of(&self) -> usize {
         self.known.len()
     }
 }
 
-/// The good upgrades that one node remembers.
+/// The successful upgrades that one node remembers.
 fn worked_before(node: &NodeView) -> Vec<u64> {
     let past = node.history.iter().flatten();
     let mut known: Vec<u64> = past.filter_map(Past::worked).collect();
-    // An agent without a history still shows its last one.
+    // An agent without a history still shows its last upgrade.
     if known.is_empty() && Standing::of(node) == Standing::Upgraded {
         known.extend(worked(node, u64::MAX).filter(|_| tries(node) > 0));
     }
@@ -60,7 +61,7 @@ fn tries(node: &NodeView) -> u32 {
     node.reply.status.as_ref().map_or(0, |status| status.tries)
 }
 
-/// Seconds that the upgrade under way, or the last one, has taken. `now` is in seconds since 1970.
+/// The duration in seconds of the current or last upgrade. `now` is in seconds since 1970.
 #[must_use]
 pub fn elapsed(node: &NodeView, now: u64) -> Option<u64> {
     let reached = &node.reply.status.as_ref()?.reached;
@@ -75,7 +76,7 @@ pub fn elapsed(node: &NodeView, now: u64) -> Option<u64> {
     Some(span::between(began, until))
 }
 
-/// Seconds of these in which it waited for its operator: outside of the hours, or paused.
+/// The part of these seconds in which it waited for its operator: outside the window, or paused.
 #[must_use]
 pub fn waited(node: &NodeView, now: u64) -> Option<u64> {
     let all = elapsed(node, now)?;
@@ -88,13 +89,13 @@ pub fn waited(node: &NodeView, now: u64) -> Option<u64> {
     Some(waited.min(all))
 }
 
-/// Seconds of these in which it was at work.
+/// The part of these seconds in which it worked.
 #[must_use]
 pub fn worked(node: &NodeView, now: u64) -> Option<u64> {
     Some(elapsed(node, now)?.saturating_sub(waited(node, now)?))
 }
 
-/// Since when it is in the phase that it is in.
+/// Since when it is in its current phase.
 #[must_use]
 pub fn in_phase_since(node: &NodeView) -> Option<u64> {
     let last: &Reached = node.reply.status.as_ref()?.reached.last()?;

@@ -1,4 +1,4 @@
-//! What can go wrong, each with the code that the program ends with.
+//! All failures, each with the exit code of the program.
 
 use std::io;
 
@@ -9,46 +9,46 @@ use thiserror::Error;
 use crate::exit::Exit;
 use crate::plain;
 
-/// Why a command did not do what it should.
+/// Why a command failed.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// The command line is wrong in a way that clap does not see.
+    /// The command line is wrong in a way that clap does not detect.
     #[error("{0}")]
     Usage(String),
     /// No API server answers.
     #[error("cannot reach the API server: {0}")]
     Unreachable(String),
-    /// It answers, and cannot serve us: it is too busy, not well, or does not know us.
+    /// The API server answers, but is overloaded, unhealthy or does not know the user.
     #[error("the API server answers with an error: {0}")]
     Unwell(String),
-    /// A right is missing.
+    /// The user lacks a permission.
     #[error("{0}; the page about kubectl careen lists, under Rights, what each command needs")]
     Forbidden(String),
-    /// No such node.
+    /// The node does not exist.
     #[error("{0}")]
     Missing(String),
     /// The state of a node does not allow it.
     #[error("{0}")]
     Refused(String),
-    /// The object was changed by somebody else since it was read.
+    /// Another writer changed the object since it was read.
     #[error("gave up after repeated write conflicts on the Node; try again")]
     Conflict,
-    /// It took too long.
+    /// The timeout expired.
     #[error("{0}")]
     Timeout(String),
-    /// The answer was no, or nobody could be asked.
+    /// The answer was no, or there was nobody to ask.
     #[error("{0}")]
     Declined(String),
-    /// A signal asked for the end.
+    /// A signal ended the command.
     #[error("interrupted: {0}")]
     Interrupted(String),
-    /// Nowhere to write to.
+    /// The output could not be written.
     #[error("cannot write: {0}")]
     Write(#[from] io::Error),
 }
 
 impl Failure {
-    /// How the program ends with it.
+    /// The exit code for this failure.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
@@ -60,13 +60,13 @@ impl Failure {
             Self::Timeout(_) => Exit::Timeout,
             Self::Declined(_) => Exit::Declined,
             Self::Interrupted(_) => Exit::Interrupted,
-            // A pipe that was closed is as it should be; any other error of writing is not.
+            // A closed pipe is normal; any other write error is not.
             Self::Write(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe) => Exit::Done,
             Self::Write(_) => Exit::Unwritten,
         }
     }
 
-    /// Whether the reader of our output has gone.
+    /// Whether the reader of the output is gone.
     #[must_use]
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe)
@@ -83,7 +83,7 @@ impl From<kube::Error> for Failure {
     }
 }
 
-/// The message is somebody else's, and may repeat what a node wrote.
+/// The message comes from the server, and may repeat text that a node wrote.
 fn answered(status: &Status) -> Failure {
     let message = plain::line(&status.message);
     let said = || format!("{message} ({})", status.code);
@@ -91,7 +91,7 @@ fn answered(status: &Status) -> Failure {
         403 => Failure::Forbidden(message.clone()),
         404 => Failure::Missing(message.clone()),
         409 => Failure::Conflict,
-        // 410: a list took longer than the server remembers where it began.
+        // 410: a list took longer than the server remembers its start.
         401 | 408 | 410 | 429 | 500..=599 => Failure::Unwell(said()),
         _ => Failure::Refused(format!("the API server refuses: {}", said())),
     }

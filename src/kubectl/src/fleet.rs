@@ -1,4 +1,4 @@
-//! The nodes that are watched, as the events of the watch leave them.
+//! The watched nodes, updated by the events of the watch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,26 +12,26 @@ use crate::view::NodeView;
 #[derive(Clone, Debug, Default)]
 pub struct Fleet {
     nodes: BTreeMap<String, NodeView>,
-    /// What a list that has begun has brought so far.
+    /// The result so far of a list in progress.
     coming: Option<BTreeMap<String, NodeView>>,
-    /// The names that are meant; all without any.
+    /// The names of the chosen nodes; all nodes without names.
     meant: Option<BTreeSet<String>>,
     whole: bool,
 }
 
-/// Of whom something new was seen.
+/// Which nodes have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// Of nobody: time has passed, or a node was meant that nobody asked for.
+    /// None: only time has passed, or the event concerned a node that was not chosen.
     None,
-    /// Of this node, which may be gone.
+    /// This node, which may be gone.
     Of(String),
-    /// Of all.
+    /// All nodes.
     OfAll,
 }
 
 impl Fleet {
-    /// Of the nodes that are meant.
+    /// The chosen nodes.
     #[must_use]
     pub fn of(choice: &Choice) -> Self {
         let meant = match choice {
@@ -44,7 +44,7 @@ impl Fleet {
         }
     }
 
-    /// Takes in what the watch brings, and says of whom it was.
+    /// Applies an event of the watch, and returns which node it concerned.
     pub fn take(&mut self, event: Event<Node>) -> News {
         match event {
             Event::Init => self.coming = Some(BTreeMap::new()),
@@ -74,7 +74,8 @@ impl Fleet {
         News::None
     }
 
-    /// Of thousands of Nodes that the watch brings for the sake of a few, only those few are parsed.
+    /// The watch may bring thousands of Nodes for the sake of a few. Only the chosen ones are
+    /// parsed.
     fn meant(&self, node: Node) -> Option<(String, NodeView)> {
         let name = node.metadata.name.clone().unwrap_or_default();
         let meant = self.meant.as_ref();
@@ -82,19 +83,19 @@ impl Fleet {
         is_meant.then(|| (name, NodeView::from(node)))
     }
 
-    /// From now on this one is meant too.
+    /// Adds a node to the chosen ones.
     pub fn mean(&mut self, name: &str) {
         if let Some(meant) = &mut self.meant {
             meant.insert(name.to_owned());
         }
     }
 
-    /// It is gone.
+    /// Removes a node that is gone.
     pub fn forget(&mut self, name: &str) {
         self.nodes.remove(name);
     }
 
-    /// Whether all that is there has been seen.
+    /// Whether the first list is complete.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.whole
@@ -106,7 +107,7 @@ impl Fleet {
         self.nodes.values().collect()
     }
 
-    /// One of them.
+    /// One node.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&NodeView> {
         self.nodes.get(name)

@@ -1,8 +1,9 @@
-//! `kubectl careen`: a person's hand on the node protocol. It asks by annotations and reads what the agents answer; there is no
-//! server of ours behind it.
+//! `kubectl careen`: the command line client of the node protocol. It writes requests as
+//! annotations and reads the agents' answers. It needs no server of its own.
 //!
-//! What comes from the API server is parsed once ([`view`]), what it means is decided by pure functions of it ([`standing`],
-//! [`diagnose`], [`request`]) and shown by others ([`render`]). [`commands`] puts them together, one file for each command.
+//! [`view`] parses what the API server returns, once. Pure functions interpret it ([`standing`],
+//! [`diagnose`], [`request`]) and render it ([`render`]). [`commands`] combines them, with one file
+//! for each command.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 

@@ -1,4 +1,4 @@
-//! `kubectl-careen`: wiring.
+//! The entry point of `kubectl-careen`.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
@@ -26,7 +26,7 @@ async fn main() -> ExitCode {
 
 fn end(ended: Result<Exit, Failure>, console: &mut Console) -> ExitCode {
     let exit = ended.unwrap_or_else(|failure| {
-        // Nobody reads any more: `kubectl careen status | head` has had what it wanted.
+        // The reader closed the pipe: `kubectl careen status | head` has read what it wanted.
         if !failure.is_closed_pipe() {
             console.complain(&failure);
         }

@@ -1,4 +1,5 @@
-//! How many of many nodes are asked at once, and when no more are: what fails on some would most likely fail on the others too.
+//! How many of many nodes get a request at once, and when the rollout stops. What fails on some
+//! nodes would most likely fail on the others too.
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -6,9 +7,9 @@ use std::str::FromStr;
 /// How many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// So many.
+    /// This many.
     Nodes(NonZeroUsize),
-    /// This share of those that were chosen, in percent.
+    /// This percentage of the chosen nodes.
     Percent(u8),
 }
 
@@ -29,7 +30,8 @@ impl FromStr for Width {
 }
 
 impl Width {
-    /// Of so many nodes. A share is rounded down, as Kubernetes does with what may be away at once, and is never nobody.
+    /// The width for this many nodes. A percentage is rounded down, as Kubernetes does for
+    /// maxUnavailable, but is at least one node.
     #[must_use]
     pub fn of(self, nodes: usize) -> usize {
         match self {
@@ -39,28 +41,28 @@ impl Width {
     }
 }
 
-/// How it goes on from node to node.
+/// How a rollout proceeds from node to node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// So many are at it at once.
+    /// How many nodes are upgraded at once.
     pub at_once: usize,
-    /// When so many have not ended well, nobody is asked any more.
+    /// After this many failures, no more requests are made.
     pub stop_after: usize,
 }
 
-/// How far the nodes are.
+/// The progress of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// Not asked yet.
+    /// Nodes without a request so far.
     pub waiting: usize,
-    /// Asked, and not ended.
+    /// Nodes whose upgrade is in progress.
     pub running: usize,
-    /// Not ended well.
+    /// Nodes that did not succeed.
     pub failed: usize,
 }
 
 impl Pace {
-    /// How many of those that wait are asked now.
+    /// How many of the waiting nodes get a request now.
     #[must_use]
     pub fn room(self, tally: Tally) -> usize {
         if tally.failed >= self.stop_after {
@@ -96,16 +98,16 @@ mod tests {
             ((1, 1), (3, 0, 0), 1),
             ((1, 1), (2, 1, 0), 0),
             ((1, 1), (2, 0, 1), 0),
-            // Three at once: one that has ended makes room for one.
+            // Three at once: one that has ended makes room for the next.
             ((3, 1), (9, 0, 0), 3),
             ((3, 1), (6, 3, 0), 0),
             ((3, 1), (6, 2, 0), 1),
-            // A failure stops it though there is room, and what runs is let run.
+            // A failure stops the rollout although there is room. Running upgrades continue.
             ((3, 1), (6, 2, 1), 0),
-            // One failure is borne, and its place is taken by the next; two are not.
+            // One failure is tolerated, and the next node takes its place; two failures are not.
             ((3, 2), (6, 2, 1), 1),
             ((3, 2), (5, 1, 2), 0),
-            // At the end fewer wait than there is room for.
+            // At the end fewer nodes wait than there is room for.
             ((3, 1), (1, 0, 0), 1),
             ((3, 1), (0, 2, 0), 0),
         ] {

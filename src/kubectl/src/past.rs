@@ -1,4 +1,4 @@
-//! The upgrades that nodes remember, of one node or of many.
+//! The upgrades that one or more nodes remember.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use upgrade::report::Answer;
 use crate::standing::{Standing, is_answered};
 use crate::view::NodeView;
 
-/// An upgrade that has ended, and where.
+/// A finished upgrade and its node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Told {
     /// The node.
@@ -19,7 +19,8 @@ pub struct Told {
     pub past: Past,
 }
 
-/// All that these nodes remember, the latest first. One node knows its own order best: its clock may have been set.
+/// All upgrades that these nodes remember, latest first. The order of one node's upgrades is its
+/// own, because its clock may have been set.
 #[must_use]
 pub fn of(nodes: &[NodeView]) -> Vec<Told> {
     let mut told: Vec<Told> = nodes.iter().flat_map(remembered).collect();
@@ -41,7 +42,7 @@ fn remembered(node: &NodeView) -> Vec<Told> {
     past.into_iter().map(told).collect()
 }
 
-/// The last upgrade, as far as its status tells it.
+/// The last upgrade, as far as the status shows it.
 fn last(node: &NodeView) -> Option<Past> {
     let standing = Standing::of(node);
     let has_ended = standing.is_end() && is_answered(node);

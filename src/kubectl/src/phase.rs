@@ -1,4 +1,4 @@
-//! Phases in words.
+//! Descriptions of the phases.
 
 use requests::PhaseName;
 

@@ -1,4 +1,5 @@
-//! `docs/kubectl-careen.md`, made from the command line and the exit codes so that it says what they are.
+//! Generates `docs/kubectl-careen.md` from the command line and the exit codes, so that the page
+//! matches them.
 
 mod data;
 
@@ -64,7 +65,7 @@ fn options<'a>(arguments: impl Iterator<Item = &'a Arg>) -> String {
     format!("| | |\n|---|---|\n{rows}\n")
 }
 
-/// As `-o, --output <FORMAT>`, or `[NODE]...` for what has no name.
+/// As `-o, --output <FORMAT>`, or `[NODE]...` for a positional argument.
 fn shown(argument: &Arg) -> String {
     let short = argument.get_short().map(|short| format!("-{short}"));
     let long = argument.get_long().map(|long| format!("--{long}"));

@@ -1,9 +1,10 @@
-//! The runbook's section of each reason, which the program carries: who has it from its package has no docs beside it.
+//! The runbook's section for each reason. The program embeds it, because a user who installed the
+//! package has no docs.
 
 const PAGE: &str = include_str!("../../../docs/runbook.md");
 
-/// What the runbook says of the reason with this code: Markdown, paragraphs alone. Its links would lead nowhere from here, so of each the
-/// words stay.
+/// The runbook's section for the reason with this code, as Markdown with only paragraphs. Links
+/// would lead nowhere, so only their text stays.
 #[must_use]
 pub fn section(code: &str) -> Option<String> {
     let heading = format!("### {code}");

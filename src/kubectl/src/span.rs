@@ -1,14 +1,14 @@
-//! Lengths of time as people write and read them.
+//! Durations in human-readable form.
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
-/// The accepted form of a length of time.
+/// The accepted form of a duration.
 const ACCEPTED: &str = "numbers with s, m or h, as 90s, 15m or 1h30m";
 
-/// A length of time from the command line.
+/// A duration from the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span(pub Duration);
 
@@ -52,7 +52,7 @@ pub fn short(seconds: u64) -> String {
     }
 }
 
-/// Seconds from one moment to a later one; none when the clocks disagree.
+/// Seconds from one moment to a later one; zero if the clocks disagree.
 #[must_use]
 pub fn between(earlier: u64, later: u64) -> u64 {
     later.saturating_sub(earlier)

@@ -1,24 +1,24 @@
-//! Where a node stands with its request.
+//! The state of a node with regard to its request.
 
 use requests::PhaseName;
 use upgrade::report::Answer;
 
 use crate::view::NodeView;
 
-/// Where it stands.
+/// The state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing was ever asked of it.
+    /// The node never had a request.
     Idle,
-    /// It is asked and has not answered.
+    /// The node has a request and has not answered.
     Asked,
-    /// It is asked and paused.
+    /// The node has a request and is paused.
     Held,
-    /// An upgrade is under way.
+    /// An upgrade is in progress.
     Working,
-    /// The last upgrade went well.
+    /// The last upgrade succeeded.
     Upgraded,
-    /// The last one did not; the old system serves.
+    /// The last upgrade failed, and the old system runs.
     Failed,
     /// The last request was refused.
     Refused,
@@ -27,11 +27,11 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Of this node.
+    /// The state of this node.
     #[must_use]
     pub fn of(node: &NodeView) -> Self {
         match (node.reply.answer, is_answered(node)) {
-            // Another request may wait behind it: it is taken when this one has ended.
+            // Another request may wait; the agent accepts it when this one has ended.
             (Some(Answer::InProgress), _) => Self::Working,
             (_, false) if node.asked.is_none() => Self::Idle,
             (_, false) if node.paused.is_some() => Self::Held,
@@ -42,7 +42,7 @@ impl Standing {
         }
     }
 
-    /// Whether nothing more comes of the request that stands.
+    /// Whether the current request is finished.
     #[must_use]
     pub const fn is_end(self) -> bool {
         match self {
@@ -51,19 +51,19 @@ impl Standing {
         }
     }
 
-    /// Whether it is asked and has not answered.
+    /// Whether the node has a request and has not answered.
     #[must_use]
     pub const fn is_waiting(self) -> bool {
         matches!(self, Self::Asked | Self::Held)
     }
 
-    /// Whether it ended badly.
+    /// Whether the request ended badly.
     #[must_use]
     pub const fn is_bad(self) -> bool {
         matches!(self, Self::Failed | Self::Refused | Self::Halted)
     }
 
-    /// The word that is shown; of a node that works, the phase is.
+    /// The word to show. For a working node the phase is shown instead.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -79,21 +79,21 @@ impl Standing {
     }
 }
 
-/// What has become of one request.
+/// The result of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Its answer is yet to come.
+    /// The answer is still to come.
     Open,
-    /// It went well.
+    /// The upgrade succeeded.
     Well,
-    /// It did not.
+    /// The upgrade failed.
     Badly,
-    /// It was taken back, or another stands in its place, and it was never served.
+    /// The request was withdrawn or replaced before any agent served it.
     Dropped,
 }
 
 impl Fate {
-    /// Of the request with this id; of one without an id, which the agent alone tells from others.
+    /// The result of the request with this id. Only the agent can identify a request without an id.
     #[must_use]
     pub fn of(node: &NodeView, id: Option<&str>) -> Self {
         let stands = node
@@ -123,7 +123,7 @@ impl Fate {
         }
     }
 
-    /// It may have ended, and the next one been asked for, between two looks.
+    /// The request may have ended, and the next one may have been made, between two looks.
     fn of_the_past(node: &NodeView, id: Option<&str>) -> Self {
         let mut past = node.history.iter().flatten();
         let own = past.find(|past| {
@@ -155,7 +155,7 @@ const fn failed(phase: PhaseName) -> Standing {
     }
 }
 
-/// Whether the answer that stands is to the request that stands, or to the last one where none does.
+/// Whether the answer belongs to the current request, or to the last one if there is none.
 #[must_use]
 pub fn is_answered(node: &NodeView) -> bool {
     match &node.asked {

@@ -1,5 +1,6 @@
-//! Why a request is not taken, where its node's agent says that. What is answered stays meanwhile, for it is an older request's: the reason is
-//! in the agent's condition alone (`report/hindered.rs` of the brain).
+//! Why an agent does not accept a request, as the agent reports it. The answer on the Node
+//! meanwhile belongs to an older request, so only the agent's condition has the reason
+//! (`report/hindered.rs` of the brain).
 
 use requests::PhaseName;
 use upgrade::reason::Wait;
@@ -9,13 +10,14 @@ use crate::span;
 use crate::standing::Standing;
 use crate::view::{NodeView, Word};
 
-/// What is in the way, by a word that was said of the request that stands.
+/// What blocks the request, as reported since the current request was written.
 #[must_use]
 pub fn untaken(node: &NodeView) -> Option<&Word> {
     last_word(node).filter(|_| was_heard_since(node))
 }
 
-/// What was in the way when the agent was last heard of. It writes the same reason once, so it may still be.
+/// What blocked the request when the agent last reported. The agent writes the same reason only
+/// once, so it may still apply.
 #[must_use]
 pub fn last_word(node: &NodeView) -> Option<&Word> {
     let is_waiting = Standing::of(node).is_waiting();
@@ -25,7 +27,8 @@ pub fn last_word(node: &NodeView) -> Option<&Word> {
         .filter(|word| is_in_the_way(word, status))
 }
 
-/// Where nothing is, the condition has the phase, or the reason of what has failed. A pause has its own words, and stands on the Node.
+/// If nothing blocks, the condition has the phase, or the reason of a failure. A pause has its own
+/// message and annotation on the Node.
 fn is_in_the_way(word: &Word, status: &Status) -> bool {
     let told = [Some(status.phase.as_str()), status.code.as_deref()];
     !told.contains(&Some(word.code.as_str()))

@@ -1,5 +1,5 @@
-//! Objects whose text steers nothing: the types of [`super::objects`] are read through this one
-//! alone.
+//! Objects whose text contains no control sequences. The types of [`super::objects`] are read only
+//! through this type.
 
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
@@ -10,18 +10,17 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::plain;
 
-/// The longest string that is read, in bytes. The longest that we take is the JSON of an
-/// annotation.
+/// The longest string that is read, in bytes. The longest valid one is the JSON of an annotation.
 const STRING: usize = 96 * 1024;
 
-/// An object of the API server. Every string in it was cleaned while it was read, keys included, so
-/// that a new field is clean too.
+/// An object of the API server. Every string in it was sanitized while it was read, including keys,
+/// so a new field is sanitized too.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct Cleaned<K>(K);
 
 impl<K> Cleaned<K> {
-    /// The object itself.
+    /// The wrapped object.
     pub fn into_inner(self) -> K {
         self.0
     }

@@ -1,4 +1,4 @@
-//! The API server: what we ask of it. Nothing is decided here.
+//! Access to the API server. It makes no decisions.
 
 mod clean;
 mod objects;
@@ -21,43 +21,45 @@ pub use objects::{Budget, BudgetSpec, BudgetStatus, Node, Pod};
 
 use crate::failure::Failure;
 
-/// How long the answer to one request may take; a watch alone has no such limit.
+/// The timeout of one request. Only a watch has none.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// How long a connection may be silent. A watch is ended by the server and begun anew before that; a longer silence is a dead link.
+/// How long a connection may be silent. The server ends a watch, and the client restarts it, before
+/// that time. A longer silence means a dead link.
 const SILENCE: Duration = Duration::from_secs(75);
 
-/// So many objects are asked for at once: a Node takes some ten kilobytes, and a slow line has [`ANSWER`] for each request.
+/// The page size of a list. A Node takes some ten kilobytes, and on a slow link each request has
+/// [`ANSWER`] to finish.
 const PAGE: u32 = 500;
 
-/// The most Nodes that are listed. Kubernetes is made for 5,000; a server that gives pages without
-/// end would fill our memory.
+/// The maximum number of Nodes in a list. Kubernetes supports 5,000. A server that sends endless
+/// pages would exhaust the memory.
 const MOST: usize = 50_000;
 
-/// Who we are in a Node's managedFields.
+/// The field manager in a Node's managedFields.
 pub const MANAGER: &str = "kubectl-careen";
 
-/// Whether a write is made or only tried.
+/// Whether a write is a dry run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// Made.
+    /// A real write.
     Real,
-    /// The server checks it and keeps nothing.
+    /// A dry run: the server validates the write and stores nothing.
     Dry,
 }
 
-/// The API server with a person's credential.
+/// The API server, with the user's credential.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
 }
 
 impl Cluster {
-    /// As kubectl finds it: the given kubeconfig, or `KUBECONFIG`, or `~/.kube/config`; in a pod, its account. Through the proxy, if any, that kubectl
-    /// would take.
+    /// Connects as kubectl does: with the given kubeconfig, `KUBECONFIG`, `~/.kube/config`, or in a
+    /// pod its ServiceAccount. Uses the proxy that kubectl would use, if any.
     ///
     /// # Errors
-    /// When there is none or it cannot be used.
+    /// If there is no configuration or it cannot be used.
     pub fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Self, Failure> {
         let unusable = |error: &dyn std::error::Error| {
             Failure::Unreachable(format!("the kubeconfig cannot be used: {}", chain(error)))
@@ -73,7 +75,7 @@ impl Cluster {
             None => kubeconfig::inferred(&variables),
         };
         let mut config = config.map_err(|error| match &error {
-            // It may be a variable, and then the kubeconfig is well.
+            // The proxy may come from an environment variable, so the kubeconfig may be correct.
             kubeconfig::Error::Proxy(bad) => Failure::Unreachable(bad.to_string()),
             kubeconfig::Error::Kubeconfig(_) | kubeconfig::Error::Nowhere { .. } => {
                 unusable(&error)
@@ -85,7 +87,7 @@ impl Cluster {
         Ok(Self { client })
     }
 
-    /// With a client that is there already.
+    /// Uses an existing client.
     #[must_use]
     pub const fn with(client: Client) -> Self {
         Self { client }
@@ -97,10 +99,10 @@ impl Cluster {
         client::nodes(self.client.clone())
     }
 
-    /// The Nodes that a label selector selects, all without one.
+    /// The Nodes that match a label selector, or all without one.
     ///
     /// # Errors
-    /// [`Failure::Usage`] when it is no selector; see [`Failure`].
+    /// [`Failure::Usage`] if the selector is invalid; see [`Failure`].
     pub async fn list(&self, selector: Option<&str>) -> Result<Vec<Node>, Failure> {
         let mut params = ListParams::default().limit(PAGE);
         params.label_selector = selector.map(str::to_owned);
@@ -120,7 +122,7 @@ impl Cluster {
         }
     }
 
-    /// Some Nodes; so many at most.
+    /// At most this many Nodes.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -140,7 +142,7 @@ impl Cluster {
     /// Changes annotations of a Node.
     ///
     /// # Errors
-    /// [`Failure::Conflict`] when the change names a resourceVersion that is not the present one any more.
+    /// [`Failure::Conflict`] if the change names a resourceVersion that is no longer current.
     pub async fn change(&self, name: &str, change: &Value, write: Write) -> Result<Node, Failure> {
         let params = PatchParams {
             dry_run: write == Write::Dry,
@@ -170,7 +172,7 @@ impl Cluster {
     }
 }
 
-/// Of a list there is nothing that the server could refuse but the selector.
+/// The selector is the only part of a list request that the server could reject.
 fn of_selector(failure: Failure, selector: Option<&str>) -> Failure {
     match (failure, selector) {
         (Failure::Refused(why), Some(selector)) => {

@@ -1,5 +1,5 @@
-//! The objects that are read, each with the few fields that matter. The full types of the API take
-//! tens of kilobytes an object.
+//! The objects that the client reads, each with only the relevant fields. The API's full types take
+//! tens of kilobytes per object.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Object;
@@ -14,18 +14,18 @@ pub type Pod = Cleaned<client::Pod>;
 /// A PodDisruptionBudget.
 pub type Budget = Cleaned<Object<Option<BudgetSpec>, BudgetStatus>>;
 
-/// Whom a budget is about.
+/// The pods that a budget covers.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct BudgetSpec {
-    /// The pods; none when absent.
+    /// The selector; without one the budget covers no pods.
     pub selector: Option<LabelSelector>,
 }
 
-/// What a budget allows now.
+/// What a budget currently allows.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct BudgetStatus {
-    /// So many pods may be evicted at this moment.
+    /// How many pods may be evicted now.
     pub disruptions_allowed: i32,
 }

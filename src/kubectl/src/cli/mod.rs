@@ -1,4 +1,5 @@
-//! The command line. The man page, the completions and `docs/kubectl-careen.md` are made from it.
+//! The command line. The man page, the completions and `docs/kubectl-careen.md` are generated from
+//! it.
 
 mod nodes;
 
@@ -21,10 +22,12 @@ use nodes::node_name;
 /// Why a node is paused when no reason is given.
 pub const BY_HAND: &str = "paused by hand";
 
-/// For an answer that takes a few small objects of the image, and a rehearsal of the drain.
+/// The timeout for an answer that needs a few small objects of the image and a rehearsal of the
+/// drain.
 const METADATA: Duration = Duration::from_secs(2 * 60);
 
-/// For one that takes all layers of a container image that the node lacks: a gigabyte at ten megabits a second.
+/// The timeout for an answer that needs all missing layers of a container image: a gigabyte at ten
+/// megabits per second.
 const LAYERS: Duration = Duration::from_secs(15 * 60);
 
 /// Request node upgrades, watch them, and see what holds them up.
@@ -99,7 +102,8 @@ pub enum Command {
     Cancel(Cancel),
     /// Repeat a request that has failed.
     Retry(Retry),
-    /// Undo the last upgrade if it succeeded: go back to the kept system, as an upgrade with its own drain and trial.
+    /// Undo the last upgrade if it succeeded: go back to the kept system, as an upgrade with its
+    /// own drain and trial.
     Rollback(Rollback),
     /// Pause nodes: they begin nothing new; an armed upgrade continues, any other waits.
     Pause(Pause),
@@ -118,7 +122,8 @@ pub struct Plan {
     /// The image, or `kept:` for what `rollback` would do.
     #[arg(long)]
     pub image: Wanted,
-    /// How long to wait for the answer (default: 2m, or 15m for a container image, whose missing layers are all fetched).
+    /// How long to wait for the answer (default: 2m, or 15m for a container image, whose missing
+    /// layers are all fetched).
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<Span>,
 }
@@ -175,8 +180,8 @@ pub struct Rollback {
     /// Which nodes.
     #[command(flatten)]
     pub nodes: Chosen,
-    /// Also for a node on which this undoes no upgrade: the node changes to the system that it keeps, whichever that is. A node that has already
-    /// gone back goes forward again.
+    /// Also for a node on which this undoes no upgrade: the node changes to the system that it
+    /// keeps, whichever that is. A node that has already gone back goes forward again.
     #[arg(long)]
     pub again: bool,
     /// Only nodes whose last upgrade was to this image.
@@ -193,16 +198,19 @@ pub struct Asking {
     /// Show progress until every node is done.
     #[arg(short, long)]
     pub watch: bool,
-    /// Upgrade N nodes, or N percent of them (10%), at a time, and the next one when one has succeeded. Implies --watch.
+    /// Upgrade N nodes, or N percent of them (10%), at a time, and the next one when one has
+    /// succeeded. Implies --watch.
     #[arg(long, value_name = "N", group = "width")]
     pub at_once: Option<Width>,
     /// The same as --at-once 1.
     #[arg(long, group = "width")]
     pub one_by_one: bool,
-    /// Stop after N nodes that did not succeed (default: 1). Upgrades under way are watched to their end.
+    /// Stop after N nodes that did not succeed (default: 1). Upgrades under way are watched to
+    /// their end.
     #[arg(long, value_name = "N", requires = "width")]
     pub stop_after: Option<NonZeroUsize>,
-    /// How long the new system must be healthy before it stays, at most 24h; a longer time in the node's policy applies instead.
+    /// How long the new system must be healthy before it stays, at most 24h; a longer time in the
+    /// node's policy applies instead.
     #[arg(long, value_name = "TIME", value_parser = soak)]
     pub soak: Option<Span>,
     /// How long to watch at most; with --at-once, per node.
@@ -217,13 +225,13 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Whether its end is waited for.
+    /// Whether the command waits for the end.
     #[must_use]
     pub const fn watches(&self) -> bool {
         self.watch || self.one_by_one || self.at_once.is_some()
     }
 
-    /// How it goes on from one of so many nodes to the next; nothing where all are asked at once.
+    /// How a rollout over this many nodes proceeds, or nothing if all are requested at once.
     #[must_use]
     pub fn pace(&self, nodes: usize) -> Option<Pace> {
         let at_once = match self.at_once {
@@ -238,7 +246,7 @@ impl Asking {
     }
 }
 
-/// As long as an agent takes it.
+/// Parses a soak, up to the maximum that an agent accepts.
 fn soak(text: &str) -> Result<Span, String> {
     let span: Span = text.parse()?;
     match span.0.as_secs() <= SOAK_MAX {

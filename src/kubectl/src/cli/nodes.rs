@@ -1,4 +1,4 @@
-//! Which nodes a command is about.
+//! Which nodes a command applies to.
 
 use clap::Args;
 
@@ -26,7 +26,8 @@ pub struct ChosenOrAll {
     selector: Option<String>,
 }
 
-/// The name of a Node, as `kubectl get nodes` lists it, or as `-o name` does. In a URL anything else would ask for something else.
+/// Parses the name of a Node, as `kubectl get nodes` or `-o name` prints it. Anything else in a URL
+/// would address another object.
 pub(super) fn node_name(text: &str) -> Result<String, String> {
     let name = text.strip_prefix("node/").unwrap_or(text);
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
@@ -39,7 +40,8 @@ pub(super) fn node_name(text: &str) -> Result<String, String> {
     Err("use the name of a Node, as `kubectl get nodes` lists it".to_owned())
 }
 
-/// To the API server no labels are all nodes; here they are a variable that was not set.
+/// An empty selector means all nodes to the API server. On the command line it means an unset
+/// variable, so it is rejected.
 fn labels(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         return Err("it would select every node; use labels, for example role=edge".to_owned());
@@ -47,14 +49,14 @@ fn labels(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Which nodes are meant.
+/// The chosen nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// These.
+    /// The nodes with these names.
     Named(Vec<String>),
-    /// Those with these labels.
+    /// The nodes with these labels.
     Selected(String),
-    /// All.
+    /// All nodes.
     All,
 }
 

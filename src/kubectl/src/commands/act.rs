@@ -1,4 +1,4 @@
-//! Doing one thing to each of many nodes, and saying what came of it.
+//! Applies one action to many nodes, and reports the results.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -15,14 +15,15 @@ use crate::render::outcome::{self, Done, Outcome};
 use crate::request::Turn;
 use crate::view::NodeView;
 
-/// How often a write is decided again because the Node has changed. Where others write the Node fifty times a second, two in
-/// three tries may come too late; that all of these do is out of the question.
+/// How often a write is retried because the Node changed. If others write the Node fifty times a
+/// second, two in three tries may come too late. It is practically impossible that all tries do.
 const TRIES: u32 = 50;
 
 /// How many nodes are read or written at once.
 pub const AT_ONCE: usize = 16;
 
-/// Writes what is decided on the node as it is, and decides again when the Node has changed.
+/// Decides for the node in its current state and writes the decision. Decides again if the Node
+/// changed.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -46,7 +47,7 @@ pub async fn settle(
     Err(Failure::Conflict)
 }
 
-/// What is said of a node.
+/// The result for a node.
 pub fn told(node: &str, turn: Turn, done: Done, detail: String, write: Write) -> Outcome {
     let (done, detail, dry_run) = match turn {
         Turn::Write => (done, detail, write == Write::Dry),
@@ -60,7 +61,8 @@ pub fn told(node: &str, turn: Turn, done: Done, detail: String, write: Write) ->
     }
 }
 
-/// Does it to all of them. Where the server does not answer, none is begun any more: of thousands each would be waited for.
+/// Applies the action to all nodes. If the server does not answer, no further node is started,
+/// because each of thousands would wait for its timeout.
 pub async fn each<T, F>(
     nodes: Vec<T>,
     name: impl Fn(&T) -> String,
@@ -89,10 +91,10 @@ where
     all.buffered(AT_ONCE).collect().await
 }
 
-/// Says what came of it.
+/// Prints the results.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If the output cannot be written.
 pub fn conclude(session: &mut Session<'_>, outcomes: &[Outcome]) -> Result<Exit, Failure> {
     let look = session.console.look;
     let text = formatted(session.format, &outcomes, |_| {
@@ -103,7 +105,7 @@ pub fn conclude(session: &mut Session<'_>, outcomes: &[Outcome]) -> Result<Exit,
     Ok(outcome::exit(outcomes))
 }
 
-/// Says of which nodes it could not be done.
+/// Prints the failures, with their nodes.
 pub fn complain(session: &mut Session<'_>, outcomes: &[Outcome]) {
     for complaint in outcome::complaints(outcomes) {
         session.console.say(&complaint);
@@ -115,7 +117,7 @@ pub fn named(node: &NodeView) -> String {
     node.name.clone()
 }
 
-/// Whether it is only tried.
+/// Whether the write is a dry run.
 pub const fn write(dry_run: bool) -> Write {
     if dry_run { Write::Dry } else { Write::Real }
 }

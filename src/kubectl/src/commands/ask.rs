@@ -1,4 +1,4 @@
-//! `kubectl careen upgrade`, `retry` and `rollback`: asking, and watching what comes of it.
+//! `kubectl careen upgrade`, `retry` and `rollback`: they write requests and watch the results.
 
 use std::collections::BTreeSet;
 
@@ -19,10 +19,10 @@ use crate::render::outcome::{self, Done, Outcome};
 use crate::request::{self, Aim, Errand, Turn};
 use crate::view::NodeView;
 
-/// What is said when a signal ends the watching.
+/// The message when a signal ends the watch.
 pub const STANDS: &str = "the request stays, and the upgrade continues; `kubectl careen status` shows its progress, `cancel` withdraws it";
 
-/// Asks nodes for what is wanted of them.
+/// Writes the requests for the chosen nodes.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -67,7 +67,7 @@ async fn ask(
     conclude(session, &outcomes)
 }
 
-/// One question for all of them, where there is anything to ask for.
+/// Asks for confirmation once for all nodes, if there is anything to request.
 fn consent(
     nodes: &[NodeView],
     errand: &Errand,
@@ -99,7 +99,7 @@ fn consent(
         .consent(&format!("Ask {} for {what}? {how}.", few(&names)))
 }
 
-/// Of a Machine's Node somebody else takes care, and does not hear of what is asked here.
+/// Warns that Cluster API manages a Machine's Node, and does not know of requests made here.
 fn warn_of_machines(nodes: &[NodeView], session: &mut Session<'_>) {
     let owned = nodes.iter().filter_map(|node| {
         let machine = node.machine.as_deref()?;
@@ -134,7 +134,7 @@ async fn put(
     each(nodes, named, ask).await
 }
 
-/// The same when hours may have gone by since they were read.
+/// Writes the requests when the nodes may have been read hours ago.
 pub async fn put_anew(
     nodes: Vec<NodeView>,
     errand: &Errand,
@@ -148,7 +148,7 @@ pub async fn put_anew(
     each(nodes, named, ask).await
 }
 
-/// A node that was so at first, and is so now.
+/// Decides for one node: `first` is its state at the start.
 async fn one(
     cluster: &Cluster,
     errand: &Errand,
@@ -195,7 +195,7 @@ async fn ask_and_watch(
     }
 }
 
-/// Says what was done, where what follows on standard output is how they get on.
+/// Prints the results to standard error, because standard output shows the progress that follows.
 pub fn tell(outcomes: &[Outcome], session: &mut Session<'_>) -> Exit {
     for outcome in outcomes {
         if outcome.done != Done::Failed {
@@ -207,7 +207,7 @@ pub fn tell(outcomes: &[Outcome], session: &mut Session<'_>) -> Exit {
     outcome::exit(outcomes)
 }
 
-/// The nodes from which an answer is to come.
+/// The requests whose answer is still to come.
 pub fn to_answer(outcomes: &[Outcome]) -> Vec<Awaited> {
     let asked = outcomes
         .iter()

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::render::outcome::Done;
 use crate::request;
 
-/// Takes requests back.
+/// Withdraws requests.
 ///
 /// # Errors
 /// See [`Failure`].

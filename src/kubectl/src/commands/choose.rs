@@ -1,4 +1,4 @@
-//! The nodes that are meant, read.
+//! Reads the chosen nodes.
 
 use futures::{StreamExt, TryStreamExt};
 
@@ -9,13 +9,14 @@ use crate::expected::Expected;
 use crate::failure::Failure;
 use crate::view::NodeView;
 
-/// As many nodes teach enough of how long upgrades take here; more would cost the server more than they teach.
+/// This many nodes are enough to learn how long upgrades take. More would cost the server more than
+/// they are worth.
 const SAMPLE: u32 = 100;
 
-/// Reads them.
+/// Reads the nodes.
 ///
 /// # Errors
-/// [`Failure::Missing`] when one that is named is not there, or none is chosen.
+/// [`Failure::Missing`] if a named node does not exist, or no node matches.
 pub async fn choose(cluster: &Cluster, choice: &Choice) -> Result<Vec<NodeView>, Failure> {
     let nodes = match choice {
         Choice::Named(names) => return named(cluster, names).await,
@@ -39,7 +40,8 @@ async fn named(cluster: &Cluster, names: &[String]) -> Result<Vec<NodeView>, Fai
     nodes.map_ok(NodeView::from).try_collect().await
 }
 
-/// What the cluster's past teaches, from all its nodes or some of them. Who may read one node only learns from that.
+/// The statistics of past upgrades, from all nodes or some of them. A user who may read only one
+/// node gets only its statistics.
 pub async fn learn(cluster: &Cluster, nodes: &[NodeView], choice: &Choice) -> Expected {
     if *choice == Choice::All {
         return Expected::learn(nodes);

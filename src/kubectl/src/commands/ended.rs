@@ -1,4 +1,4 @@
-//! Watching what was asked for to its end.
+//! Watches requests to their end.
 
 use super::Session;
 use super::choose::learn;
@@ -12,29 +12,29 @@ use crate::render::few::few;
 use crate::span::Span;
 use crate::standing::Fate;
 
-/// A request whose end is waited for. Others may take it back, or put theirs in its place: what the node says then is no answer
-/// to this one.
+/// A request whose end the command waits for. Others may withdraw or replace it. The node's answer
+/// after that does not belong to this request.
 pub struct Awaited {
     /// The node.
     pub node: String,
-    /// The request's id; none where somebody asked without one.
+    /// The request's id; none if the request has no id.
     pub id: Option<String>,
 }
 
 impl Awaited {
-    /// What has become of it; nothing when the node is gone.
+    /// The result, or nothing if the node is gone.
     fn fate(&self, fleet: &Fleet) -> Option<Fate> {
         let node = fleet.get(&self.node)?;
         Some(Fate::of(node, self.id.as_deref()))
     }
 
-    /// Whether its end is yet to come.
+    /// Whether the request has not ended yet.
     pub fn is_open(&self, fleet: &Fleet) -> bool {
         self.fate(fleet) == Some(Fate::Open)
     }
 }
 
-/// Shows how they get on until all have ended.
+/// Shows the progress until all have ended.
 pub async fn to_the_end(
     awaited: Vec<Awaited>,
     timeout: Option<Span>,
@@ -52,7 +52,7 @@ pub async fn to_the_end(
     match follow(session, course, &mut shown, over).await? {
         End::Over(fleet) => Ok(verdict(&awaited, &fleet, session)),
         End::TimeOut(fleet) => {
-            // Of a server that was never reached nothing is known.
+            // Nothing is known of a server that was never reached.
             let going = awaited
                 .iter()
                 .filter(|one| !fleet.is_whole() || one.is_open(&fleet));
@@ -62,7 +62,7 @@ pub async fn to_the_end(
     }
 }
 
-/// That these have not ended in the time that there was.
+/// The failure for nodes whose upgrade did not end in time.
 pub fn late(nodes: &[&str]) -> Failure {
     Failure::Timeout(format!(
         "not ended in time: {}; the upgrade continues, and `kubectl careen status` shows it",
@@ -70,7 +70,7 @@ pub fn late(nodes: &[&str]) -> Failure {
     ))
 }
 
-/// The worst of all, and what to do about each that did not end well.
+/// The worst exit code, after printing the advice for each node that did not succeed.
 pub fn verdict(awaited: &[Awaited], fleet: &Fleet, session: &mut Session<'_>) -> Exit {
     let mut worst = Exit::Done;
     for one in awaited {

@@ -13,7 +13,7 @@ use crate::render::{explain, formatted};
 use crate::span;
 use crate::view::NodeView;
 
-/// For programs.
+/// The output for programs.
 #[derive(Serialize)]
 struct Explained {
     #[serde(flatten)]
@@ -22,7 +22,7 @@ struct Explained {
     explanation: Explanation,
 }
 
-/// Says why a node is where it is.
+/// Explains why a node is in its state.
 ///
 /// # Errors
 /// See [`Failure`].

@@ -1,4 +1,4 @@
-//! Watching nodes until something is over.
+//! Watches nodes until a condition holds.
 
 use std::future::pending;
 use std::time::Duration;
@@ -15,34 +15,34 @@ use crate::cli::Choice;
 use crate::failure::Failure;
 use crate::fleet::{Fleet, News};
 
-/// The server's word for a past that it has forgotten (HTTP 410).
+/// The server's code for a resource version that it no longer has (HTTP 410).
 const GONE: u16 = 410;
 
-/// How often a table that moves is drawn for the time alone.
+/// How often a live table is redrawn only because time passed.
 const TICK: Duration = Duration::from_secs(1);
 
-/// For how many seconds the server is asked to keep one watch open; then the next goes on where it ended. One that has not ended by then
-/// has lost its link, of which nobody is told when a server's power is cut.
+/// For how many seconds the server keeps one watch open; the next watch continues where it ended. A
+/// watch that has not ended by then has a dead link: nobody reports it when a server loses power.
 const WATCH: u32 = 45;
 
-/// What is watched, and for how long at most.
+/// What to watch, and for how long at most.
 #[derive(Clone, Copy)]
 pub struct Course<'a> {
     /// The nodes.
     pub choice: &'a Choice,
-    /// How long.
+    /// The timeout.
     pub timeout: Option<Duration>,
 }
 
-/// The nodes when it was over, or when there was no more time.
+/// The nodes when the condition held, or when the timeout expired.
 pub enum End {
-    /// It is over.
+    /// The condition holds.
     Over(Fleet),
-    /// The time is.
+    /// The timeout expired.
     TimeOut(Fleet),
 }
 
-/// Watches until it is over.
+/// Watches until the condition holds.
 ///
 /// # Errors
 /// See [`Following::until`].
@@ -61,25 +61,25 @@ pub async fn follow(
     })
 }
 
-/// Why it is not watched on, for now.
+/// Why a watch stopped for now.
 pub enum Stop {
-    /// It is over.
+    /// The condition holds.
     Over,
-    /// The time is.
+    /// The timeout expired.
     TimeOut,
 }
 
-/// A watch that goes on from one stop to the next.
+/// A watch that continues from one stop to the next.
 pub struct Following {
     events: BoxStream<'static, watcher::Result<watcher::Event<Node>>>,
-    /// What it has brought.
+    /// The nodes seen so far.
     pub fleet: Fleet,
     away: bool,
     tick: Interval,
 }
 
 impl Following {
-    /// Of these nodes.
+    /// Watches these nodes.
     pub fn of(session: &Session<'_>, choice: &Choice) -> Self {
         let events = watcher(session.cluster.nodes(), config(choice)).default_backoff();
         let mut tick = interval(TICK);
@@ -92,7 +92,7 @@ impl Following {
         }
     }
 
-    /// Of these nodes, each from when the fleet is told that it is meant.
+    /// Watches these nodes, but each only after the fleet is told that it is chosen.
     pub fn of_nobody_yet(session: &Session<'_>, choice: &Choice) -> Self {
         Self {
             fleet: Fleet::of(&Choice::Named(Vec::new())),
@@ -100,10 +100,10 @@ impl Following {
         }
     }
 
-    /// Watches until it is over. A server that goes away in between is waited for.
+    /// Watches until the condition holds. Waits for a server that becomes unreachable in between.
     ///
     /// # Errors
-    /// When the server is not reached at first, or forbids it.
+    /// If the server is not reachable at the start, or forbids the watch.
     pub async fn until(
         &mut self,
         session: &mut Session<'_>,
@@ -122,7 +122,7 @@ impl Following {
                 continue;
             }
             if is_over(&self.fleet) {
-                // Nothing is left out of the last that is seen.
+                // The last display omits nothing.
                 shown.show(session.console, &self.fleet, &News::OfAll)?;
                 return Ok(Stop::Over);
             }
@@ -153,10 +153,11 @@ impl Following {
         Ok(News::None)
     }
 
-    /// Reads one node by itself, and says whether it is known now: not where the server is away, for which the watch waits.
+    /// Reads one node directly, and returns whether its state is now known. It is not known if the
+    /// server is unreachable; the watch waits for that.
     ///
     /// # Errors
-    /// When the server forbids it.
+    /// If the server forbids it.
     pub async fn read_anew(&mut self, name: &str, session: &Session<'_>) -> Result<bool, Failure> {
         match session.cluster.node(name).await {
             Ok(node) => {
@@ -170,7 +171,7 @@ impl Following {
     }
 }
 
-/// One node is asked for by its name, so that the server does not send all of them.
+/// Selects a single node by its name, so that the server does not send all of them.
 fn config(choice: &Choice) -> watcher::Config {
     let config = watcher::Config::default().timeout(WATCH);
     match choice {
@@ -190,10 +191,11 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// What is said of an error of the watch, if anything; one that will not pass ends it.
+/// The message for an error of the watch, if any. A permanent error ends the watch.
 fn trouble(error: watcher::Error, fleet: &Fleet) -> Result<Option<Failure>, Failure> {
     let failure = match error {
-        // Where it left off is forgotten there by now: it begins again, as after a laptop's sleep.
+        // The server no longer has the version where the watch stopped, so the watch starts again,
+        // for example after a laptop's sleep.
         watcher::Error::WatchError(status) if status.code == GONE => return Ok(None),
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)

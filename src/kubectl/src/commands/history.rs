@@ -19,7 +19,7 @@ pub async fn run(asked: &History, session: &mut Session<'_>) -> Result<Exit, Fai
     let nodes = choose(&session.cluster, &choice).await?;
     let told = past::of(&nodes);
     say(&nodes, &told, session);
-    // Of one node that was named there is nothing to tell apart.
+    // With one named node, the column of names is not needed.
     let names = !matches!(&choice, Choice::Named(names) if names.len() == 1);
     let look = session.console.look;
     let text = formatted(session.format, &told, |wide| {
@@ -31,7 +31,7 @@ pub async fn run(asked: &History, session: &mut Session<'_>) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-/// What the list itself does not tell.
+/// Prints remarks that the list does not contain.
 fn say(nodes: &[NodeView], told: &[Told], session: &mut Session<'_>) {
     let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
     if told.is_empty() {

@@ -1,4 +1,4 @@
-//! A signal that asks for the end, where something is to be said or done first.
+//! Handles a termination signal when something must be said or done first.
 
 use std::future::{Future, pending};
 
@@ -7,11 +7,11 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
 
-/// Does the work, unless a signal comes first. From the first call on signals no longer end the process by themselves, so whatever takes time
-/// then wants this around it.
+/// Does the work unless a signal comes first. After the first call, signals no longer end the
+/// process by themselves. So all later slow work must be wrapped in it too.
 ///
 /// # Errors
-/// [`Failure::Interrupted`] with these words; see [`Failure`].
+/// [`Failure::Interrupted`] with this message; see [`Failure`].
 pub async fn unless_interrupted<T>(
     words: &str,
     work: impl Future<Output = Result<T, Failure>>,
@@ -22,8 +22,9 @@ pub async fn unless_interrupted<T>(
     }
 }
 
-/// The same where something is left behind that has to be taken back: a terminal that goes away, as with a link that is lost, asks for the end,
-/// too. Who has it go on without one (nohup) has SIGHUP ignored.
+/// The same for work that leaves something to clean up. A terminal that closes, for example because
+/// its link is lost, also ends the command. A user who wants it to continue without a terminal
+/// (nohup) ignores SIGHUP.
 ///
 /// # Errors
 /// See [`unless_interrupted`].
@@ -48,7 +49,8 @@ async fn hang_up() {
     }
 }
 
-/// By `SigIgn` of proc_pid_status(5): a mask whose lowest bit is signal 1, SIGHUP. Where there is no such file nobody is known to ignore it.
+/// Reads `SigIgn` of proc_pid_status(5), a mask whose lowest bit is signal 1, SIGHUP. Without that
+/// file, the signal counts as not ignored.
 fn ignores_hangup(status: &str) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

@@ -1,4 +1,4 @@
-//! The commands, one file for each: they read, decide by pure functions, write and show.
+//! The commands, one file for each. They read, decide with pure functions, write and print.
 
 mod act;
 mod ask;
@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::request::{Aim, Rollback, Wish};
 
-/// What every command works with.
+/// The context of every command.
 pub(crate) struct Session<'a> {
     cluster: Cluster,
     console: &'a mut Console,
@@ -34,7 +34,7 @@ pub(crate) struct Session<'a> {
 /// Runs a command line.
 ///
 /// # Errors
-/// See [`Failure`]; what there was to show is shown before.
+/// See [`Failure`]; the command has printed its output before.
 pub async fn run(cli: &Cli, console: &mut Console) -> Result<Exit, Failure> {
     if let Command::Completion(asked) = &cli.command {
         return completion(asked.shell, console);
@@ -66,7 +66,7 @@ async fn command(command: &Command, session: &mut Session<'_>) -> Result<Exit, F
         }
         Command::Pause(asked) => pause::pause(asked, session).await,
         Command::Resume(asked) => pause::resume(asked, session).await,
-        // It needs no API server, and was seen to before.
+        // It needs no API server, and was handled above.
         Command::Completion(_) => Ok(Exit::Done),
     }
 }

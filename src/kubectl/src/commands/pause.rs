@@ -13,7 +13,7 @@ use crate::request::{self, Turn};
 use crate::standing::Standing;
 use crate::view::NodeView;
 
-/// Marks nodes.
+/// Pauses nodes.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -53,16 +53,16 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
     Ok(exit)
 }
 
-/// Somebody else's reason stays.
+/// A pause with another reason stays.
 fn pausing(node: &NodeView) -> Turn {
     match (&node.paused, &node.unpaused_by) {
         (Some(why), None) => Turn::Done(format!("paused already: {why}")),
-        // What looks like a pause goes when somebody corrects it.
+        // A key that only looks like a pause goes away when somebody corrects it.
         (Some(_), Some(_)) | (None, _) => Turn::Write,
     }
 }
 
-/// A mark on each Node covers those that are there, and no others.
+/// Warns that only the existing Nodes are paused, and no future ones.
 fn warn(choice: &Choice, session: &mut Session<'_>) {
     let those = match choice {
         Choice::Named(_) => return,
@@ -74,7 +74,7 @@ fn warn(choice: &Choice, session: &mut Session<'_>) {
         .say(&format!("note: {those} from now on are not paused"));
 }
 
-/// Unmarks nodes that were paused so.
+/// Ends the pause of nodes with the given reason.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -93,7 +93,7 @@ pub async fn resume(asked: &Resume, session: &mut Session<'_>) -> Result<Exit, F
     conclude(session, &outcomes)
 }
 
-/// A person who paused with a reason of their own has not said that it is over.
+/// A person who paused with a reason has not said that the pause is over.
 fn resuming(node: &NodeView, asked: &Resume) -> Turn {
     let Some(why) = &node.paused else {
         return Turn::Done("not paused".to_owned());
@@ -101,7 +101,7 @@ fn resuming(node: &NodeView, asked: &Resume) -> Turn {
     if let Some(command) = &node.unpaused_by {
         return Turn::Refuse(format!("{why}; `{command}` removes it"));
     }
-    // What is read of a Node was made fit for a terminal.
+    // The text that was read from a Node is sanitized for a terminal.
     let is = |reason: &str| plain::line(reason) == *why;
     match &asked.reason {
         _ if asked.any_reason => Turn::Write,

@@ -22,13 +22,14 @@ use crate::request::{self, Turn};
 use crate::span;
 use crate::view::NodeView;
 
-/// What is said when a signal came before the answer.
+/// The message when a signal comes before the answer.
 const TAKEN_OFF: &str = "the question is removed from the Node";
 
 /// Shows what an upgrade would do.
 ///
 /// # Errors
-/// [`Failure::Timeout`] when the node's agent does not answer; what is seen from here is shown before.
+/// [`Failure::Timeout`] if the node's agent does not answer; what the client can see is printed
+/// before.
 pub async fn run(asked: &Plan, session: &mut Session<'_>) -> Result<Exit, Failure> {
     let id =
         request::new_id(session.console.now()).map_err(|bad| Failure::Usage(bad.to_string()))?;
@@ -38,7 +39,7 @@ pub async fn run(asked: &Plan, session: &mut Session<'_>) -> Result<Exit, Failur
     }
     .to_string();
     let ended = unless_left(TAKEN_OFF, ask_and_show(asked, &question, session)).await;
-    // A question that is left on a Node would keep its answer there.
+    // A question that stays on a Node would keep its answer there.
     if matches!(ended, Err(Failure::Interrupted(_))) {
         take_off(asked, &question, session).await?;
     }
@@ -73,7 +74,8 @@ async fn ask_and_show(
     }
 }
 
-/// The node's answer to a question of our own, if it comes. The question is taken off again either way.
+/// The node's answer to this program's question, if it comes. The question is removed in either
+/// case.
 async fn answer(
     asked: &Plan,
     question: &str,
@@ -101,7 +103,7 @@ async fn answer(
     }
 }
 
-/// A write whose answer was lost may have been made all the same.
+/// A write whose answer was lost may have been stored.
 async fn put(asked: &Plan, question: &str, session: &mut Session<'_>) -> Result<(), Failure> {
     let change = request::questioning(question);
     let written = session
@@ -125,13 +127,13 @@ async fn put(asked: &Plan, question: &str, session: &mut Session<'_>) -> Result<
     }
 }
 
-/// An older answer, or one to somebody else, repeats another question.
+/// An older answer, or one to another person, repeats another question.
 fn answer_of(fleet: &Fleet, node: &str, question: &str) -> Option<upgrade::plan::Plan> {
     let plan = fleet.get(node)?.plan.as_ref()?;
     (plan.asked == question).then(|| plan.clone())
 }
 
-/// Only our own question: somebody else may have put theirs over it.
+/// Removes only this program's question, because another person may have replaced it.
 async fn take_off(asked: &Plan, question: &str, session: &Session<'_>) -> Result<(), Failure> {
     let node = session.cluster.node(&asked.node).await?.into();
     let decide = |node: &NodeView| {
@@ -147,7 +149,7 @@ async fn take_off(asked: &Plan, question: &str, session: &Session<'_>) -> Result
     Ok(())
 }
 
-/// The pods that move. Who may not see them gets a plan all the same.
+/// The pods that would be evicted. A user who may not list them still gets a plan.
 async fn pods(node: &str, session: &mut Session<'_>) -> Result<Option<Vec<Moving>>, Failure> {
     let seen = async {
         let pods = session.cluster.pods_on(node).await?;
@@ -166,7 +168,8 @@ async fn pods(node: &str, session: &mut Session<'_>) -> Result<Option<Vec<Moving
     }
 }
 
-/// As the node is now: its agent may have been heard of since it was asked.
+/// The failure, based on the node's current state, because its agent may have reported since the
+/// question.
 async fn too_late(asked: &Plan, session: &Session<'_>) -> Result<Failure, Failure> {
     let node: NodeView = session.cluster.node(&asked.node).await?.into();
     let why = unanswered(&node, span::seconds(session.console.now()));

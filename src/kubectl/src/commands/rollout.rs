@@ -1,4 +1,5 @@
-//! Asking many nodes, so many at once: the next one when one has ended well.
+//! Requests an upgrade of many nodes, a limited number at once. The next node starts when one has
+//! succeeded.
 
 use std::collections::VecDeque;
 
@@ -21,7 +22,7 @@ use crate::request::Errand;
 use crate::span::Span;
 use crate::view::NodeView;
 
-/// One that is at it, and until when that is watched.
+/// A node in progress, and the deadline for watching it.
 struct Running {
     awaited: Awaited,
     deadline: Option<Instant>,
@@ -37,7 +38,8 @@ struct Rollout<'a> {
     worst: Exit,
 }
 
-/// Asks them at this pace, watches those that are asked to their end, and says who was not.
+/// Requests upgrades at this pace, watches each to its end, and reports the nodes without a
+/// request.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -65,7 +67,8 @@ pub async fn at_pace(
     Ok(rollout.worst)
 }
 
-/// What the watch has brought may be older than the request: an end is believed of the node as it is read anew.
+/// The watched state may be older than the request, so the node is read again before an end is
+/// accepted.
 async fn has_ended(
     one: &Awaited,
     session: &Session<'_>,
@@ -120,7 +123,7 @@ impl Rollout<'_> {
         }
     }
 
-    /// Until one has ended, or has had its time.
+    /// Waits until one has ended or timed out.
     async fn wait(
         &mut self,
         session: &mut Session<'_>,

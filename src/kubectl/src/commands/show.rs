@@ -1,5 +1,5 @@
-//! Showing nodes that are watched: a table that moves on a terminal; elsewhere a line for each turn, or an object for each
-//! change.
+//! Shows watched nodes: a live table on a terminal; elsewhere a line for each step, or an object
+//! for each change.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,10 +16,10 @@ use crate::standing::Standing;
 use crate::untaken::untaken;
 use crate::view::NodeView;
 
-/// A table is drawn no more often than this for the sake of single nodes.
+/// The minimum interval between redraws of a table for changes of single nodes.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// What was shown last.
+/// What was last shown.
 pub struct Shown {
     expected: Expected,
     format: Option<Format>,
@@ -30,7 +30,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Nothing yet.
+    /// An empty display.
     pub fn new(expected: Expected, format: Option<Format>) -> Self {
         Self {
             expected,
@@ -42,7 +42,7 @@ impl Shown {
         }
     }
 
-    /// And nothing ever.
+    /// A display that never shows anything.
     pub fn nothing() -> Self {
         Self {
             quiet: true,
@@ -50,7 +50,7 @@ impl Shown {
         }
     }
 
-    /// Shows what has changed.
+    /// Shows the changes.
     pub fn show(
         &mut self,
         console: &mut Console,
@@ -67,7 +67,8 @@ impl Shown {
         }
     }
 
-    /// Of thousands of nodes many change within a moment: what is left out now is there with the next second.
+    /// Of thousands of nodes, many change at the same moment. A change that is skipped now appears
+    /// within a second.
     fn table(
         &mut self,
         console: &mut Console,
@@ -96,7 +97,7 @@ impl Shown {
         Ok(())
     }
 
-    /// A line for each of whom there is something new. Time alone is none.
+    /// A line for each node with a change. The passing of time is no change.
     fn lines(
         &mut self,
         console: &mut Console,
@@ -128,7 +129,7 @@ impl Shown {
         now: u64,
     ) -> Result<(), Failure> {
         let Some(node) = node else {
-            // Programs are given the nodes that there are.
+            // Programs get the nodes that exist.
             let told = self.lines.remove(name).is_some() && !self.is_data();
             return match told {
                 true => console.print(&format!("{name}: gone\n")),
@@ -161,10 +162,11 @@ impl Shown {
     }
 }
 
-/// One object on a line of its own, also where YAML is asked for: a stream of YAML documents has JSON as a part.
+/// One object per line, even for YAML: a stream of YAML documents may contain JSON.
 fn object(node: &NodeView, now: u64, expected: &Expected) -> Result<String, Failure> {
     let report = NodeReport {
-        // They change with every second, or with each word of the agent; whoever reads a stream has a clock.
+        // These change every second or with each report of the agent. A reader of the stream has
+        // its own clock.
         elapsed_seconds: None,
         waited_seconds: None,
         remaining_seconds: None,
@@ -174,7 +176,8 @@ fn object(node: &NodeView, now: u64, expected: &Expected) -> Result<String, Fail
     Ok(serde_json::to_string(&report).map_err(std::io::Error::from)?)
 }
 
-/// A line when a node comes to another phase or says another reason: percent alone would fill a log.
+/// A line when a node reaches another phase or reports another reason. A change of only the
+/// percentage would flood a log.
 fn turn(node: &NodeView) -> String {
     let state = state(node).text;
     match says(node) {
@@ -183,7 +186,7 @@ fn turn(node: &NodeView) -> String {
     }
 }
 
-/// What there is to say of the request that stands; the reason of the last one is none of it.
+/// The message about the current request. The reason of the last one does not belong to it.
 fn says(node: &NodeView) -> Option<&str> {
     match Standing::of(node) {
         Standing::Idle | Standing::Upgraded => None,
@@ -205,7 +208,7 @@ mod tests {
     use serde_json::{Value, json};
     use upgrade::names;
 
-    /// A node whose request `id` stands, with this answer to request `k-1`.
+    /// A node with the request `id` and an answer to request `k-1`.
     fn node(id: &str, answer: &str, mut status: Value) -> Node {
         status["id"] = json!("k-1");
         let annotations = json!({
@@ -222,7 +225,7 @@ mod tests {
         node("k-1", "InProgress", status)
     }
 
-    /// One who has seen an upgrade of a minute.
+    /// A display that knows of an upgrade of one minute.
     fn shown(format: Option<Format>) -> Shown {
         let past =
             json!([{ "answer": "Upgraded", "image": "x", "began": 1, "ended": 61, "tries": 1 }]);

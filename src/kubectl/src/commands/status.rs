@@ -13,7 +13,7 @@ use crate::render::status::{Around, status};
 use crate::span;
 use crate::view::NodeView;
 
-/// Shows how far nodes are.
+/// Shows the progress of nodes.
 ///
 /// # Errors
 /// See [`Failure`].

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::Size;
 
-/// What was written to a console of a test.
+/// What was written to a test's console.
 #[derive(Clone, Debug, Default)]
 pub struct Captured {
     out: Rc<RefCell<Vec<u8>>>,
@@ -24,25 +24,25 @@ impl Captured {
         Box::new(move || resized.get())
     }
 
-    /// Data.
+    /// The standard output.
     #[must_use]
     pub fn out(&self) -> String {
         String::from_utf8_lossy(&self.out.borrow()).into_owned()
     }
 
-    /// Talk.
+    /// The standard error.
     #[must_use]
     pub fn err(&self) -> String {
         String::from_utf8_lossy(&self.err.borrow()).into_owned()
     }
 
-    /// Gives its screen so many columns and lines.
+    /// Sets the size of its screen.
     pub fn resize(&self, width: usize, height: usize) {
         self.resized.set(Some((width, height)));
     }
 }
 
-/// One stream of it.
+/// One of its streams.
 pub(super) struct Sink(Rc<RefCell<Vec<u8>>>);
 
 impl Write for Sink {

@@ -1,8 +1,8 @@
-//! What was drawn and is to be replaced, and how much of a screen it takes.
+//! The drawing that is to be replaced, and its size on a screen.
 
 use unicode_width::UnicodeWidthStr;
 
-/// The columns of each line that was drawn.
+/// The width of each drawn line.
 #[derive(Debug, Default)]
 pub(super) struct Drawn(Vec<usize>);
 
@@ -11,8 +11,9 @@ impl Drawn {
         Self(text.lines().map(columns).collect())
     }
 
-    /// Its rows on a screen of so many columns. Terminals break what was drawn anew when they become narrower (VTE's, kitty, tmux); on one that
-    /// does not (xterm) more is cleared than was drawn, which is less of a mess than too little.
+    /// Its rows on a screen of this width. Terminals rewrap the drawing when they become narrower
+    /// (VTE's, kitty, tmux). On one that does not (xterm), this clears more than was drawn, which
+    /// is better than too little.
     pub(super) fn rows(&self, width: Option<usize>) -> usize {
         let width = width.unwrap_or(usize::MAX).max(1);
         let rows = self.0.iter().map(|columns| columns.div_ceil(width).max(1));
@@ -20,7 +21,7 @@ impl Drawn {
     }
 }
 
-/// Of a line, without what colours it: no other sequence is drawn.
+/// The width of a line without its colours; no other sequence is drawn.
 fn columns(line: &str) -> usize {
     let mut parts = line.split("\x1b[");
     let plain = parts.next().map_or(0, UnicodeWidthStr::width);

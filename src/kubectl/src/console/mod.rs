@@ -1,4 +1,5 @@
-//! Where words go: data to standard output, talk to standard error, and a question back where somebody can be asked.
+//! Output and input: data to standard output, messages to standard error, and a prompt if there is
+//! a person to ask.
 
 mod captured;
 mod drawn;
@@ -17,29 +18,29 @@ use crate::render::Look;
 
 use drawn::Drawn;
 
-/// Columns and lines of the reader's terminal, where there is one.
+/// The columns and lines of the reader's terminal, if there is one.
 type Size = Box<dyn Fn() -> Option<(usize, usize)>>;
 
-/// Back to the first line of what was drawn, and nothing below.
+/// Clears from the cursor, which is at the first drawn line, to the end of the screen.
 const CLEAR: &str = "\x1b[J";
 
-/// The three streams, and how to write on the first.
+/// The three streams, and how to format the first.
 pub struct Console {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
-    /// Where an answer comes from, when a person is there.
+    /// The source of answers, if a person is present.
     answers: Option<Box<dyn BufRead>>,
-    /// How to write data.
+    /// How to format data.
     pub look: Look,
     size: Size,
-    /// Whether a terminal can be steered, so that what was drawn can be replaced.
+    /// Whether the terminal understands control sequences, so that a drawing can be replaced.
     steered: bool,
     /// What the next drawing replaces.
     drawn: Drawn,
 }
 
 impl Console {
-    /// That of this process.
+    /// The console of this process.
     #[must_use]
     pub fn of_process(color: When) -> Self {
         let terminal = io::stdout().is_terminal();
@@ -68,7 +69,7 @@ impl Console {
         console
     }
 
-    /// One that a test reads, and that answers `answers` when it is asked.
+    /// A console for a test, which answers prompts with `answers`.
     #[must_use]
     pub fn captured(look: Look, answers: Option<&'static str>) -> (Self, Captured) {
         let captured = Captured::default();
@@ -85,7 +86,7 @@ impl Console {
         (console, captured)
     }
 
-    /// How to write data now: somebody may have resized the terminal since.
+    /// How to format data now, because the terminal may have been resized.
     pub fn measure(&mut self) -> Look {
         if let Some((width, height)) = (self.size)() {
             self.look.width = Some(width);
@@ -100,20 +101,20 @@ impl Console {
         Timestamp::now()
     }
 
-    /// Data.
+    /// Prints data.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the output cannot be written.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
         self.drawn = Drawn::default();
         self.out.write_all(shown(text).as_bytes())?;
         Ok(self.out.flush()?)
     }
 
-    /// Data in the place of what was drawn before, as it is on a screen of the size that was measured last.
+    /// Prints data in place of the previous drawing, for the screen size that was last measured.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the output cannot be written.
     pub fn draw(&mut self, text: &str) -> Result<(), Failure> {
         let rows = self.drawn.rows(self.look.width);
         if rows > 0 {
@@ -125,27 +126,28 @@ impl Console {
         Ok(self.out.flush()?)
     }
 
-    /// Whether what was drawn can be replaced: a terminal, and not a dumb one.
+    /// Whether a drawing can be replaced: on a terminal that is not dumb.
     #[must_use]
     pub const fn is_live(&self) -> bool {
         self.look.height.is_some()
     }
 
-    /// Talk. What cannot be told is lost: it is no reason to leave undone what was asked for, and there is nobody else to tell.
+    /// Prints a message. A message that cannot be written is lost: that is no reason to abandon the
+    /// work, and there is nobody else to tell.
     pub fn say(&mut self, text: &str) {
         self.drawn = Drawn::default();
         let _ = writeln!(self.err, "{}", shown(text));
     }
 
-    /// A failure.
+    /// Prints a failure.
     pub fn complain(&mut self, failure: &Failure) {
         self.say(&format!("error: {failure}"));
     }
 
-    /// Asks back.
+    /// Asks for confirmation.
     ///
     /// # Errors
-    /// When the answer is not yes, or nobody is there to give one.
+    /// If the answer is not yes, or nobody can answer.
     pub fn consent(&mut self, question: &str) -> Result<(), Failure> {
         let nobody = || Failure::Declined("there is no terminal to ask on: use --yes".to_owned());
         let answers = self.answers.as_mut().ok_or_else(nobody)?;
@@ -161,8 +163,8 @@ impl Console {
     }
 }
 
-/// The last line of defence: of what steers a terminal only line ends, tabs and our own colours
-/// pass. What is drawn is cleaned long before.
+/// The last line of defence: of all control characters only line ends, tabs and this program's own
+/// colours pass. The text is sanitized long before.
 fn shown(text: &str) -> String {
     let mut parts = text.split('\x1b');
     let mut shown = plain(parts.next().unwrap_or_default());
@@ -180,7 +182,7 @@ fn plain(text: &str) -> String {
     )
 }
 
-/// Whether what stands after an escape is `[`, numbers, `m`.
+/// Whether an escape is followed by `[`, numbers and `m`.
 fn is_colour(part: &str) -> bool {
     let numbers = part.strip_prefix('[').and_then(|rest| rest.split_once('m'));
     numbers.is_some_and(|(numbers, _)| numbers.bytes().all(|c| c.is_ascii_digit() || c == b';'))

@@ -1,34 +1,35 @@
-//! What to do first about each reason, by its code. A test holds the list against `docs/reasons.md`, which has them all.
+//! The first step for each reason, by its code. A test compares the list with `docs/reasons.md`,
+//! which has all codes.
 
-/// How to go on when that is done.
+/// How to continue after the first step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// Ask for the same again.
+    /// Repeat the request.
     Retry,
-    /// Ask for something else.
+    /// Request something else.
     Another,
-    /// The one or the other.
+    /// Either of the two.
     Either,
-    /// Nothing needs to be asked for.
+    /// No request is needed.
     Nothing,
 }
 
-/// What to do about a reason.
+/// The advice for a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// First.
+    /// The first step.
     pub first: &'static str,
-    /// And then.
+    /// The step after it.
     pub then: Then,
 }
 
-/// Where the code is of a newer agent than this program.
+/// For a code that only a newer agent knows.
 pub const UNKNOWN: Advice = advice(
     "this version of kubectl careen does not know that reason: read the page of reasons in the docs of the agent's version",
     Then::Retry,
 );
 
-/// Where an upgrade had ended well, and the system from before runs again.
+/// For an upgrade that succeeded, after which the previous system runs again.
 pub const OVERTAKEN: Advice = advice(
     "the new system is still the default (`ostree admin status` on the node shows it), so reboot into it; if the node boots the former system \
      once more, the new one's kernel or boot entry is damaged (see `journalctl -b` and the console): ask for another image",
@@ -79,7 +80,7 @@ const BY_HAND: Advice = advice(
     Then::Retry,
 );
 
-/// What to do about the reason with this code.
+/// The advice for the reason with this code.
 #[must_use]
 pub fn of(code: &str) -> Option<Advice> {
     let found = ADVICE.iter().find(|(known, _)| *known == code);

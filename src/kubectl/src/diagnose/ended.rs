@@ -1,4 +1,4 @@
-//! What a node says after an upgrade has ended, and where there was none.
+//! Findings after the end of an upgrade, and for a node without one.
 
 use super::advice::{self, Then};
 use super::{Case, Finding, Weight};
@@ -31,7 +31,7 @@ pub(super) fn verdict(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// How to ask again, of a node whose request may have been taken back.
+/// How to repeat the request, for a node whose request may have been withdrawn.
 fn afterwards(case: &Case<'_>, then: Then) -> Option<String> {
     let name = &case.node.name;
     let retry = format!("`kubectl careen retry {name}`");
@@ -48,7 +48,7 @@ fn afterwards(case: &Case<'_>, then: Then) -> Option<String> {
     Some(ask)
 }
 
-/// That there is nothing to say.
+/// The finding that there is nothing to report.
 pub(super) fn nothing(case: &Case<'_>) -> Option<Finding> {
     let name = &case.node.name;
     let (what, so) = match case.standing {

@@ -1,4 +1,4 @@
-//! What is known of a node and its upgrade, beside what was found.
+//! The facts about a node and its upgrade, in addition to the findings.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub struct Fact {
     pub value: String,
 }
 
-/// All that are known.
+/// All known facts.
 pub(super) fn of(case: &Case<'_>) -> Vec<Fact> {
     let node = case.node;
     let heard = node.heard.map(|at| both(case, span::seconds(at)));
@@ -55,7 +55,7 @@ fn in_this_phase(case: &Case<'_>) -> Option<String> {
     (case.standing == Standing::Working).then(|| span::short(span::between(since, case.now)))
 }
 
-/// For its hours, or the end of a pause.
+/// The wait for the window, or for the end of a pause.
 fn waiting(case: &Case<'_>) -> Option<String> {
     let seconds = waited(case.node, case.now).filter(|seconds| *seconds > 0)?;
     Some(span::short(seconds))

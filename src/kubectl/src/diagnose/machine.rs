@@ -7,7 +7,7 @@ use crate::span;
 use crate::standing::Standing;
 use crate::view::Ready;
 
-/// Somebody else asks for its upgrades.
+/// Cluster API requests its upgrades.
 pub(super) fn owned(case: &Case<'_>) -> Option<Finding> {
     let machine = case.node.machine.as_ref()?;
     Some(Finding {
@@ -19,7 +19,7 @@ pub(super) fn owned(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// Its kubelet is silent or not well.
+/// Its kubelet is silent or not ready.
 pub(super) fn away(case: &Case<'_>) -> Option<Finding> {
     let (word, since) = match &case.node.ready {
         Ready::Yes => return None,
@@ -52,7 +52,7 @@ const fn reboots(phase: PhaseName) -> bool {
     )
 }
 
-/// No pods come to it, and who wants that.
+/// The node is cordoned, and by whom.
 pub(super) fn cordon(case: &Case<'_>) -> Option<Finding> {
     let node = case.node;
     if !node.cordoned {
@@ -71,7 +71,8 @@ pub(super) fn cordon(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// Whether the mark on a cordon is of the upgrade that the node speaks of; a record that cannot be read speaks of none.
+/// Whether the mark on a cordon names the upgrade of the current answer. An unreadable record names
+/// none.
 fn is_of_the_answer(case: &Case<'_>, mark: &str) -> bool {
     case.node.reply.id().is_none_or(|id| id == mark)
 }
@@ -82,7 +83,7 @@ fn ours(standing: Standing) -> Finding {
             Weight::Note,
             "cordoned by this upgrade, which removes the cordon at its end",
         ),
-        // How to lift it is said with the reason.
+        // The reason's advice says how to lift it.
         Standing::Halted => (
             Weight::Held,
             "cordoned by this upgrade, until the node is fixed",
@@ -104,8 +105,9 @@ fn ours(standing: Standing) -> Finding {
     }
 }
 
-/// A halted upgrade leaves its cordon until the next request is accepted (the brain's `accept.rs`), so behind it one that is refused speaks
-/// while it stands. Whatever is under way has taken it off, or found that it is not a halted one's.
+/// A halted upgrade leaves its cordon until the agent accepts the next request (the brain's
+/// `accept.rs`). So a refused request may answer while the cordon is still there. An upgrade in
+/// progress has removed the cordon, or found that it does not belong to a halted one.
 fn former(standing: Standing, mark: &str, uncordon: &str) -> Finding {
     let (weight, what, so) = if standing == Standing::Working {
         (
@@ -127,7 +129,7 @@ fn former(standing: Standing, mark: &str, uncordon: &str) -> Finding {
     }
 }
 
-/// It runs another version than its last upgrade brought.
+/// The node runs another version than its last upgrade installed.
 pub(super) fn other_version(case: &Case<'_>) -> Option<Finding> {
     let upgraded = case.standing == Standing::Upgraded;
     let status = case.node.reply.status.as_ref().filter(|_| upgraded)?;
@@ -145,7 +147,7 @@ pub(super) fn other_version(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// Its status cannot be read.
+/// Its status cannot be parsed.
 pub(super) fn garbled(case: &Case<'_>) -> Option<Finding> {
     let what =
         "careen.dev/status cannot be read: no agent that this version knows wrote it".to_owned();

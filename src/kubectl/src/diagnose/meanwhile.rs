@@ -1,17 +1,19 @@
-//! What to do about a reason while the upgrade that gives it goes on: what is said of a failure tells of an end that has not come.
+//! Advice for a reason while its upgrade is still in progress. The advice for a failure describes
+//! an end that has not come yet.
 
 use requests::PhaseName;
 
 use super::advice;
 
-/// Where what is said of the failure is not true meanwhile.
+/// The codes for which the advice for a failure is not true yet.
 const MEANWHILE: &[(&str, &str)] = &[
     (
         "BudgetBlocks",
         "make the application healthy or its budget wider (`kubectl get pdb -A` shows which budget allows no disruption); the drain waits as long as \
          `deadline-seconds` of [drain] in the node's policy allows",
     ),
-    // Met on the way to an end by the release of the node alone: a drain that is refused ends the upgrade.
+    // The agent meets it before the end only when it releases the node. A refused drain ends the
+    // upgrade.
     (
         "DrainRefused",
         "fix the webhook, policy or right named above, so that the node's own credential may change its Node; the agent tries to remove \
@@ -24,22 +26,24 @@ const MEANWHILE: &[(&str, &str)] = &[
 const GOES_ON: &str =
     "check that the node reaches the API server; the upgrade then continues by itself";
 
-/// What an agent says of itself, whatever the phase: the record could not be asked, or not be written (`report/hindered.rs` of the brain).
+/// What an agent reports about itself in any phase: it could not read the record's state, or could
+/// not write the record (`report/hindered.rs` of the brain).
 const IN_ANY_PHASE: [&str; 2] = ["RecordUnwritten", "MachineUnseen"];
 
-/// What to do about what is in the way, by its code.
+/// The advice for a blocking reason, by its code.
 pub(super) fn in_the_way(code: &str) -> Option<&'static str> {
     let own = MEANWHILE.iter().find(|(known, _)| *known == code);
     own.map(|(_, so)| *so)
         .or_else(|| Some(advice::of(code)?.first))
 }
 
-/// Whether a reason is why an upgrade goes back, and not what keeps it from going on.
+/// Whether a reason is why an upgrade reverts, rather than what blocks it.
 pub(super) fn leads_back(phase: PhaseName, code: &str) -> bool {
     phase == PhaseName::Reverting && !IN_ANY_PHASE.contains(&code)
 }
 
-/// What to do about what an upgrade goes back for, by its code. The words of a trial, say, lie in the boot before only once it has left it.
+/// The advice for the reason of a revert, by its code. For example, the log of a trial is in the
+/// previous boot only after the node has left the trial.
 pub(super) fn on_the_way_back(code: &str) -> String {
     let wait = "the upgrade ends by itself";
     match advice::of(code) {
@@ -53,7 +57,7 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// What is true of an end alone.
+    /// What is true only of an end.
     const OF_AN_END: [&str; 6] = [
         "uncordoned",
         "has not rebooted",
@@ -63,8 +67,8 @@ mod tests {
         "the request was withdrawn",
     ];
 
-    /// Whatever is tried again can be in the way, but for what a plan alone is answered; and what else a Node says while it works: a
-    /// rehearsal's warning, a release that is refused, a clean-up that fails.
+    /// Every reason that is retried can block, except those that only a plan reports. A working
+    /// Node also reports: a rehearsal's warning, a refused release, a failed clean-up.
     fn hindrances() -> Vec<String> {
         let page =
             Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../docs/reasons.md");

@@ -1,4 +1,4 @@
-//! Why a node is where it is, and what to do: each finding is a pure function of what was read.
+//! Why a node is in its state, and what to do. Each finding is a pure function of the data.
 
 pub mod advice;
 mod ended;
@@ -20,7 +20,7 @@ use crate::view::NodeView;
 
 pub use facts::Fact;
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Weight {
@@ -28,48 +28,48 @@ pub enum Weight {
     Bad,
     /// Something waits, perhaps for a person.
     Held,
-    /// Good to know.
+    /// For information.
     Note,
 }
 
-/// Something that was found.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How much it weighs.
+    /// Its severity.
     pub weight: Weight,
-    /// What it is.
+    /// The description.
     pub what: String,
-    /// What to do about it.
+    /// The advice.
     pub so: Option<String>,
 }
 
-/// All that there is to say of a node.
+/// The full explanation of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
-    /// One line.
+    /// The headline.
     pub headline: String,
-    /// What is known beside it.
+    /// The facts.
     pub facts: Vec<Fact>,
-    /// What was found, in the order in which it matters.
+    /// The findings, in order of importance.
     pub findings: Vec<Finding>,
-    /// What the runbook says of the reason that the node gives, as Markdown.
+    /// The runbook's section for the node's reason, as Markdown.
     pub runbook: Option<String>,
 }
 
-/// What a finding is made of.
+/// The input of a finding.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     /// The node.
     pub node: &'a NodeView,
-    /// Where it stands.
+    /// Its state.
     pub standing: Standing,
     /// Seconds since 1970.
     pub now: u64,
-    /// What the past teaches.
+    /// The statistics of past upgrades.
     pub expected: &'a Expected,
 }
 
-/// Looks, in the order in which their findings are shown.
+/// The checks, in the order in which their findings are shown.
 const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 17] = [
     ended::verdict,
     waiting::way_back,
@@ -90,7 +90,7 @@ const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 17] = [
     ended::nothing,
 ];
 
-/// Explains a node as it is `now`, in seconds since 1970.
+/// Explains a node in its state at `now`, in seconds since 1970.
 #[must_use]
 pub fn explain(node: &NodeView, now: u64, expected: &Expected) -> Explanation {
     let standing = Standing::of(node);
@@ -108,7 +108,8 @@ pub fn explain(node: &NodeView, now: u64, expected: &Expected) -> Explanation {
     }
 }
 
-/// Of a reason that speaks of the request that stands. A code that is not known may be anything, and our runbook has nothing of it.
+/// The runbook's section for the reason of the current request. The runbook has none for an unknown
+/// code, which may mean anything.
 fn section(case: &Case<'_>) -> Option<String> {
     if let Some(word) = untaken(case.node) {
         return runbook::section(&word.code);
@@ -119,7 +120,7 @@ fn section(case: &Case<'_>) -> Option<String> {
 }
 
 impl Case<'_> {
-    /// Whether it ended well, and the system from before runs again all the same.
+    /// Whether the upgrade succeeded and the previous system runs nevertheless.
     fn is_overtaken(&self) -> bool {
         self.standing == Standing::Failed && self.node.reply.phase() == PhaseName::Upgraded
     }

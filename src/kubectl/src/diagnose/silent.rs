@@ -1,13 +1,14 @@
-//! Why a question for a plan is not answered when the time is over.
+//! Why a question for a plan got no answer in time.
 
 use crate::span;
 use crate::view::{NodeView, Ready};
 
-/// An agent writes when something changes and when it starts. Who wrote within so many seconds serves, and knows the question
-/// if it is no older than we are.
+/// An agent writes when something changes and when it starts. An agent that wrote within this many
+/// seconds is running. It knows the question if it is not older than this program.
 const LATELY: u64 = 30 * 60;
 
-/// A node that is away, an agent that has never been, one that is still looking, or one of which nobody can tell from here.
+/// The node may be down, the agent may never have run or may still be working on the plan, or the
+/// client cannot tell.
 #[must_use]
 pub fn unanswered(node: &NodeView, now: u64) -> String {
     let heard = node.heard.map(|at| span::between(span::seconds(at), now));

@@ -11,13 +11,13 @@ use crate::standing::{Standing, is_answered};
 use crate::untaken::{last_word, untaken};
 use crate::view::{Ready, Word};
 
-/// An agent that runs answers within this, in seconds.
+/// A running agent answers within this many seconds.
 const PROMPT: u64 = 30;
 
-/// An upgrade that lasts so many times as long as usual is worth a word.
+/// An upgrade that takes this many times the usual duration gets a finding.
 const SLOW: u64 = 2;
 
-/// Why it goes back, of an agent that says so beside what is in the way of that.
+/// Why the upgrade reverts, if the agent reports that in addition to what blocks the revert.
 pub(super) fn way_back(case: &Case<'_>) -> Option<Finding> {
     let cause = at_work(case)?.reverts_for.as_ref()?;
     Some(Finding {
@@ -32,12 +32,14 @@ fn at_work<'a>(case: &Case<'a>) -> Option<&'a Status> {
     status.filter(|_| case.standing == Standing::Working)
 }
 
-/// What is in the way though it goes on; of an agent that says one reason alone, that may be why it goes back.
+/// What blocks an upgrade that continues. If the agent reports only one reason, it may be why the
+/// upgrade reverts.
 pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
     let status = at_work(case)?;
     let reason = status.reason.as_deref()?;
     let code = status.code.as_deref().unwrap_or_default();
-    // A pause has its own words, below; what else a node says while it is paused is no less in the way.
+    // A pause has its own message, below. Any other reason that a paused node reports still blocks
+    // it.
     if Wait::of(code) == Some(Wait::Pause) && case.node.paused.is_some() {
         return None;
     }
@@ -59,7 +61,7 @@ pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// Nothing new is begun.
+/// The agent starts nothing new.
 pub(super) fn pause(case: &Case<'_>) -> Option<Finding> {
     let why = case.node.paused.as_ref()?;
     let goes_on = match case.standing {
@@ -85,7 +87,7 @@ pub(super) fn pause(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// Keys that are nearly Careen's have no effect but what is said of a pause.
+/// Keys that nearly match one of Careen's have no effect, except those that look like a pause.
 pub(super) fn unknown_keys(case: &Case<'_>) -> Option<Finding> {
     let keys = &case.node.unknown_keys;
     (!keys.is_empty()).then(|| Finding {
@@ -98,7 +100,7 @@ pub(super) fn unknown_keys(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// A reason of its own is somebody's, who may still want it.
+/// A pause with its own reason belongs to somebody who may still want it.
 fn lifting(node: &str, why: &str) -> String {
     match why {
         BY_HAND => format!("`kubectl careen resume {node}` ends the pause"),
@@ -108,7 +110,7 @@ fn lifting(node: &str, why: &str) -> String {
     }
 }
 
-/// Its agent has looked at the request, and says why it does not take it.
+/// The agent has looked at the request, and says why it does not accept it.
 pub(super) fn not_taken(case: &Case<'_>) -> Option<Finding> {
     let word = untaken(case.node)?;
     Some(Finding {
@@ -126,7 +128,7 @@ fn about(word: &Word) -> String {
     known.unwrap_or(advice::UNKNOWN.first).to_owned()
 }
 
-/// Nobody answers.
+/// No agent answers.
 pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
     if case.standing != Standing::Asked || untaken(case.node).is_some() {
         return None;
@@ -165,7 +167,7 @@ pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
     Some(Finding { weight, what, so })
 }
 
-/// The kubelet's silence says more of the machine, the agent's past more of the agent.
+/// The kubelet's silence points to the machine; the agent's past points to the agent.
 fn who_is_silent(case: &Case<'_>) -> String {
     let node = case.node;
     if matches!(node.ready, Ready::Unknown(_)) {
@@ -182,11 +184,11 @@ fn who_is_silent(case: &Case<'_>) -> String {
         .to_owned()
 }
 
-/// A request that is not of the accepted form, as far as we know it.
+/// A request that does not have the accepted form, as far as this version knows it.
 pub(super) fn malformed(case: &Case<'_>) -> Option<Finding> {
     let asked = case.node.asked.as_ref()?;
     let bad = asked.parsed.as_ref().err()?;
-    // An agent that knows forms of image that we do not know will take it.
+    // An agent that knows more image forms than this version will accept the request.
     if is_answered(case.node) {
         return None;
     }
@@ -197,7 +199,7 @@ pub(super) fn malformed(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// The request was taken back while it was served.
+/// The request was withdrawn while the agent served it.
 pub(super) fn taken_back(case: &Case<'_>) -> Option<Finding> {
     let node = case.node;
     if case.standing != Standing::Working || node.asked.is_some() {

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-/// A field, and what it says.
+/// A field and its meaning.
 type Field = (&'static str, &'static str);
 
 const HEAD: &str = "## Data for programs\n\nWith `-o json` or `-o yaml`. An unknown value is `null` or left out. Times (`…At`, `began`, `ended`) are in seconds since 1970; a node \
 writes its own by its own clock. `plan` prints the node, the image, and under `plan` what the [agent answers](plan.md).\n\n";
 
-/// Of a node: [`crate::render::report::NodeReport`].
+/// The fields of a node: [`crate::render::report::NodeReport`].
 const NODE: &[Field] = &[
     ("node", "its name"),
     (
@@ -73,7 +73,7 @@ const NODE: &[Field] = &[
     ("machine", "its Machine of Cluster API"),
 ];
 
-/// Of an upgrade that has ended: [`crate::past::Told`].
+/// The fields of a finished upgrade: [`crate::past::Told`].
 const PAST: &[Field] = &[
     ("node", "the node"),
     ("id", "the request's id"),
@@ -92,7 +92,7 @@ const PAST: &[Field] = &[
     ("reason", "its sentence, possibly cut"),
 ];
 
-/// Of what was written to a node: [`crate::render::outcome::Outcome`].
+/// The fields of a result: [`crate::render::outcome::Outcome`].
 const OUTCOME: &[Field] = &[
     ("node", "the node"),
     (
@@ -144,7 +144,7 @@ mod tests {
     use crate::view::NodeView;
     use serde_json::{Value, json};
 
-    /// The fields that are printed, without those that are left out.
+    /// The fields that are printed, without those that are omitted.
     fn printed(data: &impl serde::Serialize) -> Vec<String> {
         let Value::Object(fields) = serde_json::to_value(data).unwrap() else {
             panic!("no object")

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use super::{Look, Tone};
 use crate::diagnose::{Explanation, Fact, Finding, Weight};
 
-/// Columns of the facts' names.
+/// The width of the column of names.
 const NAMES: usize = 15;
 
-/// Headline, facts, each finding with what to do, and what the runbook says.
+/// The headline, the facts, each finding with its advice, and the runbook's section.
 #[must_use]
 pub fn explain(explanation: &Explanation, look: Look) -> String {
     let mut text = look.paint(Tone::Strong, &explanation.headline) + "\n\n";
@@ -30,7 +30,7 @@ pub fn explain(explanation: &Explanation, look: Look) -> String {
     text
 }
 
-/// The runbook's section, whose paragraphs are filled anew for this screen.
+/// The runbook's section, with its paragraphs rewrapped for this screen.
 fn section(runbook: &str, look: Look) -> String {
     let mut text = format!("\n{}\n", look.paint(Tone::Faint, "the runbook:"));
     for paragraph in runbook.split("\n\n") {
@@ -63,7 +63,7 @@ fn shown(finding: &Finding, look: Look) -> String {
     text
 }
 
-/// Lines that fit the screen, with room for the mark; where there is no screen, one line.
+/// Lines that fit the screen, with room for the marker. Without a screen, one line.
 fn wrapped(text: &str, look: Look) -> Vec<String> {
     let room = look
         .width

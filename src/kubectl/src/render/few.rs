@@ -1,9 +1,9 @@
 //! Names of nodes in a sentence.
 
-/// So many are all told.
+/// Up to this many names are all listed.
 const TOLD: usize = 10;
 
-/// All of few names; of many the first, and how many there are beside.
+/// All names if there are few. Otherwise the first ones and the number of the others.
 #[must_use]
 pub fn few(names: &[&str]) -> String {
     match names.split_at_checked(TOLD) {

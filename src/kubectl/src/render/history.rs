@@ -1,4 +1,4 @@
-//! The last upgrades of nodes.
+//! Renders the last upgrades of nodes.
 
 use upgrade::bill::Seconds;
 use upgrade::history::Past;
@@ -9,13 +9,13 @@ use super::{Look, Tone};
 use crate::past::Told;
 use crate::span;
 
-/// Columns that go first on a narrow screen.
+/// Columns that are dropped first on a narrow screen.
 const LEAST: [&str; 12] = [
     "IMAGE", "ID", "NOTREADY", "DRAINED", "WAITED", "WORKED", "TRIES", "CORDONED", "FROM", "TOOK",
     "TO", "BEGAN",
 ];
 
-/// A line for each, with the node where they are of several.
+/// A line for each upgrade, with the node's name if there are several nodes.
 #[must_use]
 pub fn history(told: &[Told], names: bool, wide: bool, look: Look) -> String {
     let mut heads = if names { vec!["NODE"] } else { Vec::new() };
@@ -65,7 +65,7 @@ fn row(past: &Past, wide: bool) -> Vec<Cell> {
     cells
 }
 
-/// What it did with its time, and what that cost the node's users; blank where the agent did not count it.
+/// How the time was spent, and what it cost the node's users. Blank if the agent did not count it.
 fn shares(past: &Past, wide: bool) -> Vec<Cell> {
     let cell = |of: fn(&Seconds) -> u64| {
         let seconds = past.seconds.as_ref().map(of);
@@ -83,7 +83,7 @@ fn shares(past: &Past, wide: bool) -> Vec<Cell> {
     cells
 }
 
-/// The code of a failure says more than the word.
+/// The code of a failure is more informative than the word.
 fn answer(past: &Past) -> Cell {
     match past.answer {
         Answer::Upgraded => toned(Tone::Good, Answer::Upgraded.as_str()),

@@ -1,4 +1,4 @@
-//! Views as text: pure functions of what was read, the time, and how the reader's screen is.
+//! Renders views as text: pure functions of the data, the time, and the reader's screen.
 
 pub mod explain;
 pub mod few;
@@ -16,38 +16,38 @@ use serde::Serialize;
 use crate::cli::Format;
 use crate::failure::Failure;
 
-/// How the reader's screen is.
+/// The properties of the reader's screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// Colours are wanted.
+    /// Whether to use colours.
     pub colour: bool,
-    /// Columns of a terminal; without one, nothing is cut and no bar is drawn.
+    /// The columns of the terminal. Without a terminal, nothing is cut and no bar is drawn.
     pub width: Option<usize>,
-    /// Lines of a terminal on which text can be replaced.
+    /// The lines of a terminal on which text can be replaced.
     pub height: Option<usize>,
 }
 
-/// What a text says beside its words.
+/// The meaning of a text, shown by its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// Nothing.
+    /// No special meaning.
     Plain,
-    /// Well.
+    /// Success.
     Good,
-    /// Not well.
+    /// A problem.
     Bad,
-    /// Moving.
+    /// In progress.
     Busy,
     /// Waiting for somebody.
     Held,
-    /// Of less weight.
+    /// Less important.
     Faint,
-    /// Of more.
+    /// More important.
     Strong,
 }
 
 impl Look {
-    /// A text in its tone.
+    /// Styles a text by its tone.
     #[must_use]
     pub fn paint(self, tone: Tone, text: &str) -> String {
         let style = match tone {
@@ -66,10 +66,10 @@ impl Look {
     }
 }
 
-/// Data as JSON or YAML, or as the text that is made where neither is asked for.
+/// Data as JSON or YAML, or the given text if neither was requested.
 ///
 /// # Errors
-/// When it cannot be rendered, which would be our fault.
+/// If it cannot be rendered, which would be a bug.
 pub fn formatted<T: Serialize>(
     format: Option<Format>,
     data: &T,

@@ -1,4 +1,4 @@
-//! What a command did to each node.
+//! Renders what a command did to each node.
 
 use serde::Serialize;
 
@@ -7,50 +7,50 @@ use super::{Look, Tone};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// What was done.
+/// What the command did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Done {
-    /// It was asked.
+    /// It sent the request.
     Asked,
-    /// It was asked for the same before, and the answer is yet to come.
+    /// The node already had the same request, and its answer is still to come.
     Joined,
-    /// Its request was taken back.
+    /// It withdrew the request.
     Withdrawn,
-    /// It was paused.
+    /// It paused the node.
     Paused,
-    /// It was resumed.
+    /// It resumed the node.
     Resumed,
     /// There was nothing to do.
     Nothing,
-    /// It does not allow it.
+    /// The node's state does not allow it.
     Refused,
-    /// It could not be read or written.
+    /// The Node could not be read or written.
     Failed,
 }
 
-/// One node's.
+/// The result for one node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
     /// The node.
     pub node: String,
-    /// What was done.
+    /// What the command did.
     pub done: Done,
-    /// The id of a request.
+    /// The id of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What there is to say.
+    /// The details.
     pub detail: String,
-    /// The server has only tried it.
+    /// It was a dry run.
     pub dry_run: bool,
-    /// How the program ends with what could not be done.
+    /// The exit code for what failed.
     #[serde(skip)]
     pub failed: Option<Exit>,
 }
 
 impl Outcome {
-    /// That this was done, or was not to be done.
+    /// A result without a failure.
     #[must_use]
     pub fn new(node: &str, done: Done, detail: String) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Outcome {
         }
     }
 
-    /// That it could not be done.
+    /// A result with a failure.
     #[must_use]
     pub fn failed(node: &str, failure: &Failure) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl Outcome {
         }
     }
 
-    /// How the program would end for this node alone.
+    /// The exit code for this node alone.
     #[must_use]
     pub const fn exit(&self) -> Exit {
         match self.done {
@@ -91,7 +91,7 @@ impl Outcome {
     }
 }
 
-/// The worst of them.
+/// The highest exit code.
 #[must_use]
 pub fn exit(outcomes: &[Outcome]) -> Exit {
     outcomes
@@ -101,7 +101,7 @@ pub fn exit(outcomes: &[Outcome]) -> Exit {
         .unwrap_or(Exit::Done)
 }
 
-/// A line for each, but for those that [`complaints`] speaks of.
+/// A line for each result, except those that [`complaints`] covers.
 #[must_use]
 pub fn outcomes(outcomes: &[Outcome], look: Look) -> String {
     let told = outcomes
@@ -110,7 +110,7 @@ pub fn outcomes(outcomes: &[Outcome], look: Look) -> String {
     told.map(|outcome| line(outcome, look)).collect()
 }
 
-/// What could not be done, each failure with all the nodes that it is about.
+/// The failures, each with all nodes that it concerns.
 #[must_use]
 pub fn complaints(outcomes: &[Outcome]) -> Vec<String> {
     let mut by_detail: Vec<(&str, Vec<&str>)> = Vec::new();

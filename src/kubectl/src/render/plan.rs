@@ -1,4 +1,4 @@
-//! What an upgrade would do to a node.
+//! Renders what an upgrade would do to a node.
 
 use std::fmt::Write;
 
@@ -11,13 +11,13 @@ use super::{Look, Tone};
 use crate::drain::Moving;
 use crate::span;
 
-/// Columns of the names on the left.
+/// The width of the column of names.
 const NAMES: usize = 15;
 
-/// Packages that are shown where not all are asked for.
+/// How many packages are shown by default.
 const PACKAGES: usize = 20;
 
-/// All that is known of it.
+/// All that is known of the upgrade.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
@@ -25,23 +25,26 @@ pub struct Preview {
     pub node: String,
     /// The image.
     pub image: String,
-    /// What the node's agent answers; absent when it does not.
+    /// The answer of the node's agent; absent if it does not answer.
     pub plan: Option<Plan>,
-    /// Pods that move, as they are seen from here; none where the node says so, absent when we may not see them.
+    /// The pods that would be evicted, as the client sees them. Empty if the node says that none
+    /// would be; absent if the user may not list them.
     pub pods: Option<Vec<Moving>>,
-    /// Seconds that upgrades usually take in this cluster.
+    /// How many seconds upgrades usually take in this cluster.
     pub usual_seconds: Option<u64>,
 }
 
 impl Preview {
-    /// How long it takes: the node's own past knows its disk and its pods, the cluster's is the next best.
+    /// The expected duration. The node's own history knows its disk and its pods; the cluster's
+    /// history is second best.
     #[must_use]
     pub fn expected_seconds(&self) -> Option<u64> {
         let own = self.plan.as_ref().and_then(|plan| plan.expected_seconds);
         own.or(self.usual_seconds)
     }
 
-    /// With the pods that move by the node's own word: what is seen from here knows neither its policy nor what it runs.
+    /// Uses the node's own statement if it says that no pods move. The client knows neither the
+    /// node's policy nor what it runs.
     #[must_use]
     pub fn settled(self) -> Self {
         let none = self.plan.as_ref().is_some_and(moves_none);
@@ -50,7 +53,8 @@ impl Preview {
     }
 }
 
-/// Whether the node answers that no pod would move. A refusal ends before anybody looked at them.
+/// Whether the node answers that no pod would move. If the agent refuses, it has not looked at the
+/// pods.
 fn moves_none(plan: &Plan) -> bool {
     is_unrefused(plan)
         && plan.moving.is_empty()
@@ -62,7 +66,8 @@ const fn is_unrefused(plan: &Plan) -> bool {
     plan.code.is_none() && plan.reason.is_none()
 }
 
-/// Of the image that runs an agent answers the commit, and no room: nothing is written for it.
+/// If the image already runs, an agent answers with its commit and no space figures, because
+/// nothing would be written.
 fn runs_it_already(plan: &Plan) -> bool {
     is_unrefused(plan) && plan.commit.is_some() && plan.room.is_empty()
 }
@@ -152,7 +157,7 @@ fn failed(failure: &Failure) -> Cell {
     )
 }
 
-/// What an upgrade has to wait for, and what is left of the hours that it need not wait for.
+/// What an upgrade has to wait for, and how much of the current window is left.
 fn waits(plan: &Plan, preview: &Preview) -> impl Iterator<Item = (&'static str, Cell)> {
     let paused = plan.paused.as_ref().map(|why| toned(Tone::Held, why));
     let window = window(plan, preview.expected_seconds()).map(|cell| ("window", cell));
@@ -186,7 +191,7 @@ fn verdict(plan: &Plan, expected: Option<u64>) -> Cell {
     }
 }
 
-/// The verdict where nothing is known for which it would be refused.
+/// The verdict if no reason for a refusal is known.
 fn unrefused(plan: &Plan, expected: Option<u64>) -> Cell {
     let hindered = is_hindered(plan, expected);
     let Some(until) = until(plan) else {
@@ -215,7 +220,7 @@ fn until(plan: &Plan) -> Option<String> {
 }
 
 fn is_hindered(plan: &Plan, expected: Option<u64>) -> bool {
-    // Of hours that it does not begin in nothing has to be left.
+    // A window in which the upgrade does not start does not count.
     let left = plan.window_seconds.filter(|_| plan.opens.is_none());
     let short = |left| expected.is_some_and(|expected| expected > left);
     !plan.blocked.is_empty()
@@ -280,7 +285,7 @@ fn packages(preview: &Preview, wide: bool, look: Look) -> String {
     text
 }
 
-/// Half of a narrow screen is for the versions.
+/// Half of a narrow screen is reserved for the versions.
 fn package(package: &Package, look: Look) -> Vec<Cell> {
     let room = look.width.map_or(usize::MAX, |width| width / 2);
     let version =
@@ -304,7 +309,7 @@ fn etc(preview: &Preview) -> Vec<Cell> {
     conflicts.map(plain).chain(more(left_out)).collect()
 }
 
-/// What the node's own rehearsal says comes first; then what is seen from here and it does not name.
+/// The node's own rehearsal comes first, then the pods that only the client sees.
 fn pods(preview: &Preview) -> Vec<Cell> {
     if let Some(plan) = preview.plan.as_ref().filter(|plan| moves_none(plan)) {
         return vec![plain(why_none(plan))];
@@ -319,7 +324,7 @@ fn pods(preview: &Preview) -> Vec<Cell> {
         .map(|one| toned(Tone::Bad, format!("{}: held by {}", one.pod, one.by)));
     let is_other = |pod: &str| blocked.iter().all(|known| known.pod != pod);
     let Some(seen) = &preview.pods else {
-        // Who may not see pods is told what the node says of them.
+        // A user who may not list pods sees what the node says of them.
         let plan = preview.plan.as_ref();
         let told = plan.iter().flat_map(|plan| &plan.moving);
         let others = told.filter(|pod| is_other(pod)).map(plain);

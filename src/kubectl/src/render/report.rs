@@ -1,4 +1,5 @@
-//! A node for programs: what `-o json` and `-o yaml` print. Fields may be added; none changes its meaning.
+//! A node for programs, as `-o json` and `-o yaml` print it. Fields may be added; no field changes
+//! its meaning.
 
 use serde::Serialize;
 
@@ -40,7 +41,7 @@ pub struct NodeReport {
     pub machine: Option<String>,
 }
 
-/// Reports a node as it is `now`, in seconds since 1970.
+/// Reports a node in its state at `now`, in seconds since 1970.
 #[must_use]
 pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
     let standing = Standing::of(node);
@@ -94,13 +95,13 @@ fn asked_at(node: &NodeView) -> Option<u64> {
     asked.since.map(span::seconds)
 }
 
-/// Of a request that says it in its accepted form.
+/// The soak of a request that has the accepted form.
 fn soak_seconds(node: &NodeView) -> Option<u64> {
     let asked = node.asked.as_ref()?;
     asked.raw.soak_seconds().ok().flatten()
 }
 
-/// That of the request that stands, or of the last answer.
+/// The id of the current request, or of the last answer.
 fn id(node: &NodeView) -> Option<String> {
     let asked = node.asked.as_ref().and_then(|asked| asked.raw.id.clone());
     asked.or_else(|| node.reply.id().map(str::to_owned))

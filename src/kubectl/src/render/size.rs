@@ -1,6 +1,6 @@
-//! Sizes as people read them.
+//! Sizes in human-readable form.
 
-/// A size as people read it.
+/// A size in human-readable form.
 #[must_use]
 pub fn bytes(size: u64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];

@@ -12,22 +12,22 @@ use crate::standing::Standing;
 use crate::untaken::untaken;
 use crate::view::NodeView;
 
-/// Signs of a progress bar.
+/// The width of a progress bar.
 const BAR: usize = 10;
 
-/// Columns that go first on a narrow screen.
+/// Columns that are dropped first on a narrow screen.
 const LEAST: [&str; 7] = [
     "IMAGE", "ID", "EXPECTED", "VERSION", "ELAPSED", "LEFT", "PROGRESS",
 ];
 
-/// What the table is made of beside the nodes.
+/// The input of the table besides the nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Around<'a> {
     /// Seconds since 1970.
     pub now: u64,
-    /// What the past teaches.
+    /// The statistics of past upgrades.
     pub expected: &'a Expected,
-    /// With the columns that are mostly not wanted.
+    /// Whether to show the rarely needed columns.
     pub wide: bool,
     /// The screen.
     pub look: Look,
@@ -47,7 +47,8 @@ pub fn status(nodes: &[&NodeView], around: Around<'_>) -> String {
     fitted(&heads, &rows, around.look, &LEAST)
 }
 
-/// As many nodes as a screen holds, those first that need eyes, and how many there are beside.
+/// As many nodes as the screen holds, those that need attention first, and the number of the
+/// others.
 #[must_use]
 pub fn screenful(nodes: &[&NodeView], around: Around<'_>) -> String {
     let room = around
@@ -102,7 +103,8 @@ fn row(node: &NodeView, around: Around<'_>) -> Vec<Cell> {
     cells
 }
 
-/// An upgrade that takes longer than others is nothing bad: the past only teaches what is usual.
+/// The remaining time. An upgrade that takes longer than others is not a problem: the past only
+/// shows what is usual.
 fn remaining(seconds: u64) -> String {
     match seconds {
         0 => "over".to_owned(),
@@ -126,7 +128,7 @@ fn wide(node: &NodeView, around: Around<'_>) -> [Cell; 5] {
     ]
 }
 
-/// The phase of a node that works, else where it stands.
+/// The phase of a working node, or the state of another.
 #[must_use]
 pub fn state(node: &NodeView) -> Cell {
     let standing = Standing::of(node);
@@ -167,7 +169,7 @@ fn bar(percent: u8) -> String {
     "#".repeat(full) + &".".repeat(BAR.saturating_sub(full))
 }
 
-/// From which version to which, where one is on its way.
+/// The old and the new version if an upgrade is in progress.
 #[must_use]
 pub fn versions(node: &NodeView) -> String {
     let told = node.reply.status.as_ref();

@@ -1,35 +1,36 @@
-//! Rows and columns. The last column takes what room is left and is cut to it.
+//! Rows and columns. The last column takes the remaining width and is cut to it.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{Look, Tone};
 use crate::plain::harmless;
 
-/// Between two columns.
+/// The space between two columns.
 const GAP: usize = 2;
 
-/// The least that is left of the last column, however narrow the screen is.
+/// The minimum width of the last column, on any screen.
 const LEAST: usize = 12;
 
-/// What it is to have before other columns are shown: fewer letters of a sentence say nothing.
+/// The width that the last column gets before other columns are shown. A shorter part of a sentence
+/// is useless.
 const WANTED: usize = 30;
 
 /// A cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// What it holds.
+    /// Its text.
     pub text: String,
-    /// How.
+    /// Its tone.
     pub tone: Tone,
 }
 
-/// A cell that says no more than its words.
+/// A cell without a tone.
 #[must_use]
 pub fn plain(text: impl Into<String>) -> Cell {
     toned(Tone::Plain, text)
 }
 
-/// A cell with a tone. Nothing in it steers a terminal, whoever forgot to clean it.
+/// A cell with a tone. It removes control sequences, even if the caller forgot to.
 #[must_use]
 pub fn toned(tone: Tone, text: impl Into<String>) -> Cell {
     Cell {
@@ -38,7 +39,7 @@ pub fn toned(tone: Tone, text: impl Into<String>) -> Cell {
     }
 }
 
-/// The table, a line for each row below the heads.
+/// The table, with a line for each row below the headers.
 #[must_use]
 pub fn table(heads: &[&str], rows: &[Vec<Cell>], look: Look) -> String {
     let heads: Vec<Cell> = heads.iter().map(|head| toned(Tone::Faint, *head)).collect();
@@ -52,14 +53,14 @@ pub fn table(heads: &[&str], rows: &[Vec<Cell>], look: Look) -> String {
     text
 }
 
-/// The table on a screen that may be too narrow for it: the columns that are `least` wanted go, one after the other, until the
-/// rest fits. The last column is prose.
+/// The table on a screen that may be too narrow for it. The columns in `least` are dropped, one
+/// after the other, until the rest fits. The last column is prose.
 #[must_use]
 pub fn fitted(heads: &[&str], rows: &[Vec<Cell>], look: Look, least: &[&str]) -> String {
     narrowed((heads, rows), look, least, |_| WANTED)
 }
 
-/// The same where the last column is a short word, and wanted whole.
+/// The same for a table whose last column is a short word that must not be cut.
 #[must_use]
 pub fn fitted_whole(heads: &[&str], rows: &[Vec<Cell>], look: Look, least: &[&str]) -> String {
     narrowed((heads, rows), look, least, |width| width)
@@ -89,7 +90,7 @@ fn narrowed(
     table(&heads, &rows, look)
 }
 
-/// Columns of the screen for these, with what is wanted of the last one.
+/// The screen width that these columns need, with the wanted width of the last one.
 fn needs(kept: &[usize], widths: &[usize], wanted: fn(usize) -> usize) -> usize {
     let width = |at: &usize| widths.get(*at).copied().unwrap_or(0);
     let Some((last, before)) = kept.split_last() else {
@@ -126,7 +127,7 @@ fn row(cells: &[Cell], widths: &[usize], look: Look) -> String {
     text.trim_end().to_owned()
 }
 
-/// As much of a text as there is room for, with a sign where something is missing.
+/// The part of a text that fits, with an ellipsis if something is cut.
 #[must_use]
 pub fn cut(text: &str, room: usize) -> String {
     if text.width() <= room {

@@ -1,46 +1,48 @@
-//! What a command wants of the nodes that are chosen. It is decided of each node as it was read, and anew whenever that is read again: in
-//! between others may have asked for something else, or it may have ended.
+//! What a command wants of the chosen nodes. It decides for each node as it was read, and again
+//! whenever the node is read again. In between, another request may have been made, or an upgrade
+//! may have ended.
 
 use super::undo::{self, Rollback};
 use super::{Turn, Wish, retry, upgrade};
 use crate::span::Span;
 use crate::view::NodeView;
 
-/// What is wanted, and how.
+/// The goal and its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errand {
-    /// What.
+    /// The goal.
     pub aim: Aim,
-    /// For how long the new system must be healthy at least.
+    /// The minimum time for which the new system must be healthy.
     pub soak: Option<Span>,
-    /// The nodes were named: of each whoever has named it expects that there is something to do.
+    /// The nodes were named, so the caller expects that there is something to do on each.
     pub named: bool,
 }
 
-/// What is wanted.
+/// The goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// This.
+    /// Upgrade as wished.
     Upgrade(Wish),
-    /// What has failed, once more.
+    /// Retry what failed.
     Retry,
-    /// The system before.
+    /// Return to the previous system.
     Rollback(Rollback),
 }
 
-/// Why there is nothing to wish of a node.
+/// Why there is nothing to request of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wishless {
-    /// It is done already.
+    /// It is already done.
     Done(String),
-    /// There is nothing on it that it could be done to.
+    /// There is nothing on the node that it could apply to.
     Needless(String),
-    /// It does not allow it.
+    /// The state of the node does not allow it.
     Refuse(String),
 }
 
 impl Errand {
-    /// What to do about a node that is so by now and was so at `first`, when a person saw what it is about; and what to wish of it.
+    /// Decides what to do about a node, and what to request. `first` is the node as the person saw
+    /// it, and `node` is its current state.
     #[must_use]
     pub fn decide(&self, first: &NodeView, node: &NodeView) -> (Turn, Option<Wish>) {
         match self.wish(first, node) {
@@ -58,7 +60,7 @@ impl Errand {
         wish.map(|wish| wish.soaking(self.soak))
     }
 
-    /// What is asked for, and for a person what that undoes.
+    /// What is requested, and what that undoes, for a person.
     #[must_use]
     pub fn words(&self, wish: &Wish, node: &NodeView) -> String {
         let undone = match &self.aim {
@@ -71,10 +73,11 @@ impl Errand {
         }
     }
 
-    /// Whether all know what is meant: labels may select nodes whose last upgrades were different ones.
+    /// Whether the goal is the same for all nodes. Labels may select nodes with different last
+    /// upgrades.
     ///
     /// # Errors
-    /// What is to be said to make it clear.
+    /// A message that says how to make it unambiguous.
     pub fn is_clear(&self, nodes: &[NodeView]) -> Result<(), String> {
         match &self.aim {
             Aim::Rollback(rollback) if !self.named => undo::is_clear(nodes, rollback),
@@ -82,7 +85,7 @@ impl Errand {
         }
     }
 
-    /// Of those that labels select it is no fault of one that there is nothing to do.
+    /// If labels selected the nodes, a node without anything to do is not an error.
     fn turn(&self, why: Wishless) -> Turn {
         match why {
             Wishless::Done(why) => Turn::Done(why),

@@ -1,5 +1,6 @@
-//! What a node remembers of an image. Its agent keeps a bad image from being tried again unasked, and takes each new id for asking:
-//! whether a person means it is for us to find out, whatever was asked of the node in between.
+//! What a node remembers of an image. Its agent does not retry a bad image on its own, but treats
+//! each new id as a deliberate request. So this program must find out whether the person intends
+//! the retry, whatever was requested of the node in between.
 
 use upgrade::history::Past;
 use upgrade::report::Answer;
@@ -9,7 +10,7 @@ use crate::past;
 use crate::span;
 use crate::view::NodeView;
 
-/// Why it is not asked for unmeant: the last trial of this image on this node failed.
+/// Why the image needs an explicit request: its last trial on this node failed.
 pub(super) fn objection(node: &NodeView, image: &str) -> Option<String> {
     let image: Target = image.parse().ok()?;
     let past = failed(node, &image)?;
@@ -25,7 +26,8 @@ pub(super) fn objection(node: &NodeView, image: &str) -> Option<String> {
     ))
 }
 
-/// The last trial of it, if that failed. A try that came to no trial says nothing of the image.
+/// The last trial of the image, if it failed. An attempt that did not reach a trial says nothing
+/// about the image.
 fn failed(node: &NodeView, image: &Target) -> Option<Past> {
     let known = past::of(std::slice::from_ref(node));
     let mut known = known.into_iter().map(|told| told.past);
@@ -37,15 +39,16 @@ const fn is_verdict(past: &Past) -> bool {
     past.tries > 0 || matches!(past.answer, Answer::Upgraded)
 }
 
-/// Whether an image, as it was asked for, is this one.
+/// Whether a requested image is this one.
 #[must_use]
 pub fn is_image(asked: &str, image: &Target) -> bool {
     let known: Result<Target, _> = asked.parse();
     known.is_ok_and(|known| is_same(&known, image))
 }
 
-/// A commit is one image wherever it comes from, and so is the digest of a container image. A ref by itself may lead elsewhere by now,
-/// and nothing here tells whether it does: the same words are taken for the same image, and a commit is not searched for behind them.
+/// A commit is the same image from any source, and so is the digest of a container image. A ref may
+/// point elsewhere by now, and the client cannot tell whether it does. So equal text means an equal
+/// image, and refs are not resolved to commits.
 fn is_same(one: &Target, other: &Target) -> bool {
     if let (Some(one), Some(other)) = (&one.commit, &other.commit) {
         return one == other;

@@ -1,4 +1,4 @@
-//! What is written to a Node, and whether: pure functions of the Node as it was read.
+//! What to write to a Node, and whether to write it: pure functions of the Node as it was read.
 
 mod errand;
 mod memory;
@@ -21,21 +21,21 @@ use crate::span::Span;
 use crate::standing::{Standing, is_answered};
 use crate::view::NodeView;
 
-/// What is wished of a node.
+/// The requested upgrade of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// The image.
     pub image: String,
-    /// The version that it must carry.
+    /// The version that the image must contain.
     pub kubernetes: Option<String>,
-    /// Also where this has failed.
+    /// Request it even if the image failed before.
     pub despite_failure: bool,
-    /// For how long the new system must be healthy at least, as the annotation says it.
+    /// The minimum time for which the new system must be healthy, in the annotation's format.
     pub soak: Option<String>,
 }
 
 impl Wish {
-    /// The kept system. That it failed once is no reason not to want it.
+    /// The kept system. A previous failure of it is no objection.
     #[must_use]
     pub fn kept() -> Self {
         Self {
@@ -46,7 +46,7 @@ impl Wish {
         }
     }
 
-    /// With this soak, where one is given.
+    /// Sets the soak if one is given.
     #[must_use]
     pub fn soaking(self, given: Option<Span>) -> Self {
         let given = given.map(|span| span.0.as_secs().to_string());
@@ -73,25 +73,25 @@ impl From<&Upgrade> for Wish {
 pub enum Turn {
     /// Write.
     Write,
-    /// It is asked for this already.
+    /// The node already has this request.
     Join,
     /// There is nothing to do, for this reason.
     Done(String),
-    /// It does not allow it, for this reason.
+    /// The node's state does not allow it, for this reason.
     Refuse(String),
 }
 
-/// An id for a request made at this moment. One person does not ask one node twice in a millisecond, and of two persons the
-/// API server lets the first one through.
+/// An id for a request made now. One person does not send two requests to one node in a
+/// millisecond. Of two people the API server accepts the first.
 ///
 /// # Errors
-/// Never: the form is a narrow one.
+/// Never in practice: the generated id always has the accepted form.
 pub fn new_id(now: Timestamp) -> Result<UpgradeId, Malformed> {
     let millisecond = now.as_millisecond().rem_euclid(1000);
     format!("k-{}-{millisecond:03}", now.strftime("%Y%m%dT%H%M%S")).parse()
 }
 
-/// Whether to ask a node for this.
+/// Whether to request this upgrade of a node.
 #[must_use]
 pub fn upgrade(node: &NodeView, wish: &Wish) -> Turn {
     let same = asks_for(node, wish);
@@ -123,7 +123,7 @@ pub fn upgrade(node: &NodeView, wish: &Wish) -> Turn {
     }
 }
 
-/// Others may have been asked for, and have gone well, since it failed.
+/// Since the failure, other upgrades may have been requested and may have succeeded.
 fn unless_remembered(node: &NodeView, wish: &Wish) -> Turn {
     let objection = memory::objection(node, &wish.image).filter(|_| !wish.despite_failure);
     objection.map_or(Turn::Write, Turn::Refuse)
@@ -136,13 +136,14 @@ fn asks_for(node: &NodeView, wish: &Wish) -> bool {
     })
 }
 
-/// One that has not ended can be joined only where it is to soak as long.
+/// A request in progress can be joined only if its soak is the same.
 fn soaks(node: &NodeView, wish: &Wish) -> bool {
     let asked = node.asked.as_ref();
     asked.is_some_and(|asked| asked.raw.soak == wish.soak)
 }
 
-/// A ref may lead elsewhere by now; a commit does not, nor does the digest of a container image, whose commit only the node knows.
+/// A ref may point elsewhere by now. A commit does not, nor does the digest of a container image,
+/// whose commit only the node knows.
 fn runs_pinned(node: &NodeView, wish: &Wish) -> bool {
     let Ok(wished) = wish.image.parse::<Target>() else {
         return false;
@@ -166,7 +167,7 @@ fn under_way(node: &NodeView) -> String {
     )
 }
 
-/// Whether what is asked of a node can be taken back.
+/// Whether a node's request can be withdrawn.
 #[must_use]
 pub fn cancel(node: &NodeView) -> Turn {
     let standing = Standing::of(node);
@@ -179,9 +180,9 @@ pub fn cancel(node: &NodeView) -> Turn {
         return Turn::Done(why.to_owned());
     }
     match (standing, node.reply.phase()) {
-        // Taking back what has ended would let the agent forget that the image failed here.
+        // Withdrawing a finished request would make the agent forget that the image failed here.
         (standing, _) if standing.is_end() => Turn::Done("nothing is under way on it".to_owned()),
-        // Another request waits behind the one under way: that one can go at any time.
+        // The request waits after the upgrade in progress, so it can be withdrawn at any time.
         (Standing::Working, _) if !is_answered(node) => Turn::Write,
         (Standing::Working, PhaseName::Other) => Turn::Write,
         (Standing::Working, phase) if !phase.can_be_withdrawn() => Turn::Refuse(format!(

@@ -1,5 +1,6 @@
-//! The bodies of JSON merge patches. Every one but a question's names the version of the Node that it was decided on, so that the
-//! API server refuses it when somebody was faster, and the decision is taken anew.
+//! The bodies of JSON merge patches. Every patch except a question names the resource version of
+//! the Node that the decision was based on. If another writer was faster, the API server rejects
+//! the patch, and the command decides again.
 
 use requests::onto;
 use serde::Serialize;
@@ -10,7 +11,7 @@ use upgrade::{RawRequest, UpgradeId, names};
 use super::Wish;
 use crate::view::NodeView;
 
-/// Asks for it.
+/// Requests an upgrade.
 #[must_use]
 pub fn asking(node: &NodeView, wish: &Wish, id: &UpgradeId) -> Value {
     let request = RawRequest {
@@ -22,7 +23,7 @@ pub fn asking(node: &NodeView, wish: &Wish, id: &UpgradeId) -> Value {
     conditional(node, request::to_patch(&request))
 }
 
-/// Takes it back.
+/// Withdraws the request.
 #[must_use]
 pub fn withdrawing(node: &NodeView) -> Value {
     conditional(node, request::clear_patch())
@@ -34,19 +35,20 @@ pub fn pausing(node: &NodeView, reason: Option<&str>) -> Value {
     conditional(node, json!({ names::PAUSED: reason }))
 }
 
-/// Asks for a plan. Two who ask at once: the later one wins, and the other's answer does not come.
+/// Requests a plan. If two people ask at once, the later question wins, and the other gets no
+/// answer.
 #[must_use]
 pub fn questioning(question: &str) -> Value {
     json!({ "metadata": { "annotations": { names::PLAN: question } } })
 }
 
-/// Takes the question back.
+/// Withdraws the question.
 #[must_use]
 pub fn unquestioning(node: &NodeView) -> Value {
     conditional(node, json!({ names::PLAN: null }))
 }
 
-/// On the Node as it was read, and no other.
+/// A patch that applies only to the Node as it was read.
 fn conditional(node: &NodeView, annotations: impl Serialize) -> Value {
     onto(&node.uid, &node.resource_version, annotations)
 }

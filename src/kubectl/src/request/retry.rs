@@ -1,10 +1,11 @@
-//! Asking for the same again where it has failed.
+//! Repeats a failed request.
 
 use super::{Wish, Wishless, under_way};
 use crate::standing::Standing;
 use crate::view::{Asked, NodeView};
 
-/// What has failed, if it is still the request that stood there `first`: others may have asked for something else since.
+/// The failed request, if it is still the one that was read `first`. Another request may have been
+/// made since.
 pub(super) fn wish(first: &NodeView, node: &NodeView) -> Result<Wish, Wishless> {
     let refuse = |why: &str| Err(Wishless::Refuse(why.to_owned()));
     match Standing::of(node) {

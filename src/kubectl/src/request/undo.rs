@@ -1,6 +1,7 @@
-//! Going back. What a node keeps is the system before the last that was blessed, whatever has come of it since: an upgrade that failed has
-//! undone itself, and one that was undone leaves the system that it had brought. So it is asked for where the last upgrade went well, and
-//! nowhere else unmeant.
+//! Rollback. A node keeps the system before the last one that was blessed, no matter what followed.
+//! A failed upgrade has already undone itself, and an upgrade that was rolled back leaves its own
+//! system as the kept one. So a rollback is requested where the last upgrade succeeded, and
+//! elsewhere only on explicit demand.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +15,12 @@ use crate::render::few::few;
 use crate::standing::Standing;
 use crate::view::NodeView;
 
-/// How to go back.
+/// The options of a rollback.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rollback {
-    /// To whatever system is kept, also where no upgrade is undone by that.
+    /// Go to the kept system even if that undoes no upgrade.
     pub again: bool,
-    /// Only where the last upgrade was to this image.
+    /// Only if the last upgrade was to this image.
     pub from: Option<Target>,
 }
 
@@ -39,7 +40,7 @@ struct Verdict<'a> {
     tries: u32,
 }
 
-/// The kept system, where that undoes the last upgrade.
+/// Requests the kept system if that undoes the last upgrade.
 pub(super) fn wish(node: &NodeView, rollback: &Rollback) -> Result<Wish, Wishless> {
     if rollback.again || is_on_its_way(node) {
         return Ok(Wish::kept());
@@ -54,17 +55,17 @@ pub(super) fn wish(node: &NodeView, rollback: &Rollback) -> Result<Wish, Wishles
     }
 }
 
-/// An upgrade that is under way has no end yet, and a way back that is asked for already is joined.
+/// An upgrade in progress has no result yet, and a rollback that is already requested is joined.
 fn is_on_its_way(node: &NodeView) -> bool {
     let standing = Standing::of(node);
     let asks_for_it = standing.is_waiting() && node.image() == Some(names::KEPT_IMAGE);
     standing == Standing::Working || asks_for_it
 }
 
-/// The image that the last upgrade was to, if that is there to be undone.
+/// The image of the last upgrade, if that upgrade can be undone.
 ///
 /// # Errors
-/// Why not.
+/// The reason why it cannot.
 pub fn undone(node: &NodeView) -> Result<&str, Wishless> {
     match Standing::of(node) {
         Standing::Idle => Err(nothing(node, "nothing was ever upgraded on it")),
@@ -92,7 +93,7 @@ fn of_the_past(node: &NodeView) -> Result<&str, Wishless> {
             "it has gone back already; `--again` changes to the system that it left".to_owned(),
         )),
         Some(last) => Ok(last.image),
-        // Of an agent that keeps no history: a way back that has failed was meant.
+        // For an agent without a history: the rollback that failed was intended.
         None if node.history.is_none() && node.image() == Some(names::KEPT_IMAGE) => {
             Ok(names::KEPT_IMAGE)
         }
@@ -100,7 +101,7 @@ fn of_the_past(node: &NodeView) -> Result<&str, Wishless> {
     }
 }
 
-/// The latest first; of an agent that keeps no history the one that stands.
+/// The results, latest first. An agent without a history has only the current one.
 fn verdicts(node: &NodeView) -> Vec<Verdict<'_>> {
     let Some(history) = &node.history else {
         let answer = match Standing::of(node).is_bad() {
@@ -124,7 +125,8 @@ fn verdicts(node: &NodeView) -> Vec<Verdict<'_>> {
 }
 
 impl Verdict<'_> {
-    /// Not of an image that ran already, nor of a way back that failed: after these a node runs and keeps what it did before.
+    /// Whether the result changed what the node runs and keeps. An image that ran already and a
+    /// failed rollback do not.
     fn tells(&self) -> bool {
         match self.answer {
             Answer::Upgraded => self.tries > 0,
@@ -133,8 +135,8 @@ impl Verdict<'_> {
     }
 }
 
-/// Whether one upgrade is meant. A rollout that was stopped has left nodes whose last upgrade was the one before: nobody who undoes it wants
-/// these to go back as well.
+/// Whether the rollback means one upgrade. A stopped rollout leaves nodes whose last upgrade was an
+/// earlier one. Nobody who undoes the rollout wants to roll these back too.
 pub(super) fn is_clear(nodes: &[NodeView], rollback: &Rollback) -> Result<(), String> {
     if rollback.again || rollback.from.is_some() {
         return Ok(());

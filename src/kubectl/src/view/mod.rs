@@ -1,6 +1,6 @@
-//! A Node as we look at it: everything that others wrote is parsed here. Its text steers no
-//! terminal: that of the object was cleaned while it was read ([`crate::api::Cleaned`]), and so is
-//! that of the JSON in its annotations.
+//! A Node as the client sees it. All text from others is parsed here. It contains no control
+//! sequences: the object was sanitized while it was read ([`crate::api::Cleaned`]), and so was the
+//! JSON in its annotations.
 
 use client::Condition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
@@ -14,14 +14,14 @@ use upgrade::{Keys, Malformed, Pause, RawRequest, Request, names};
 use crate::api::Node;
 use crate::plain;
 
-/// The most that is read of an annotation's JSON. The agent's own sentences are at most half as
-/// long as this string.
+/// The limits on an annotation's JSON. The agent's own sentences are at most half as long as this
+/// string.
 const LIMITS: Limits = Limits {
     json: 64 * 1024,
     string: 8 * 1024,
 };
 
-/// On the Node of a Machine: its name. Cluster API's own.
+/// The Machine's name, on its Node. Cluster API writes it.
 const MACHINE: &str = "cluster.x-k8s.io/machine";
 
 /// A Node.
@@ -29,77 +29,77 @@ const MACHINE: &str = "cluster.x-k8s.io/machine";
 pub struct NodeView {
     /// Its name.
     pub name: String,
-    /// Its UID: a node that was replaced is another one under the same name.
+    /// Its UID. A replaced node has another UID under the same name.
     pub uid: String,
-    /// The version of the object that was read.
+    /// The resource version that was read.
     pub resource_version: String,
     /// The kubelet's version.
     pub kubelet: String,
-    /// The Machine of Cluster API that it belongs to.
+    /// Its Cluster API Machine.
     pub machine: Option<String>,
-    /// What the kubelet's condition says.
+    /// The kubelet's Ready condition.
     pub ready: Ready,
-    /// No pods are scheduled to it.
+    /// It is unschedulable.
     pub cordoned: bool,
-    /// The upgrade that has cordoned it, by its mark.
+    /// The upgrade that cordoned it, according to its mark.
     pub cordoned_by: Option<String>,
-    /// What is asked for.
+    /// The request.
     pub asked: Option<Asked>,
-    /// Why nothing new is begun.
+    /// Why the agent starts nothing new.
     pub paused: Option<String>,
-    /// How what looks like a pause is taken off; nothing where the pause is one.
+    /// How to remove a key that only looks like a pause; nothing for a real pause.
     pub unpaused_by: Option<String>,
-    /// The keys on it that are nearly Careen's, each in a few words.
+    /// The keys on the Node that nearly match one of Careen's, each with a few words.
     pub unknown_keys: Vec<String>,
-    /// What the agent replies.
+    /// The agent's reply.
     pub reply: Reply,
-    /// The sentence of a failure.
+    /// The message of a failure.
     pub failure: Option<String>,
-    /// What the agent's condition says.
+    /// The agent's condition.
     pub word: Option<Word>,
     /// When the agent last wrote.
     pub heard: Option<Timestamp>,
-    /// The last upgrades, the latest first; absent when the agent keeps none.
+    /// The last upgrades, latest first; absent if the agent keeps no history.
     pub history: Option<Vec<Past>>,
     /// The question for a plan.
     pub question: Option<String>,
-    /// The answer to one.
+    /// The answer to a question.
     pub plan: Option<Plan>,
 }
 
-/// What the agent says of the moment, beside its answer.
+/// The agent's current report, in addition to its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// In one word: a reason's code, or a phase.
+    /// One word: a reason's code, or a phase.
     pub code: String,
-    /// In a sentence.
+    /// A sentence.
     pub sentence: String,
 }
 
-/// What the condition `Ready` says.
+/// The value of the condition `Ready`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// It is.
+    /// Ready.
     Yes,
-    /// It is not, since then.
+    /// Not ready, since this time.
     No(Option<Timestamp>),
-    /// Its kubelet has not been heard of, since then.
+    /// The kubelet has been silent since this time.
     Unknown(Option<Timestamp>),
 }
 
-/// A request as it stands.
+/// The current request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     /// Its annotations.
     pub raw: RawRequest,
-    /// What they mean.
+    /// Their meaning.
     pub parsed: Result<Request, Malformed>,
-    /// When it was written, by the API server's books.
+    /// When it was written, according to the API server.
     pub since: Option<Timestamp>,
 }
 
 impl NodeView {
-    /// Why it failed or what is in the way, from whichever place says it.
+    /// Why the upgrade failed or what blocks it, from whichever field has it.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
         let status = self.reply.status.as_ref();
@@ -107,7 +107,7 @@ impl NodeView {
         told.or(self.failure.as_deref())
     }
 
-    /// The image that is asked for.
+    /// The requested image.
     #[must_use]
     pub fn image(&self) -> Option<&str> {
         self.asked
@@ -132,7 +132,7 @@ impl From<Node> for NodeView {
         let value = |key: &str| annotations.get(key).map(String::as_str);
         let mut reply = Reply::read(value, LIMITS);
         if let Some(told) = &mut reply.status {
-            // No bar is longer than whole.
+            // No bar is longer than its full width.
             told.percent = told.percent.min(100);
         }
         Self {
@@ -166,7 +166,7 @@ fn removal(pause: &Pause, node: &str) -> Option<String> {
     }
 }
 
-/// A time that cannot be read is none.
+/// An unreadable time counts as absent.
 fn moment(time: Option<&String>) -> Option<Timestamp> {
     time?.parse().ok()
 }
@@ -201,7 +201,7 @@ fn asked(meta: &ObjectMeta) -> Option<Asked> {
     })
 }
 
-/// When whoever holds the request wrote last.
+/// When the field manager of the request last wrote.
 fn written(managed: &[ManagedFieldsEntry]) -> Option<Timestamp> {
     let key = format!("f:{}", names::REQUEST);
     let holds = |entry: &&ManagedFieldsEntry| {

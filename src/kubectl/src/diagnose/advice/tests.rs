@@ -1,7 +1,7 @@
 use super::*;
 use std::path::Path;
 
-/// The same codes speak of both.
+/// The same codes cover both.
 #[test]
 fn image_source_advice_names_remote_and_registry_settings() {
     for code in [
@@ -21,7 +21,7 @@ fn image_source_advice_names_remote_and_registry_settings() {
     }
 }
 
-/// What the runbook says of a code.
+/// The runbook's section for a code.
 fn section(code: &str) -> String {
     let page = docs("runbook.md");
     let begin = format!("\n### {code}\n");
@@ -34,7 +34,7 @@ fn docs(page: &str) -> String {
     std::fs::read_to_string(folder.join(page)).unwrap()
 }
 
-/// What stands in backticks.
+/// The text in backticks.
 fn commands(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
@@ -79,7 +79,7 @@ fn there_is_advice_for_every_reason_and_for_nothing_else() {
     assert_eq!(codes, advised);
 }
 
-/// Who has the program from its package has none of our source tree.
+/// A user who installed the package does not have the source tree.
 #[test]
 fn no_advice_sends_a_reader_to_a_file_of_our_docs() {
     let others = [UNKNOWN, OVERTAKEN];
