@@ -1,4 +1,5 @@
-//! What an agent answers beside an upgrade: the pause, the history, a plan, and the way back to what is kept.
+//! What an agent answers apart from an upgrade: the pause, the history, a plan, and the rollback to
+//! a kept system.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -60,7 +61,7 @@ async fn pause_holds_an_upgrade_before_arming_across_an_agent_restart() -> Resul
     scene.kill_agent()?;
     scene.machine.fault("Snapshot", None);
     scene.start_agent()?;
-    // Who answers this has seen the Node.
+    // An agent that answers this has seen the Node.
     assert_eq!(plan(&scene, NEW_IMAGE).await?.code.as_deref(), Some("Busy"));
     assert_eq!(scene.machine.times("Arm"), 0);
     assert!(is_cordoned(&scene.node.now().await?));
@@ -111,7 +112,7 @@ async fn the_history_tells_of_good_and_bad_ends_the_latest_first() -> Result<()>
     Ok(())
 }
 
-/// Asks, and waits for the answer to this very question.
+/// Requests a plan, and waits for the answer to this request.
 async fn plan(scene: &Scene, image: &str) -> Result<Plan> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::SeqCst);
@@ -178,7 +179,8 @@ async fn the_answer_goes_with_the_question_and_is_not_given_twice() -> Result<()
     plan(&scene, NEW_IMAGE).await?;
     scene.kill_agent()?;
     scene.start_agent()?;
-    // Another question, and then none: by the time that this is answered the first would have been looked at again.
+    // Another request, and then none: before the answer to this request, the agent would inspect
+    // the first image again.
     plan(&scene, NEW_IMAGE).await?;
     assert_eq!(scene.machine.looked(), 2);
     scene.node.annotate(json!({ names::PLAN: null })).await?;

@@ -1,4 +1,4 @@
-//! The kubelet's credential changes while an upgrade is under way.
+//! The kubelet's credential changes during an upgrade.
 
 use anyhow::Result;
 use careen_tests::machine::NEW_IMAGE;
@@ -9,8 +9,8 @@ use careen_tests::token::Place;
 use serde_json::json;
 use upgrade::names;
 
-/// From a token to another while pods are drained, and from that to a certificate on trial. The server refuses each that was replaced, so
-/// whatever is done from then on is done with the new one.
+/// Changes one token to another during the drain, and the second token to a certificate on trial.
+/// The server rejects each replaced credential, so every later request uses the new one.
 async fn a_swap_is_survived(place: Place, [first, second]: [&str; 2]) -> Result<()> {
     let mut scene = Scene::new(first).await?;
     let node = &scene.node;

@@ -1,4 +1,4 @@
-//! The doctor's questions to the API server.
+//! The doctor's requests to the API server.
 
 use agent::cluster::{Cluster, SILENCE};
 use agent::doctor::{self, Finding, Verdict};

@@ -1,4 +1,4 @@
-//! Draining against real disruption budgets, with nothing but the kubelet's credential.
+//! Drains against real disruption budgets, with only the kubelet's credential.
 
 use agent::cluster::{ApiError, Cluster, SILENCE};
 use anyhow::Result;
@@ -49,7 +49,7 @@ async fn a_budget_that_never_allows_ends_the_upgrade_and_is_named() -> Result<()
     let pods = Namespace::new(&scene.node).await?;
     pods.run("web", json!({})).await?;
     pods.budget("always-one", "web", 1).await?;
-    // Held where nothing is cordoned yet.
+    // Stops the agent at a point where no node is cordoned yet.
     scene.machine.fault("Deploy", Some(Fault::Hangs));
     scene.node.ask_for(NEW_IMAGE).await?;
     let warned = |node: &_| {
@@ -202,7 +202,8 @@ async fn a_server_too_busy_to_list_pods_is_asked_again() -> Result<()> {
     Ok(())
 }
 
-/// As a StatefulSet's: the server's word about the one that went is none about its successor.
+/// As a StatefulSet recreates a pod: the server's answer about the old pod is not an answer about
+/// its successor.
 #[tokio::test]
 async fn drain_evicts_a_pod_recreated_under_the_same_name() -> Result<()> {
     let mut scene = Scene::new("successor").await?;

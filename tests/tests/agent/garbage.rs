@@ -1,4 +1,4 @@
-//! What makes no sense, from whoever wrote it: answered, and nothing else changes.
+//! Invalid input from any source: the agent reports it, and nothing else changes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use upgrade::record::FORMAT;
 use upgrade::{Journal, Reason, Record, names};
 
-/// Asks with these annotations and gives the sentence of the refusal.
+/// Makes a request with these annotations and returns the sentence of the refusal.
 async fn refused(word: &str, annotations: Value) -> Result<String> {
     let scene = Scene::new(word).await?;
     scene.node.annotate(annotations).await?;
@@ -150,7 +150,7 @@ fn copies(scene: &Scene) -> Result<BTreeMap<PathBuf, String>> {
     let mut copies = BTreeMap::new();
     for file in std::fs::read_dir(sysroot.join(names::STATE_DIR))? {
         let path = file?.path();
-        // The last policy that held lies there too.
+        // The folder also contains the last valid policy.
         if path.file_stem().is_some_and(|stem| stem == "record") {
             let text = std::fs::read_to_string(&path)?;
             copies.insert(path, text);
@@ -181,7 +181,7 @@ async fn unwritable_record_is_reported_and_the_agent_recovers() -> Result<()> {
     let metrics = free_address()?;
     let policy = format!("retry-seconds = 1\n[metrics]\nlisten = \"{metrics}\"\n");
     let mut scene = Scene::with_policy("unwritten", &policy).await?;
-    // An agent that starts into it has to say so, too.
+    // An agent that starts with this state must also report it.
     scene.kill_agent()?;
     let state = scene
         .node
@@ -189,7 +189,8 @@ async fn unwritable_record_is_reported_and_the_agent_recovers() -> Result<()> {
         .path()
         .join("sysroot")
         .join(names::STATE_DIR);
-    // Where a copy is written before it gets its name. Root writes past any mode, but not into a folder.
+    // The agent writes a copy to this path before it renames it. Root can write despite any mode,
+    // but not over a folder.
     let copies = ["record.a.new", "record.b.new"].map(|name| state.join(name));
     for copy in &copies {
         std::fs::create_dir_all(copy)?;
@@ -223,7 +224,8 @@ async fn unreadable_machine_is_reported_and_the_agent_recovers() -> Result<()> {
     scene
         .machine
         .set_unseen(Some("reading /boot/loader: Input/output error"));
-    // An agent that has never seen this machine has to tell it, too: it is often a boot that has lost its /boot.
+    // An agent that has never seen this machine must also report it, because that is often a boot
+    // that has lost its /boot.
     scene.kill_agent()?;
     scene.start_agent()?;
     scene.node.ask_for(OLD_IMAGE).await?;

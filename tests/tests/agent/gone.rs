@@ -1,4 +1,4 @@
-//! A Node that goes from under its agent: renamed, or deleted and registered anew.
+//! A Node that disappears while its agent runs: renamed, or deleted and registered again.
 
 use std::fs;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use serde_json::json;
 use upgrade::names;
 use upgrade::observe::Check;
 
-/// Joins the machine again as another Node, asked for the image that runs.
+/// Joins the machine again as another Node, with a request for the running image.
 async fn join_again(scene: &Scene, word: &str) -> Result<TestNode> {
     join_again_for(scene, word, OLD_IMAGE).await
 }
 
-/// Joins the machine again as another Node: a kubelet.conf of that one's, under the same name.
+/// Joins the machine again as another Node, with that Node's kubelet.conf at the same path.
 async fn join_again_for(scene: &Scene, word: &str, image: &str) -> Result<TestNode> {
     let other = TestNode::new(word).await?;
     let fresh = scene.node.kubeconfig.with_extension("other");
@@ -50,7 +50,8 @@ async fn served(word: &str) -> Result<Scene> {
 async fn a_node_that_joined_again_under_another_name_is_served() -> Result<()> {
     let scene = served("left").await?;
     let other = join_again(&scene, "joined").await?;
-    // Its old connection and credential still hold; this is all that it hears of the old Node.
+    // The old connection and credential are still valid. The deletion is all that the agent learns
+    // about the old Node.
     delete(&scene.node).await?;
     other.until_answered("Upgraded").await?;
     Ok(())
@@ -82,7 +83,8 @@ async fn renaming_a_node_stops_the_drain_and_prevents_the_reboot() -> Result<()>
     Ok(())
 }
 
-/// As where all Nodes are asked for one image: what the new one is asked for takes nothing back.
+/// As when all Nodes get a request for one image: the request on the new Node does not withdraw the
+/// old one.
 #[tokio::test]
 async fn renaming_a_node_fails_its_upgrade_and_names_the_cordoned_one() -> Result<()> {
     let scene = Scene::new("former").await?;
@@ -94,7 +96,7 @@ async fn renaming_a_node_fails_its_upgrade_and_names_the_cordoned_one() -> Resul
     former.until("cordoned", &is_cordoned).await?;
     let other = join_again_for(&scene, "present", NEW_IMAGE).await?;
     let (boot, version) = (scene.machine.boot_id(), scene.machine.version());
-    // As the controller manager marks a Node whose kubelet is gone.
+    // As the controller manager marks a Node without a kubelet.
     former.kubelet_says(&boot, version, false).await?;
     let told = other.until_answered("Failed").await?;
     let why = annotation(&told, names::FAILURE_REASON);
@@ -124,7 +126,7 @@ async fn reregistered_node_receives_the_withdrawn_upgrades_result() -> Result<()
     node.nodes().create(&PostParams::default(), &new).await?;
     let (boot, version) = (scene.machine.boot_id(), scene.machine.version());
     node.kubelet_says(&boot, version, true).await?;
-    // The request has gone with the old Node, which is how one is taken back.
+    // The request disappeared with the old Node, which counts as a withdrawal.
     let told = node.until_answered("Failed").await?;
     assert!(annotation(&told, names::FAILURE_REASON).starts_with("withdrawn"));
     assert!(annotation(&told, names::STATUS).contains("r1-aaaaaaaaaaaa"));
@@ -133,7 +135,8 @@ async fn reregistered_node_receives_the_withdrawn_upgrades_result() -> Result<()
     Ok(())
 }
 
-/// What somebody has deleted says nothing of the new system: it is waited for as a server that is away is, and no image is remembered as bad.
+/// A deletion by a person says nothing about the new system. The agent waits as for an unavailable
+/// server, and does not record the image as bad.
 #[tokio::test]
 async fn node_deleted_in_its_trial_falls_back_without_a_bad_image() -> Result<()> {
     let mut scene = Scene::new("trial").await?;
@@ -144,7 +147,7 @@ async fn node_deleted_in_its_trial_falls_back_without_a_bad_image() -> Result<()
         let passed = vec![(name.to_owned(), Check::Pass)];
         scene.machine.set_local(|local| local.required = passed);
     };
-    // Past the health's deadline.
+    // After the deadline of the health check.
     scene.machine.pass_seconds(700);
     wakes(&scene, "first");
     tokio::time::sleep(Duration::from_secs(1)).await;

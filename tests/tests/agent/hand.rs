@@ -1,4 +1,4 @@
-//! Somebody who holds a credential and tries what it is good for.
+//! A client that holds a credential and tests its rights.
 
 use anyhow::{Context, Result, ensure};
 use careen_tests::cluster::PATIENCE;
@@ -37,11 +37,11 @@ fn with_body(verb: &'static str, path: impl Into<String>, body: Value) -> Try {
     Try { verb, path, body }
 }
 
-/// A credential in somebody's hand.
+/// A client with one credential.
 pub struct Hand(pub Client);
 
 impl Hand {
-    /// The credential of a kubeconfig, once the server knows it.
+    /// A client with the credential of a kubeconfig, as soon as the server accepts it.
     pub async fn with(content: Kubeconfig) -> Result<Self> {
         let options = KubeConfigOptions::default();
         let config = Config::from_custom_kubeconfig(content, &options).await?;
@@ -51,7 +51,7 @@ impl Hand {
         Ok(hand)
     }
 
-    /// The API server's answer: 200 for all that it did.
+    /// The status code of the API server's answer: 200 for every success.
     pub async fn code(&self, what: &Try) -> Result<u16> {
         let kind = if what.verb == "PATCH" {
             "application/merge-patch+json"
@@ -75,12 +75,14 @@ impl Hand {
         }
     }
 
-    /// Each of these is done: nothing is wrong with such a request but, elsewhere, who makes it.
+    /// Each of these requests succeeds. In the other tests only the identity of the caller makes
+    /// such a request fail.
     pub async fn may(&self, tries: &[Try]) -> Result<()> {
         self.expect(200, tries).await
     }
 
-    /// Waits until this is done: the server hears of new pods, accounts and rights a moment after they are there.
+    /// Waits until this request succeeds: the server learns of new pods, accounts and rights a
+    /// moment after their creation.
     pub async fn comes_to(&self, what: &Try) -> Result<()> {
         let ask = || self.may(std::slice::from_ref(what));
         objects::until("the server knows what was made", PATIENCE, ask).await

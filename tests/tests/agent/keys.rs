@@ -1,4 +1,4 @@
-//! Keys on the Node that are nearly ours.
+//! Keys on the Node that resemble Careen's.
 
 use anyhow::Result;
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};

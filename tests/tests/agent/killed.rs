@@ -1,4 +1,4 @@
-//! The agent dies in every step, and whoever starts next goes on.
+//! The agent dies in every step, and the next one continues.
 
 use std::time::Duration;
 
@@ -14,19 +14,20 @@ use serde_json::json;
 use upgrade::observe::Check;
 use upgrade::{Reason, names};
 
-/// What the agent is doing when it is killed.
+/// What the agent does when the test kills it.
 struct Inside {
     step: &'static str,
     when: When,
 }
 
-/// How it is caught there.
+/// How the test holds the agent in the step.
 enum When {
-    /// The machine hangs in it, in the old system.
+    /// The machine hangs in the step, in the old system.
     Before,
-    /// The machine hangs in it, on trial or behind it.
+    /// The machine hangs in the step, during or after the trial.
     OnTrial,
-    /// It asks the API server, over a wire that went dead while the machine was held in the step before.
+    /// The agent sends a request to the API server over a wire that became silent while the machine
+    /// was held in the step before.
     Asking { behind: &'static str },
 }
 
@@ -36,7 +37,8 @@ const fn inside(step: &'static str, when: When) -> Inside {
     Inside { step, when }
 }
 
-/// Every step of [`upgrade::Step`] but `Pass`, which is the guard's in the initramfs, and no agent's.
+/// Every step of [`upgrade::Step`] except `Pass`, which belongs to the guard in the initramfs and
+/// not to an agent.
 const STEPS: [Inside; 17] = [
     inside("Fetch", Before),
     inside("Verify", Before),
@@ -63,14 +65,14 @@ const STEPS: [Inside; 17] = [
 ];
 
 impl Inside {
-    /// A node with hooks, on which something makes this step necessary.
+    /// A node with hooks, in a state that makes this step necessary.
     async fn scene(&self) -> Result<Scene> {
         let policy = match self.step {
             "Exclude" => "retry-seconds = 1\n[load-balancer]\nexclude = true\nwait-seconds = 0\n",
             _ => "retry-seconds = 1\n",
         };
         let scene = Scene::with_policy(&self.step.to_lowercase(), policy).await?;
-        // Every kubelet gives its Node some.
+        // Every kubelet sets labels on its Node.
         let hostname = json!({ "kubernetes.io/hostname": scene.node.name });
         scene.node.label(hostname).await?;
         let machine = &scene.machine;
@@ -95,7 +97,7 @@ impl Inside {
         matches!(self.when, OnTrial) || self.step == "Release"
     }
 
-    /// Waits until the agent is in it.
+    /// Waits until the agent is in the step.
     async fn come_true(&self, scene: &Scene) -> Result<()> {
         let Asking { behind } = self.when else {
             scene.machine.until_begun(self.step, 0).await;
@@ -107,7 +109,7 @@ impl Inside {
         until_recorded(scene, self.step).await
     }
 
-    /// Nothing is in the way any more.
+    /// Removes all obstacles.
     fn is_over(&self, scene: &Scene) {
         scene.machine.fault(self.step, None);
         scene.machine.fault("Reboot", None);
@@ -127,7 +129,7 @@ fn no_kernel() -> Reason {
     }
 }
 
-/// Waits until the record names this step as the one that was begun last.
+/// Waits until the record names this step as the one that began last.
 async fn until_recorded(scene: &Scene, step: &str) -> Result<()> {
     let journal = scene.machine.journal();
     let begun = || {
@@ -143,7 +145,7 @@ async fn until_recorded(scene: &Scene, step: &str) -> Result<()> {
     looked.with_context(|| format!("{step} was never begun"))
 }
 
-/// Kills the agent inside one step, starts it again, and sees the upgrade through.
+/// Kills the agent in one step, starts it again, and completes the upgrade.
 async fn survives(inside: Inside) -> Result<()> {
     let step = inside.step;
     let mut scene = inside.scene().await?;
@@ -175,7 +177,7 @@ async fn survives(inside: Inside) -> Result<()> {
     Ok(())
 }
 
-/// The kubelet that was restarted reports, as kubelets do, again and again.
+/// The restarted kubelet reports repeatedly, as kubelets do.
 async fn reports(scene: &Scene) -> Result<()> {
     loop {
         scene.kubelet_registers().await?;
@@ -183,7 +185,7 @@ async fn reports(scene: &Scene) -> Result<()> {
     }
 }
 
-/// So many at a time: each is an agent and a Node.
+/// The number of concurrent tests: each has an agent and a Node.
 const TOGETHER: usize = 6;
 
 #[tokio::test]
@@ -193,7 +195,7 @@ async fn killed_in_any_step_it_resumes() -> Result<()> {
         let survived = survives(inside).await;
         survived.with_context(|| format!("killed in {step}"))
     });
-    // Boxed: all of them are more than a test's stack.
+    // Boxed, because all of them together exceed a test's stack.
     let all = all.map(FutureExt::boxed_local);
     let mut all = stream::iter(all).buffer_unordered(TOGETHER);
     while let Some(survived) = all.next().await {

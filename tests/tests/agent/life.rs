@@ -1,4 +1,4 @@
-//! What breaks into an upgrade: it is taken back, a step fails for now, the power goes.
+//! Interruptions of an upgrade: a withdrawal, a temporary failure of a step, a power loss.
 
 use anyhow::Result;
 use careen_tests::machine::{Fault, NEW_IMAGE};

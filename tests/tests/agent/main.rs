@@ -1,4 +1,5 @@
-//! The agent against a real API server and etcd. Only the machine below it is small: see `careen_tests::machine`.
+//! The agent against a real API server and etcd. Only the machine is simulated: see
+//! `careen_tests::machine`.
 
 mod answers;
 mod captured;

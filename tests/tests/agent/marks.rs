@@ -1,4 +1,5 @@
-//! A person takes our cordon off, or our word to load balancers, and sets their own: theirs stays.
+//! A person removes Careen's cordon or its load balancer label, and sets one of their own. The
+//! agent keeps theirs.
 
 use anyhow::Result;
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
@@ -11,10 +12,10 @@ use serde_json::json;
 use upgrade::names;
 use upgrade::observe::Check;
 
-/// Load balancers hear of it, and have no time for it.
+/// The agent informs load balancers, and gives them no time.
 const TOLD: &str = "retry-seconds = 1\n[load-balancer]\nexclude = true\nwait-seconds = 0\n";
 
-/// On trial, cordoned by us, with a kubelet that does not answer yet.
+/// A node on trial that Careen has cordoned, with a kubelet that does not answer yet.
 async fn on_trial(word: &str) -> Result<Scene> {
     let mut scene = Scene::with_policy(word, TOLD).await?;
     with_a_label(&scene).await?;
@@ -28,7 +29,7 @@ async fn on_trial(word: &str) -> Result<Scene> {
     Ok(scene)
 }
 
-/// As a kubelet gives its Node some.
+/// Labels as a kubelet sets them on its Node.
 async fn with_a_label(scene: &Scene) -> Result<()> {
     let os = json!({ "kubernetes.io/os": "linux" });
     scene.node.label(os).await
@@ -54,7 +55,7 @@ async fn a_cordon_that_a_person_sets_after_an_uncordon_stays() -> Result<()> {
     Ok(())
 }
 
-/// The agent sees but the end of it: a cordon under its own mark.
+/// The agent sees only the final state: a cordon with its own mark.
 async fn re_cordoned_unseen(scene: &Scene) -> Result<()> {
     scene.node.set_unschedulable(false).await?;
     scene.node.set_unschedulable(true).await
@@ -108,7 +109,7 @@ async fn a_label_that_a_person_sets_without_an_agent_stays() -> Result<()> {
     Ok(())
 }
 
-/// An agent of a former release gives the server no name of its own.
+/// An agent of an earlier release sends no field manager name to the server.
 #[tokio::test]
 async fn our_cordon_is_taken_off_though_a_former_agent_set_it() -> Result<()> {
     let mut scene = on_trial("nameless").await?;

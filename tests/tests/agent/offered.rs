@@ -1,5 +1,6 @@
-//! What is shipped for a cluster is taken by its API server: the DaemonSet that brings agents, its chart, and what reads their metrics. An agent's
-//! metrics leave its node by the shipped proxy alone, and only to whom the shipped rights name.
+//! The API server accepts what is shipped for a cluster: the DaemonSet that installs agents, its
+//! chart, and the objects that read their metrics. An agent's metrics leave its node only through
+//! the shipped proxy, and only for the accounts in the shipped rights.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,10 +18,10 @@ use tokio::sync::OnceCell;
 use vm_tests::cluster_api::{documents, objects};
 use vm_tests::programs;
 
-/// Somebody else of the cluster, with an account and no rights.
+/// Another account of the cluster, without rights.
 const STRANGER: Account<'_> = ("shop", "till");
 
-/// The administrator, once the rights are there and in force.
+/// The administrator, when the rights exist and are in force.
 async fn installed() -> Result<Client> {
     static DONE: OnceCell<()> = OnceCell::const_new();
     let admin = plane().await?.client().await?;
@@ -33,7 +34,7 @@ async fn installed() -> Result<Client> {
     Ok(admin)
 }
 
-/// The server hears of new rights a moment after they are there.
+/// The server learns of new rights a moment after their creation.
 async fn until_in_force(admin: &Client) -> Result<()> {
     let known = || async {
         let proxy = Proxy::new(admin).await?;
@@ -45,7 +46,7 @@ async fn until_in_force(admin: &Client) -> Result<()> {
     objects::until("the scraper let through", PATIENCE, known).await
 }
 
-/// As `kubectl apply --server-side --dry-run=server --validate=strict` asks for it.
+/// Makes the same request as `kubectl apply --server-side --dry-run=server --validate=strict`.
 async fn tried(admin: &Client, object: &Value) -> Result<DynamicObject> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let (kind, name) = (text("/kind"), text("/metadata/name"));
@@ -83,12 +84,13 @@ async fn api_server_takes_shipped_objects_and_rejects_unknown_fields() -> Result
     Ok(())
 }
 
-/// A file that is shipped for the DaemonSet that brings agents.
+/// A shipped file of the DaemonSet that installs agents.
 fn of_the_installer(file: &str) -> PathBuf {
     programs::home().join("../packaging/daemonset").join(file)
 }
 
-/// The administrator, with the namespace that the DaemonSet comes into; its pods have the account that every namespace has.
+/// The administrator, with the namespace of the DaemonSet. Its pods use the default account of the
+/// namespace.
 async fn with_its_namespace() -> Result<Client> {
     let admin = plane().await?.client().await?;
     account(&admin, ("careen", "default")).await?;
@@ -111,7 +113,7 @@ fn rendered(values: &str) -> Result<Vec<Value>> {
     Ok(serde_saphyr::from_multiple(&text)?)
 }
 
-/// A pod of the DaemonSet among these, in a namespace.
+/// A pod of the DaemonSet among these objects, in a namespace.
 fn pod_of(objects: &[Value], space: &str) -> Result<Value> {
     let daemonset = objects.iter().find(|one| one["kind"] == "DaemonSet");
     let template = &daemonset.context("no DaemonSet")?["spec"]["template"];
@@ -121,7 +123,7 @@ fn pod_of(objects: &[Value], space: &str) -> Result<Value> {
     }))
 }
 
-/// All of them are taken, and pods of the DaemonSet among them are let into its namespace.
+/// The server accepts all of these objects, and admits pods of their DaemonSet into its namespace.
 async fn are_taken(admin: &Client, objects: &[Value]) -> Result<()> {
     for object in objects {
         tried(admin, object).await?;
@@ -140,7 +142,8 @@ async fn api_server_accepts_install_and_uninstall_manifests() -> Result<()> {
     Ok(())
 }
 
-/// What `helm install` and the `helm upgrade` of an uninstall come to at the API server.
+/// The requests that `helm install`, and the `helm upgrade` of an uninstall, send to the API
+/// server.
 #[tokio::test]
 async fn api_server_accepts_charts_with_all_values_in_both_modes() -> Result<()> {
     let admin = with_its_namespace().await?;
@@ -164,7 +167,7 @@ async fn api_server_accepts_charts_with_all_values_in_both_modes() -> Result<()>
     are_taken(&admin, &rendered(share)?).await
 }
 
-/// What `namespace.yaml` is for: Helm makes none of its own that would do.
+/// The reason for `namespace.yaml`: a namespace that Helm creates would not be sufficient.
 #[tokio::test]
 async fn baseline_namespace_rejects_the_agent_pod_for_its_host_paths() -> Result<()> {
     let admin = plane().await?.client().await?;
@@ -175,7 +178,7 @@ async fn baseline_namespace_rejects_the_agent_pod_for_its_host_paths() -> Result
     });
     objects::apply(&admin, &namespace).await?;
     let pod = pod_of(&rendered("image=x")?, "careen-baseline")?;
-    // The server hears of the level a moment after it is there.
+    // The server learns of the level a moment after its creation.
     let refusal = || async {
         let refused = tried(&admin, &pod).await.err().context("it was taken")?;
         anyhow::ensure!(format!("{refused:#}").contains("hostPath"), "{refused:#}");
@@ -184,7 +187,7 @@ async fn baseline_namespace_rejects_the_agent_pod_for_its_host_paths() -> Result
     objects::until("the pod refused", PATIENCE, refusal).await
 }
 
-/// The DaemonSet itself is taken anywhere; what it may have is asked of its pods.
+/// The server accepts the DaemonSet itself anywhere; admission checks its pods.
 #[tokio::test]
 async fn a_pod_of_the_proxy_is_let_into_its_namespace() -> Result<()> {
     let admin = installed().await?;
@@ -219,7 +222,7 @@ async fn proxy_accepts_only_scraper_tokens_for_its_audience() -> Result<()> {
     Ok(())
 }
 
-/// Whoever takes the proxy's place on a node is shown it.
+/// A program that takes the proxy's place on a node receives this token.
 #[tokio::test]
 async fn the_scrapers_token_opens_nothing_at_the_api_server() -> Result<()> {
     let admin = installed().await?;
@@ -247,7 +250,7 @@ async fn the_scrapers_token_opens_nothing_at_the_api_server() -> Result<()> {
     Ok(())
 }
 
-/// Whether the API server lets an account do this.
+/// Whether the API server allows this request for an account.
 async fn may(admin: &Client, (space, name): Account<'_>, what: Value) -> Result<bool> {
     let mut spec = json!({
         "user": format!("system:serviceaccount:{space}:{name}"),

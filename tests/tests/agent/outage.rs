@@ -1,4 +1,4 @@
-//! An API server that is away, at every awkward moment.
+//! An API server that is unavailable at every critical moment.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn outage_in_the_trial_is_not_judged_and_the_answer_follows() -> Result<()
     tokio::time::timeout(careen_tests::cluster::PATIENCE, scene.machine.until_down()).await?;
     scene.node.wire.set(State::Cut);
     scene.power_cycle()?;
-    // Past the health's deadline, within the hold.
+    // After the deadline of the health check, within the hold.
     scene.machine.pass_seconds(700);
     tokio::time::sleep(Duration::from_secs(1)).await;
     let (reboots, blessed) = (scene.machine.times("Reboot"), scene.machine.times("Bless"));
@@ -116,7 +116,8 @@ async fn a_server_that_fails_inside_is_asked_again() -> Result<()> {
     Ok(())
 }
 
-/// Each write as soon as the one before is answered: nobody could read the Node, and write it as it was read.
+/// Each write starts as soon as the one before is answered, so a read followed by a conditional
+/// write would never succeed.
 #[tokio::test]
 async fn node_under_constant_writes_is_cordoned() -> Result<()> {
     let mut scene = Scene::new("busy").await?;
@@ -138,7 +139,8 @@ async fn node_under_constant_writes_is_cordoned() -> Result<()> {
     Ok(())
 }
 
-/// As of a server that was restored from a backup, or whose etcd has lost what it had flushed last.
+/// As with a server that was restored from a backup, or whose etcd has lost its last flushed
+/// writes.
 #[tokio::test]
 async fn answer_lost_by_a_restored_server_is_written_again() -> Result<()> {
     let scene = Scene::new("restored").await?;
@@ -155,7 +157,7 @@ async fn answer_lost_by_a_restored_server_is_written_again() -> Result<()> {
     Ok(())
 }
 
-/// A scene whose agent has just started behind an outage, with an answer that nobody knows.
+/// A scene whose agent has just started after an outage, with an answer that it has not reported.
 async fn untold(word: &str) -> Result<Scene> {
     let mut scene = Scene::new(word).await?;
     scene.node.ask_for(OLD_IMAGE).await?;
@@ -178,7 +180,7 @@ async fn untold(word: &str) -> Result<Scene> {
 async fn stopping_agent_writes_its_owed_answer_and_starts_nothing() -> Result<()> {
     let scene = untold("last-word").await?;
     scene.ask_agent_to_stop();
-    // What would be begun if anybody still listened.
+    // The agent would start this upgrade if it still listened.
     scene.node.ask_for(NEW_IMAGE).await?;
     scene
         .node

@@ -1,4 +1,5 @@
-//! Who has no rights on Nodes: a pod with the account that it is given, and a person with a namespace of their own.
+//! Clients without rights on Nodes: a pod with its default account, and a person with their own
+//! namespace.
 
 use anyhow::Result;
 use careen_tests::cluster::plane;
@@ -13,13 +14,13 @@ use vm_tests::cluster_api::objects;
 use crate::captured::{node, ship_rights, within};
 use crate::hand::{Hand, Try, get, patch};
 
-/// With a token of this account.
+/// A client with a token of this account.
 async fn holder(of: &TestNode, account: (&str, &str)) -> Result<Hand> {
     let content = kubeconfig_of(plane().await?, &of.admin, account).await?;
     Hand::with(content).await
 }
 
-/// Asking, taking back, answering, and looking.
+/// A request for an upgrade, its withdrawal, an answer, and a read.
 fn meddling(of: &TestNode) -> Vec<Try> {
     let place = node(&of.name);
     let asked =
@@ -76,7 +77,7 @@ async fn provider_token_cannot_write_nodes_of_its_own_cluster() -> Result<()> {
     objects::apply(&of.admin, &proof).await?;
     let account = (manifests::NAMESPACE, provider::names::MANAGER);
     let hand = holder(&of, account).await?;
-    // By its own rights, which are in force then.
+    // This request succeeds with the account's own rights, so they are in force from then on.
     hand.comes_to(&get(within(manifests::NAMESPACE, "secrets/proof")))
         .await?;
     hand.may_not(&meddling(&of)).await

@@ -1,4 +1,4 @@
-//! Somebody else writes the Node in the very moment in which the agent does.
+//! Another client writes the Node at the same moment as the agent.
 
 use anyhow::Result;
 use careen_tests::gate::Gate;
@@ -10,7 +10,7 @@ use kube::ResourceExt;
 use serde_json::json;
 use upgrade::names;
 
-/// The server itself makes a patch anew five times before it says that there is a conflict.
+/// The server itself retries a patch five times before it reports a conflict.
 const CONFLICTS: usize = 8;
 
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn a_cordon_that_a_person_sets_in_the_same_moment_stays_theirs() -> Result
     Ok(())
 }
 
-/// The agent is told 409, and writes what it wanted all the same once it may.
+/// The agent receives 409, and still completes its write as soon as the server allows it.
 async fn a_conflict_is_no_end(word: &str, resource: &str) -> Result<()> {
     let mut scene = Scene::new(word).await?;
     let mut gate = Gate::before(&scene.node, resource).await?;
@@ -54,7 +54,8 @@ async fn report_is_retried_after_a_conflict() -> Result<()> {
     a_conflict_is_no_end("conflict-told", "nodes/status").await
 }
 
-/// What a server does that carries out a cordon which it never answered, or that was put back to how it was in the drain.
+/// As with a server that executes a cordon late and never answered it, or that was restored to a
+/// state during the drain.
 #[tokio::test]
 async fn our_own_cordon_that_shows_up_behind_the_end_is_taken_off() -> Result<()> {
     let mut scene = Scene::new("late-cordon").await?;
@@ -70,7 +71,7 @@ async fn our_own_cordon_that_shows_up_behind_the_end_is_taken_off() -> Result<()
     Ok(())
 }
 
-/// Likewise of what load balancers are told.
+/// The same for the load balancer label.
 #[tokio::test]
 async fn agent_removes_its_load_balancer_label_set_after_the_end() -> Result<()> {
     let mut scene = Scene::new("late-label").await?;

@@ -1,4 +1,4 @@
-//! What a node's operator sets, as it shows on the Node.
+//! An operator's settings for a node, as they show on the Node.
 
 use anyhow::Result;
 use careen_tests::machine::{Fault, NEW_IMAGE, OLD_IMAGE};
@@ -93,7 +93,7 @@ async fn hooks_run_around_the_drain_and_hear_of_the_end() -> Result<()> {
     Ok(())
 }
 
-/// Load balancers are given no time, which is the brain's to count.
+/// The load balancers get no wait time, because the brain counts that time.
 const EXCLUDES: &str = "retry-seconds = 1\n[load-balancer]\nexclude = true\nwait-seconds = 0\n";
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! An API server behind a proxy, and variables that would lead an agent astray.
+//! An API server that the agent reaches only through a proxy, and variables that would mislead an
+//! agent.
 
 use std::path::PathBuf;
 
@@ -38,7 +39,8 @@ async fn agent_uses_the_proxy_named_in_its_kubeconfig() -> Result<()> {
     Ok(())
 }
 
-/// The address is not loopback's, to which no proxy of an environment leads, and is this machine's all the same.
+/// The address is not a loopback address, for which environment proxies never apply, but it still
+/// belongs to this machine.
 #[tokio::test]
 async fn no_variable_takes_the_api_server_away_from_an_agent() -> Result<()> {
     let node = TestNode::new("variables").await?;

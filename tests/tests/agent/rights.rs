@@ -1,4 +1,5 @@
-//! What the credential can do if it falls into wrong hands: this node, and no other. No rights of ours are added anywhere.
+//! The rights of a stolen credential: this node, and no other. The tests add no Careen rights
+//! anywhere.
 
 use anyhow::Result;
 use careen_tests::node::TestNode;

@@ -9,7 +9,8 @@ use serde_json::json;
 use upgrade::observe::Check;
 use upgrade::{Reason, names};
 
-/// A node on trial whose kubeadm has failed once and then succeeded, so that the kubelet was restarted; it has not spoken since.
+/// A node on trial on which kubeadm failed once and then succeeded, so that the agent restarted the
+/// kubelet. The kubelet has not reported since.
 async fn kubelet_restarted_in_the_trial(word: &str) -> Result<Scene> {
     let mut scene = Scene::new(word).await?;
     let detail = "no answer".to_owned();
@@ -37,7 +38,8 @@ async fn a_kubeadm_that_succeeds_in_the_trial_is_run_once() -> Result<()> {
     Ok(())
 }
 
-/// Through its restart the Node stays Ready for a while: that was said by the kubelet before it.
+/// During the restart the Node stays Ready for a while, because the kubelet reported that before
+/// the restart.
 #[tokio::test]
 async fn kubelet_silent_after_its_restart_fails_the_trial() -> Result<()> {
     let mut scene = kubelet_restarted_in_the_trial("silent").await?;

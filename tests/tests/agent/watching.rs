@@ -11,17 +11,18 @@ use careen_tests::wire::State;
 use serde_json::json;
 use upgrade::names;
 
-/// How long an idle agent is looked at. An agent that polled every ten seconds or less would be caught half the time, one
-/// that does so every second always.
+/// How long the test observes an idle agent. The test detects an agent that polls every ten seconds
+/// or faster half the time, and one that polls every second always.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// How long a certificate is good for that is to run out: long enough for a first answer beside half a dozen other tests.
+/// The lifetime of a certificate that is about to expire: long enough for a first answer next to
+/// half a dozen other tests.
 const VALID: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn an_idle_agent_sends_nothing_to_the_server() -> Result<()> {
     let scene = Scene::new("idle").await?;
-    // Answered once, so that everything that is done at first is done.
+    // The agent answers once, so that all initial work is done.
     scene.node.ask_for(OLD_IMAGE).await?;
     scene.node.until_answered("Upgraded").await?;
     let (sent, connections) = until_silent(&scene).await?;
@@ -33,7 +34,8 @@ async fn an_idle_agent_sends_nothing_to_the_server() -> Result<()> {
     Ok(())
 }
 
-/// What was sent, and over how many connections, once the last word is out: Events go their own way, after the answer.
+/// The bytes sent and the number of connections, after the last write. The agent sends Events
+/// separately, after the answer.
 async fn until_silent(scene: &Scene) -> Result<(u64, u64)> {
     let wire = &scene.node.wire;
     let silent = async {
@@ -50,7 +52,8 @@ async fn until_silent(scene: &Scene) -> Result<(u64, u64)> {
     told.context("it never stops sending")
 }
 
-/// How fast is P6, and measured (`make bench`). Here: the watch alone brings it, for an idle agent asks for nothing.
+/// P6 measures the latency (`make bench`). This test proves that the watch alone delivers the
+/// request, because an idle agent does not poll.
 #[tokio::test]
 async fn an_idle_agent_hears_of_a_second_request() -> Result<()> {
     let scene = Scene::new("prompt").await?;
@@ -79,7 +82,8 @@ async fn a_step_that_comes_further_leaves_the_machine_to_its_work() -> Result<()
     scene.machine.until_begun("Fetch", 0).await;
     let before = scene.machine.seen();
     scene.machine.until_crept().await;
-    // Whatever the Node tells meanwhile is worth a look; a hundred words of the step are not.
+    // The agent inspects the machine after a change of the Node, but not after a hundred progress
+    // reports of the step.
     let looks = scene.machine.seen() - before;
     assert!(looks < 20, "{looks} looks at the machine");
     Ok(())
@@ -107,7 +111,7 @@ async fn a_new_client_certificate_is_used_once_the_kubelet_has_it() -> Result<()
     let run_out = tokio::time::Instant::now() + VALID + Duration::from_secs(1);
     scene.node.ask_for(OLD_IMAGE).await?;
     scene.node.until_answered("Upgraded").await?;
-    // The server refuses it then, on open connections too.
+    // The server then rejects the certificate, on open connections too.
     tokio::time::sleep_until(run_out).await;
     scene
         .node
@@ -126,7 +130,8 @@ async fn a_new_client_certificate_is_used_once_the_kubelet_has_it() -> Result<()
     Ok(())
 }
 
-/// Replaces the token while the agent runs, and has it answer with the new one alone, on open and on new connections.
+/// Replaces the token while the agent runs. The agent must answer with only the new token, on open
+/// and on new connections.
 async fn a_token_is_replaced(place: Place, [first, second]: [&str; 2]) -> Result<()> {
     let mut scene = Scene::new(first).await?;
     let node = &scene.node;

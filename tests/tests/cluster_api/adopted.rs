@@ -1,4 +1,5 @@
-//! A node that has joined before Cluster API knew of it, and becomes the one Machine of a MachineDeployment as it stands. Its name is its own.
+//! A node that joined before Cluster API knew of it, and becomes the only Machine of a
+//! MachineDeployment without a change. It has a name of its own.
 
 use anyhow::Result;
 use careen_tests::fleet::images::{FIRST, LATEST};

@@ -1,4 +1,4 @@
-//! What goes wrong in the middle of a rollout. It takes longer, and replaces nobody.
+//! Faults in the middle of a rollout. The rollout takes longer, and replaces no Machine.
 
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
@@ -49,11 +49,13 @@ fn an_api_server_that_hangs_in_the_middle_is_waited_out() -> Result<()> {
     })
 }
 
-/// Every watch breaks, every connection is refused for a while, and what was open is gone.
+/// Every watch breaks, the server refuses every connection for a while, and all open connections
+/// are gone.
 #[test]
 fn rollout_continues_after_the_api_server_restarts() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
-        // Longer than our own watch waits at most until it asks an API server again that was away, or the second one is not seen to begin.
+        // This is longer than the longest retry delay of the test's own watch after an API server
+        // outage. Otherwise the watch would miss the start of the second upgrade.
         let boot = Duration::from_secs(30);
         world.fleet.boots_in("restarts", boot);
         let scene = Scene::new(world, "restarts", 2, ONE_AT_A_TIME).await?;

@@ -1,4 +1,5 @@
-//! The annotation flow: nobody but an annotation on the Machine asks, and the InfraMachine says how it stands.
+//! The annotation flow: only an annotation on the Machine requests the upgrade, and the
+//! InfraMachine reports its state.
 
 use anyhow::{Context, Result, ensure};
 use careen_tests::fleet::images::LATEST;
@@ -14,7 +15,7 @@ use vm_tests::cluster_api::objects;
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};
 
-/// The InfraMachine of a Machine, which has its name.
+/// The InfraMachine of a Machine. It has the same name.
 fn infra(world: &World, cluster: &str) -> Result<Api<DynamicObject>> {
     let kind = objects::kind(&format!("{GROUP}/{INFRA_VERSION}"), "RigMachine")?;
     Ok(objects::api(&world.client, &kind, Some(cluster)))
@@ -28,7 +29,7 @@ fn condition<'a>(object: &'a DynamicObject, word: &str) -> &'a Value {
     found.unwrap_or(&Value::Null)
 }
 
-/// Waits until this holds of the InfraMachine.
+/// Waits until the condition is true for the InfraMachine.
 async fn until(
     api: &Api<DynamicObject>,
     name: &str,

@@ -1,4 +1,5 @@
-//! KubeadmControlPlanes on the fleet: the real control plane manager asks for each machine just before its turn.
+//! KubeadmControlPlanes on the fleet: the real control plane manager calls the hook for each
+//! machine just before its turn.
 
 use anyhow::Result;
 use careen_tests::core_log;
@@ -16,10 +17,10 @@ use vm_tests::cluster_api::cluster::{Cluster, control_plane_kind};
 
 use crate::VERSION;
 
-/// How often the manager asks before the rollout counts as held.
+/// The number of manager calls after which the rollout counts as held.
 const ASKED: usize = 5;
 
-/// A Cluster whose control plane of three serves in the first version.
+/// A Cluster with a control plane of three Machines that serves in the first version.
 struct Scene {
     cluster: Cluster,
     before: Vec<Machine>,
@@ -46,14 +47,14 @@ impl Scene {
         Ok(after)
     }
 
-    /// Says whether a machine may be replaced.
+    /// Sets whether a machine may be replaced.
     async fn never_replace(&self, word: Value) -> Result<()> {
         let change = json!({ "metadata": { "annotations": { names::NEVER_REPLACE: word } } });
         let kind = control_plane_kind();
         self.cluster.change(&kind, &self.cluster.name, change).await
     }
 
-    /// What Events say of why the Machines of before cannot be done in place.
+    /// The reasons in Events why the earlier Machines cannot be upgraded in place.
     async fn said(&self, world: &World) -> Result<String> {
         let mut all = Vec::new();
         for name in self.before.iter().map(Machine::name) {
@@ -64,8 +65,8 @@ impl Scene {
     }
 }
 
-/// From v1.35 to v1.36 the manager also takes a feature gate out of the kubeadm configuration: a change that must be allowed, or
-/// the machine is deleted.
+/// From v1.35 to v1.36 the manager also removes a feature gate from the kubeadm configuration. The
+/// provider must allow that change, or the manager deletes the machine.
 #[test]
 fn control_plane_upgrades_one_by_one_in_place_across_a_minor() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
@@ -109,7 +110,7 @@ fn control_plane_with_surge_upgrades_two_and_replaces_one() -> Result<()> {
     })
 }
 
-/// The agent refuses such a node yet, so careen-provider promises nothing for it.
+/// The agent still refuses such a node, so careen-provider promises nothing for it.
 #[test]
 fn default_control_plane_is_replaced_or_held_by_never_replace() -> Result<()> {
     world::run_alone(VERSION, |world| async move {

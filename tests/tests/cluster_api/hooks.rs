@@ -1,4 +1,4 @@
-//! Calls of hooks that hang, are cut, time out, come twice, or come when their time is over.
+//! Hook calls that hang, break, time out, come twice, or come too late.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use kube::api::Api;
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};
 
-/// Core gives a call ten seconds.
+/// Core's timeout for a call is ten seconds.
 #[test]
 fn hanging_or_cut_hook_calls_are_retried_without_side_effects() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
@@ -60,7 +60,7 @@ fn calls_that_time_out_while_a_node_works_leave_it_to_its_work() -> Result<()> {
     })
 }
 
-/// Nothing keeps calls in order over a new connection, and what is retried on the way may come twice.
+/// New connections do not preserve the order of calls, and a retry may deliver a call twice.
 #[test]
 fn repeated_and_late_hook_calls_start_and_end_nothing() -> Result<()> {
     world::run(VERSION, |world| async move {
@@ -87,7 +87,7 @@ fn repeated_and_late_hook_calls_start_and_end_nothing() -> Result<()> {
     })
 }
 
-/// The requests that each Node gets from now on.
+/// The requests on each Node from now on.
 async fn requests(world: &World, scene: &Scene) -> Result<Vec<History>> {
     let id = |node: &Node| {
         let id = node.annotations().get(upgrade::names::UPGRADE_ID);
@@ -101,7 +101,8 @@ async fn requests(world: &World, scene: &Scene) -> Result<Vec<History>> {
     Ok(all)
 }
 
-/// What core calls now, what it called before and what it never called, each twice at once. Never ends by itself.
+/// Sends core's current calls, its earlier calls, and calls that it never made, each twice at the
+/// same time. Never returns by itself.
 async fn calls_in_disorder(caller: &Caller, scene: &Scene) -> Result<()> {
     loop {
         for name in scene.before.iter().map(Machine::name) {

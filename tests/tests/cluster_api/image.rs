@@ -1,4 +1,4 @@
-//! The InfraMachine names its image itself, out of the template that the MachineDeployment refers to.
+//! The InfraMachine itself names its image, from the template that the MachineDeployment refers to.
 
 use anyhow::Result;
 use careen_tests::fleet::images::{BAD, Image, LATEST, REBUILT};
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};
 
-/// Makes a template that names this image, and refers the MachineDeployment to it.
+/// Creates a template that names this image, and makes the MachineDeployment refer to it.
 async fn ask_for(scene: &Scene, image: Image) -> Result<()> {
     let names = json!({ "osImage": image.reference() });
     scene.cluster.template("named", names).await?;
@@ -18,7 +18,7 @@ async fn ask_for(scene: &Scene, image: Image) -> Result<()> {
     scene.ask(named).await
 }
 
-/// Holds that every host runs this image, and that its Node was asked for no other.
+/// Asserts that every host runs this image, and that its Node has no request for another.
 fn all_run(world: &World, scene: &Scene, image: Image) {
     for name in scene.before.iter().map(Machine::name) {
         let runs = world.fleet.machine(&name).and_then(|host| host.image());

@@ -1,4 +1,5 @@
-//! A whole Cluster on Cluster API's own in-memory infrastructure provider: control plane and workers, neither the rig's.
+//! A whole Cluster on Cluster API's own in-memory infrastructure provider: control plane and
+//! workers, without the rig's.
 
 use std::sync::atomic::AtomicU32;
 use std::time::Instant;
@@ -18,7 +19,7 @@ use vm_tests::cluster_api::objects;
 
 use crate::VERSION;
 
-/// Machines of a control plane.
+/// The number of Machines in a control plane.
 const CONTROL_PLANE: usize = 3;
 
 /// A Cluster whose Machines all serve in the first version.
@@ -54,7 +55,8 @@ impl Scene {
         })
     }
 
-    /// Upgrades the control plane, then the workers; holds that no more are away than may be, and that nobody is replaced.
+    /// Upgrades the control plane, then the workers. Asserts that no more Machines than permitted
+    /// are unavailable, and that none is replaced.
     async fn upgrades(&self, world: &World, workers: u32) -> Result<()> {
         let version = LATEST.version;
         self.cluster.upgrade_control_plane(version).await?;
@@ -68,14 +70,14 @@ impl Scene {
         Ok(())
     }
 
-    /// Waits until the health checks count all Machines, and find them well.
+    /// Waits until the health checks count all Machines, and find them healthy.
     async fn all_are_checked(&self, workers: u32) -> Result<()> {
         let cluster = &self.cluster;
         health::until_checked(cluster, health::CONTROL_PLANE, CONTROL_PLANE).await?;
         health::until_checked(cluster, "w", workers as usize).await
     }
 
-    /// Waits until those serve in this version that are, or are not, of the control plane.
+    /// Waits until the Machines of the control plane, or all other Machines, serve in this version.
     async fn until_serving(&self, world: &World, control_plane: bool, version: &str) -> Result<()> {
         let what = format!("control plane {control_plane}: serving in {version}");
         let serve = |all: &[Machine]| {
@@ -88,7 +90,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Holds that the Machines, and what is behind them, are those that were there before.
+    /// Asserts that the Machines, and their InfraMachines, are the same as before.
     async fn nobody_was_replaced(&self, world: &World) -> Result<()> {
         let name = &self.cluster.name;
         let after = machines::all(&world.client, name).await?;
@@ -109,7 +111,7 @@ impl Scene {
     }
 }
 
-/// How many workers may be away at a time.
+/// The number of workers that may be unavailable at the same time.
 const fn half(workers: u32) -> u32 {
     workers.div_ceil(2)
 }
@@ -137,11 +139,11 @@ fn in_memory_provider_rollout_replaces_no_machine() -> Result<()> {
             let workers = wide::machines(3)?;
             let scene = Scene::new(world, &name, workers, seed).await?;
             scene.upgrades(world, workers).await?;
-            // A watch lives for a minute; whoever asks again and again instead ends three a second.
+            // A watch lasts a minute. A client that polls instead ends three watches a second.
             let watches = provider.ended_watches(&name).await?;
             let lives = begun.elapsed().as_secs() / 30;
             assert!(watches <= 5 + lives, "{watches} watches of Nodes ended");
-            // Their API server goes with the Cluster.
+            // Their API server disappears with the Cluster.
             drop((scene.agents, scene.decisions));
             scene.cluster.remove().await?;
         }
@@ -149,7 +151,7 @@ fn in_memory_provider_rollout_replaces_no_machine() -> Result<()> {
     })
 }
 
-/// A node that reboots is replaced at once here, unless its Machine says not to.
+/// Here Cluster API replaces a node that reboots immediately, unless its Machine forbids that.
 #[test]
 fn killed_provider_replaces_no_machine_despite_health_checks() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
@@ -172,9 +174,9 @@ fn killed_provider_replaces_no_machine_despite_health_checks() -> Result<()> {
             deaths >= 10,
             "only {deaths}: five machines, each marked and its node asked"
         );
-        // Those that are left unchecked do not count.
+        // The check does not count the Machines that it skips.
         scene.all_are_checked(workers).await?;
-        // Their API server goes with the Cluster.
+        // Their API server disappears with the Cluster.
         drop((scene.agents, scene.decisions));
         scene.cluster.remove().await?;
         provider.check().await

@@ -1,4 +1,5 @@
-//! The real Cluster API managers, newest minor, with hosts of a fleet and the real agent's loop on each.
+//! The real Cluster API managers of the newest minor, with hosts of a fleet and the real agent's
+//! loop on each.
 
 mod adopted;
 mod adversity;
@@ -19,5 +20,5 @@ mod width;
 
 use vm_tests::cluster_api::Version;
 
-/// What this program runs.
+/// The minor that this program runs.
 const VERSION: Version = Version::NEWEST;

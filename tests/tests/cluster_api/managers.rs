@@ -1,4 +1,4 @@
-//! The managers themselves: that they run, and that their webhooks are in force.
+//! The managers themselves: they run, and their webhooks are in force.
 
 use anyhow::{Context, Result};
 use careen_tests::machines::core;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::VERSION;
 
-/// A MachineDeployment that leaves to defaulting what it can.
+/// A MachineDeployment that leaves every possible field to defaulting.
 fn deployment(cluster: &str) -> Value {
     let reference =
         |group: &str, kind: &str| json!({ "apiGroup": group, "kind": kind, "name": "a" });

@@ -1,4 +1,4 @@
-//! Wide rollouts: as many Machines as the environment asks for, several of them at once.
+//! Wide rollouts: as many Machines as the environment requests, several of them at the same time.
 
 use std::time::Duration;
 
@@ -38,7 +38,8 @@ fn misfortunes_delay_a_rollout_and_replace_nobody() -> Result<()> {
 fn as_many_are_upgraded_at_once_as_may_be_unavailable() -> Result<()> {
     world::run(VERSION, |world| async move {
         let count = wide::machines(4)?;
-        // Longer than core takes to ask for the second one, or they would never work at once.
+        // Longer than core takes to call for the second Machine. Otherwise they would never work at
+        // the same time.
         world
             .fleet
             .boots_in("half-at-once", Duration::from_secs(10));
@@ -54,7 +55,7 @@ fn as_many_are_upgraded_at_once_as_may_be_unavailable() -> Result<()> {
         scene.arrives(world, LATEST.version).await?;
         let half = usize::try_from(count / 2)?;
         let (updating, working) = (scene.rollout.most_updating(), scene.working.most());
-        // Among many, the first are done before the last are asked.
+        // With many Machines, the first are done before core calls for the last.
         assert!(updating.max(working) <= half, "{updating}, {working}");
         assert!(updating.min(working) >= 2, "{updating}, {working}");
         assert_eq!(scene.rollout.most_machines(), scene.before.len());

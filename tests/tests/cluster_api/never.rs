@@ -1,5 +1,6 @@
-//! `neverReplace`: a change that no node can make holds the rollout, however often core asks, until the word is taken back. And a version that
-//! no image carries, which holds it without any word.
+//! `neverReplace`: a change that no node can make holds the rollout, however often core calls,
+//! until a person removes the setting. A version that no image carries holds the rollout without
+//! any setting.
 
 use anyhow::{Context, Result};
 use careen_tests::core_log;
@@ -17,10 +18,10 @@ use vm_tests::cluster_api::objects;
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};
 
-/// How often core asks before the rollout counts as held.
+/// The number of core's calls after which the rollout counts as held.
 const ASKED: usize = 5;
 
-/// What careen-provider answers, and says in an Event.
+/// careen-provider's answer, which it also writes in an Event.
 const HELD: &str = "held, because neverReplace is set";
 
 #[test]
@@ -53,7 +54,7 @@ fn a_word_on_the_machine_deployment_holds_it_too() -> Result<()> {
     })
 }
 
-/// The catalogue is all Clusters', so no other test runs meanwhile.
+/// All Clusters share the catalogue, so no other test runs at the same time.
 #[test]
 fn version_without_an_image_is_held_until_the_catalogue_has_it() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
@@ -78,7 +79,8 @@ async fn annotate(scene: &Scene, kind: &GroupVersionKind, name: &str, word: Valu
     scene.cluster.change(kind, name, change).await
 }
 
-/// Holds that core asks and asks and is told this, that an Event with this reason says so and names this, and that no Machine came or went.
+/// Asserts that core calls repeatedly and gets this answer, and that an Event with this reason
+/// contains it and names this. Also asserts that no Machine appeared or disappeared.
 async fn is_held(
     world: &World,
     scene: &Scene,

@@ -1,4 +1,4 @@
-//! Who is there first: core with its gates on, and careen-provider some time later.
+//! The order of the start: core first with its gates on, and careen-provider later.
 
 use anyhow::{Result, ensure};
 use careen_tests::core_log;
@@ -16,10 +16,10 @@ use vm_tests::cluster_api::{Manager, objects};
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};
 
-/// What core says when it has heard all extensions that it found at its start.
+/// What core logs when it has discovered all extensions that it found at its start.
 const WARM: &[&str] = &["The extension registry is warmed up"];
 
-/// Kills core, and starts it as its pod would be.
+/// Kills core, and starts it as its pod would.
 async fn restart_core(world: &World) -> Result<()> {
     let mut managers = world.managers.lock().await;
     managers.kill(Manager::Core);
@@ -49,7 +49,7 @@ fn core_exits_without_the_provider_and_resumes_in_place_later() -> Result<()> {
     })
 }
 
-/// Nobody hears a word against replacing as long.
+/// During that time no extension objects to a replacement.
 #[test]
 fn core_replaces_machines_until_it_discovers_the_provider() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
@@ -81,7 +81,7 @@ fn core_replaces_machines_until_it_discovers_the_provider() -> Result<()> {
     })
 }
 
-/// Waits until core says that nobody answers there.
+/// Waits until core reports that the extension does not answer.
 async fn until_undiscovered(world: &World) -> Result<()> {
     let api = extensions(&world.client)?;
     let ask = || async {

@@ -1,4 +1,4 @@
-//! InfraMachines that refuse to be written, as an infrastructure provider's own webhook may have them do.
+//! InfraMachines that reject writes, as an infrastructure provider's own webhook may make them do.
 
 use anyhow::{Result, ensure};
 use careen_tests::core_log;
@@ -14,12 +14,12 @@ use vm_tests::cluster_api::objects;
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};
 
-/// How often core tries before the rollout counts as held.
+/// The number of core's attempts after which the rollout counts as held.
 const TRIED: usize = 5;
 
 const ADMISSION: &str = "admissionregistration.k8s.io/v1";
 
-/// A rule over the InfraMachines of one Cluster, which has its name.
+/// A rule for the InfraMachines of one Cluster, with the Cluster's name.
 struct Rule {
     name: &'static str,
     resource: &'static str,
@@ -59,7 +59,8 @@ impl Rule {
         Ok(())
     }
 
-    /// Applies it, and waits until the API server refuses this change of an InfraMachine for it.
+    /// Applies the rule, and waits until the API server rejects this change of an InfraMachine
+    /// because of it.
     async fn comes_into_force(&self, world: &World, scene: &Scene, change: Value) -> Result<()> {
         self.apply(world).await?;
         let api = objects::api(&world.client, &machine_kind(), Some(self.name));
@@ -85,7 +86,8 @@ impl Rule {
     }
 }
 
-/// Core asks careen-provider first, hands the Machine over, and only then finds that its InfraMachine stays as it is.
+/// Core first asks careen-provider, then hands the Machine over, and only then finds that its
+/// InfraMachine does not change.
 #[test]
 fn infra_machine_refusing_its_image_holds_the_rollout() -> Result<()> {
     const RULE: Rule = Rule {
@@ -110,14 +112,14 @@ fn infra_machine_refusing_its_image_holds_the_rollout() -> Result<()> {
         let said: Vec<&str> = updating
             .map(|machine| machine.message("Updating"))
             .collect();
-        // Why, is in core's log alone; the other one is left as it is.
+        // Only core's log contains the reason. Core leaves the other Machine unchanged.
         assert_eq!(said, ["In-place update in progress"]);
         RULE.repeal(world).await?;
         scene.arrives(world, LATEST.version).await
     })
 }
 
-/// Core asks careen-provider for all that it needs to know.
+/// Core gets everything that it needs from careen-provider.
 #[test]
 fn condition_refused_by_infra_machine_does_not_stop_the_upgrade() -> Result<()> {
     const RULE: Rule = Rule {

@@ -1,4 +1,4 @@
-//! Two replicas, as a release has them: either answers core, and one of them leads.
+//! Two replicas, as a release runs them: either answers core, and one of them leads.
 
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ use vm_tests::cluster_api::objects;
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};
 
-/// How long a node is away at its reboot: the leader dies meanwhile.
+/// How long a node is absent at its reboot. The leader dies during that time.
 const AWAY: Duration = Duration::from_secs(5);
 
-/// The first node reboots when the leader dies. The other two are asked by its successor, once the Lease has run out.
+/// The first node reboots when the leader dies. Its successor requests the upgrade of the other
+/// two, when the Lease has expired.
 #[test]
 fn second_replica_finishes_the_rollout_after_the_leader_dies() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
@@ -39,7 +40,7 @@ fn second_replica_finishes_the_rollout_after_the_leader_dies() -> Result<()> {
     })
 }
 
-/// Waits until a node has been asked, and its agent has taken it up.
+/// Waits until a node has a request, and its agent works on it.
 async fn a_node_works(scene: &Scene) -> Result<()> {
     let ask = || async {
         let lines = scene.rollout.lines();

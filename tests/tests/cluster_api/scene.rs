@@ -1,4 +1,4 @@
-//! Workers before a rollout, and what is to hold after it.
+//! Workers before a rollout, and the assertions after it.
 
 use anyhow::Result;
 use careen_tests::decisions::Decisions;
@@ -11,28 +11,29 @@ use serde_json::{Value, json};
 use vm_tests::cluster_api::cluster::{Cluster, Rolling, deployment_kind};
 use vm_tests::cluster_api::objects;
 
-/// The mildest rollout without a machine to spare.
+/// The gentlest rollout without a spare machine.
 pub const ONE_AT_A_TIME: Rolling = Rolling {
     max_surge: 0,
     max_unavailable: 1,
 };
 
-/// A Cluster whose workers serve in the first version, while its control plane is ahead already.
+/// A Cluster whose workers serve in the first version, while its control plane already has a later
+/// version.
 pub struct Scene {
-    /// The Cluster; its MachineDeployment is `w`.
+    /// The Cluster. Its MachineDeployment is `w`.
     pub cluster: Cluster,
-    /// The Machines as they were.
+    /// The Machines before the rollout.
     pub before: Vec<Machine>,
-    /// What happens to them from then on.
+    /// Their changes from then on.
     pub rollout: Rollout,
-    /// Who has decided what about them, and why.
+    /// The decisions about them, with the party and the reason.
     pub decisions: Decisions,
     /// How many of their nodes work at the same time.
     pub working: Working,
 }
 
 impl Scene {
-    /// All of them serve, and nothing is asked yet.
+    /// Returns when all of them serve. No upgrade is requested yet.
     pub async fn new(world: &World, name: &str, count: u32, rolling: Rolling) -> Result<Self> {
         let cluster = Cluster::with_workers(world.plane, name, FIRST.version).await?;
         cluster
@@ -53,7 +54,8 @@ impl Scene {
         })
     }
 
-    /// Waits until all Machines serve in this version, and holds that they are the same as before.
+    /// Waits until all Machines serve in this version, and asserts that they are the same as
+    /// before.
     pub async fn arrives(&self, world: &World, version: &str) -> Result<()> {
         let count = self.before.len();
         let after = until_all_serve(&world.client, &self.cluster.name, count, version).await?;
@@ -64,13 +66,15 @@ impl Scene {
         Ok(())
     }
 
-    /// Asks for other Machines: merges a change into what the MachineDeployment's template says of them.
+    /// Requests different Machines: merges a change into the Machine specification of the
+    /// MachineDeployment's template.
     pub async fn ask(&self, of_machines: Value) -> Result<()> {
         let change = json!({ "spec": { "template": { "spec": of_machines } } });
         self.cluster.change(&deployment_kind(), "w", change).await
     }
 
-    /// Holds that nothing has begun: the Machines are those of before, and none came or went meanwhile.
+    /// Asserts that nothing has begun: the Machines are the same as before, and none appeared or
+    /// disappeared meanwhile.
     pub async fn stands_still(&self, world: &World) -> Result<()> {
         let now = machines::all(&world.client, &self.cluster.name).await?;
         assert_eq!(identities(&self.before), identities(&now));
@@ -79,7 +83,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Holds that each host has rebooted so many times since it came.
+    /// Asserts that each host has rebooted this many times since it joined.
     pub fn rebooted(&self, world: &World, times: u32) {
         for name in self.before.iter().map(Machine::name) {
             let boots = world.fleet.machine(&name).map(|host| host.boots());
@@ -87,7 +91,7 @@ impl Scene {
         }
     }
 
-    /// Waits until the rollout has come so far.
+    /// Waits until the rollout has this line.
     pub async fn until(&self, line: &str) -> Result<()> {
         let ask = || async {
             let lines = self.rollout.lines();

@@ -1,4 +1,5 @@
-//! Workers that are upgraded in place: the real core asks, careen-provider answers, the real agent's loop works on each host.
+//! In-place upgrades of workers: the real core calls, careen-provider answers, and the real agent's
+//! loop works on each host.
 
 use anyhow::Result;
 use careen_tests::fleet::images::{BAD, LATEST};
@@ -36,7 +37,8 @@ fn bad_image_holds_the_rollout_until_a_good_one_replaces_it() -> Result<()> {
             .cluster
             .upgrade_deployment("w", LATEST.version)
             .await?;
-        // The Machine gives the reason on the way back already. Another image would then have to wait until the node has answered.
+        // The Machine already gives the reason during the fallback. Another image would then have
+        // to wait until the node has answered.
         let said = "failed: required check disk failed: no /dev/sdb";
         let held = |machines: &[Machine]| {
             let says = |machine: &&Machine| machine.message("Updating").contains(said);

@@ -1,4 +1,5 @@
-//! Rollouts of other shapes, and changes of mind in the middle. Whoever could be upgraded is never replaced.
+//! Rollouts of other shapes, and new versions in the middle of one. No Machine that can be upgraded
+//! in place is ever replaced.
 
 use anyhow::{Result, ensure};
 use careen_tests::fleet::images::{LATEST, MINOR};
@@ -38,15 +39,17 @@ fn a_version_changed_in_the_middle_is_reached_by_all() -> Result<()> {
     world::run(VERSION, |world| async move {
         let scene = Scene::new(world, "changed", 3, ONE_AT_A_TIME).await?;
         scene.cluster.upgrade_deployment("w", MINOR.version).await?;
-        // Not before core has counted the first one; see `until_counted`.
+        // Not before core has counted the first Machine; see `until_counted`.
         scene.until("2 begins v1.36.2").await?;
         scene
             .cluster
             .upgrade_deployment("w", LATEST.version)
             .await?;
         scene.arrives(world, LATEST.version).await?;
-        // Core takes a second Machine out here: the one that is under way is unavailable and may be scaled down at no cost, but
-        // not handed over, so that another is. Nodes go one by one all the same, for careen-provider lets each wait its turn.
+        // Core takes a second Machine out of service here. The Machine in progress is unavailable,
+        // so core may scale it down at no cost, but cannot hand it over, and hands over another
+        // one. The nodes still upgrade one by one, because careen-provider makes each wait its
+        // turn.
         assert_eq!(scene.working.most(), 1, "{}", scene.rollout.lines());
         Ok(())
     })

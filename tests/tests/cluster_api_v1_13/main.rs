@@ -1,5 +1,6 @@
-//! The same with the older minor that is supported. Without `order`, which is about the start of core, and `in_memory`: Nodes of that
-//! provider say no kubelet version there (v1.13.4), so no Machine of it would ever serve.
+//! The same tests with the older supported minor, except `order` and `in_memory`. `order` tests the
+//! start of core. Nodes of the in-memory provider report no kubelet version in that minor
+//! (v1.13.4), so none of its Machines would ever serve.
 
 #[path = "../cluster_api/adopted.rs"]
 mod adopted;
@@ -32,5 +33,5 @@ mod width;
 
 use vm_tests::cluster_api::Version;
 
-/// What this program runs.
+/// The minor that this program runs.
 const VERSION: Version = Version::V1_13;

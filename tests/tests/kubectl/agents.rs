@@ -1,4 +1,4 @@
-//! What a person asks and the node's own agent does: each verb with both of its ends real.
+//! A person's request and the work of the node's own agent: each verb with both of its ends real.
 
 use anyhow::{Result, ensure};
 use careen_tests::machine::{Fault, NEW_IMAGE};
@@ -13,7 +13,7 @@ use upgrade::observe::Check;
 
 use crate::person::{Ran, careen, own_nodes, value};
 
-/// Asked and watched to its end, over so many reboots.
+/// Runs a command and watches to its end, over this many reboots.
 async fn watched(scene: &mut Scene, line: &str, reboots: usize) -> Result<Ran> {
     let line = format!("{line} --yes --watch");
     let over = async {
@@ -55,7 +55,7 @@ async fn plan_prints_the_agents_answer_and_leaves_the_node_unchanged() -> Result
     Ok(())
 }
 
-/// The machine's clock says Tuesday, 22:13 of UTC.
+/// The machine's clock shows Tuesday, 22:13 UTC.
 #[tokio::test]
 async fn plan_shows_the_time_left_in_the_hours_or_when_they_open() -> Result<()> {
     let _own = own_nodes().await;
@@ -123,7 +123,8 @@ fn ends(history: &Value) -> Vec<&str> {
     past.filter_map(|one| one["answer"].as_str()).collect()
 }
 
-/// One node's life: it falls back, is mended, is asked once more, and goes back in the end.
+/// One node's life: it falls back, a person fixes it, a second request succeeds, and a rollback
+/// follows.
 #[tokio::test]
 async fn history_shows_a_fallback_a_retry_and_a_rollback() -> Result<()> {
     let _own = own_nodes().await;

@@ -1,4 +1,4 @@
-//! What is written to Nodes, and when nothing is.
+//! What the command writes to Nodes, and when it writes nothing.
 
 use anyhow::{Result, ensure};
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
@@ -123,7 +123,7 @@ async fn what_selects_no_node_is_an_error() -> Result<()> {
     Ok(())
 }
 
-/// To the API server it is a bad request, as a command line it is a wrong one.
+/// To the API server it is a bad request, and on the command line it is a usage error.
 #[tokio::test]
 async fn a_selector_that_is_none_is_a_wrong_command_line() -> Result<()> {
     let _own = own_nodes().await;
@@ -282,7 +282,8 @@ async fn pause_marks_existing_nodes_and_resume_lifts_only_its_reason() -> Result
     Ok(())
 }
 
-/// Every write is made on the Node as it was read, and a kubelet, an agent and controllers write it too.
+/// Every write depends on the Node as the command read it. A kubelet, an agent and controllers also
+/// write the Node.
 #[tokio::test]
 async fn whoever_else_writes_the_node_meanwhile_is_no_obstacle() -> Result<()> {
     let _own = own_nodes().await;

@@ -1,4 +1,4 @@
-//! `kubectl careen` against a real API server, and the agent where it matters that one answers.
+//! `kubectl careen` against a real API server, with an agent where its answer matters.
 
 mod agents;
 mod asking;

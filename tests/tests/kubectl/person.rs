@@ -1,4 +1,4 @@
-//! A person at the command line, and an agent that answers as it is told.
+//! A person at the command line, and an agent that gives the requested answer.
 
 use std::path::{Path, PathBuf};
 
@@ -17,20 +17,20 @@ use serde_json::{Value, json};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use upgrade::names;
 
-/// All tests share the cluster's Nodes, and a pause is of all of them.
+/// All tests share the cluster's Nodes, and a pause applies to all of them.
 static ALL_NODES: RwLock<()> = RwLock::const_new(());
 
-/// Held by a test that touches its own Nodes only.
+/// A lock for a test that changes only its own Nodes.
 pub async fn own_nodes() -> RwLockReadGuard<'static, ()> {
     ALL_NODES.read().await
 }
 
-/// Held by one that touches all there are.
+/// A lock for a test that changes all Nodes.
 pub async fn all_nodes() -> RwLockWriteGuard<'static, ()> {
     ALL_NODES.write().await
 }
 
-/// How a command ended and what it said.
+/// How a command ended, and its output.
 #[derive(Debug)]
 pub struct Ran {
     pub exit: Exit,
@@ -39,13 +39,13 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// It ended so.
+    /// Asserts that it ended with this exit code.
     pub fn with(self, exit: Exit) -> Result<Self> {
         ensure!(self.exit == exit, "not {exit:?}: {self:#?}");
         Ok(self)
     }
 
-    /// What it printed as JSON.
+    /// Its JSON output.
     pub fn data(&self) -> Result<Value> {
         serde_json::from_str(&self.out).with_context(|| self.out.clone())
     }
@@ -56,12 +56,13 @@ pub async fn careen(line: &str) -> Result<Ran> {
     run(&plane().await?.admin_kubeconfig(), line, None).await
 }
 
-/// The same, by somebody who answers so when asked back.
+/// Does the same with this answer to the command's question.
 pub async fn careen_answering(line: &str, answer: &'static str) -> Result<Ran> {
     run(&plane().await?.admin_kubeconfig(), line, Some(answer)).await
 }
 
-/// The same with another kubeconfig. It takes no longer than anything else that a test waits for.
+/// Does the same with another kubeconfig. The command has the same timeout as everything else that
+/// a test waits for.
 pub async fn run(kubeconfig: &Path, line: &str, answers: Option<&'static str>) -> Result<Ran> {
     let kubeconfig = kubeconfig.to_str().context("a path of UTF-8")?;
     let begin = ["kubectl-careen", "--kubeconfig", kubeconfig];
@@ -78,7 +79,7 @@ pub async fn run(kubeconfig: &Path, line: &str, answers: Option<&'static str>) -
     Ok(Ran { exit, out, err })
 }
 
-/// The administrator's kubeconfig, acting as somebody else.
+/// The administrator's kubeconfig with impersonation of another user.
 pub async fn kubeconfig_of(user: &str, folder: &Path) -> Result<PathBuf> {
     let mut content: Value =
         serde_json::from_slice(&std::fs::read(plane().await?.admin_kubeconfig())?)?;
@@ -88,7 +89,7 @@ pub async fn kubeconfig_of(user: &str, folder: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The administrator's kubeconfig, over a wire.
+/// The administrator's kubeconfig, through a wire.
 pub async fn kubeconfig_over(wire: &Wire, folder: &Path) -> Result<PathBuf> {
     let mut content: Value =
         serde_json::from_slice(&std::fs::read(plane().await?.admin_kubeconfig())?)?;
@@ -104,7 +105,7 @@ pub fn value(node: &Node, key: &str) -> Option<String> {
     node.annotations().get(key).cloned()
 }
 
-/// Answers the request that stands as the agent does, with these details.
+/// Answers the current request as the agent does, with these details.
 pub async fn answer(node: &TestNode, answer: &str, details: Value) -> Result<()> {
     let id = value(&node.now().await?, names::UPGRADE_ID);
     let mut status =

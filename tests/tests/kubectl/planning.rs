@@ -1,4 +1,5 @@
-//! A plan is asked of the node's agent, and nobody waits for one that does not answer.
+//! The command requests a plan from the node's agent, and does not wait for an agent that does not
+//! answer.
 
 use anyhow::{Result, ensure};
 use careen_tests::machine::NEW_IMAGE;
@@ -11,7 +12,7 @@ use upgrade::names;
 
 use crate::person::{careen, own_nodes, value};
 
-/// Answers the question that comes as an agent does.
+/// Answers the next plan request as an agent does.
 async fn answers(node: &TestNode, mut plan: Value) -> Result<()> {
     let asked = |node: &Node| !annotation(node, names::PLAN).is_empty();
     let question = annotation(&node.until("a question", &asked).await?, names::PLAN).to_owned();

@@ -1,5 +1,5 @@
-//! A person behind a proxy. The API server is called by a name that only the proxy finds, or by an address that is not loopback's, to which
-//! no proxy of the environment would lead.
+//! A person who needs a proxy. The command calls the API server by a name that only the proxy
+//! resolves, or by an address that is not loopback's, which the environment's proxy does not reach.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -15,7 +15,7 @@ use crate::person::run;
 
 const KUBECONFIG: &str = "CAREEN_TEST_KUBECONFIG";
 const LINE: &str = "CAREEN_TEST_LINE";
-/// All that names a proxy or an exception.
+/// All variables that name a proxy or an exception.
 const NAMES: [&str; 6] = [
     "HTTPS_PROXY",
     "https_proxy",
@@ -36,7 +36,7 @@ async fn proxy() -> Result<Proxy> {
     Proxy::to(plane().await?.api_port()).await
 }
 
-/// In a process of its own, with these variables and no others of their kind.
+/// Runs the command in its own process, with these variables and no others of their kind.
 async fn status(kubeconfig: &Path, node: &TestNode, set: &[(&str, &str)]) -> Result<String> {
     let mut command = tokio::process::Command::new(std::env::current_exe()?);
     let this = "proxies::run_as_the_environment_says";

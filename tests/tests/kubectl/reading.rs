@@ -1,4 +1,4 @@
-//! What is shown of Nodes.
+//! How the command shows Nodes.
 
 use anyhow::{Context, Result, ensure};
 use careen_tests::cluster::plane;
@@ -36,7 +36,7 @@ async fn the_status_of_nodes_in_several_phases_is_a_table_and_data() -> Result<(
     let ran = careen(&format!("status {names}")).await?.with(Exit::Done)?;
     let row = |name: &str| {
         let row = ran.out.lines().find(|line| line.starts_with(name));
-        // What the other tests' nodes have taken so far is no matter here.
+        // The durations so far of the other tests' nodes do not matter here.
         let known = |word: &&str| !word.starts_with('~');
         row.map(|row| {
             row.split_whitespace()
@@ -77,8 +77,9 @@ async fn all_nodes_are_shown_where_none_is_named() -> Result<()> {
     Ok(())
 }
 
-/// The API server itself says since when a request stands: of a Node that was made with something in it, as kubelets make
-/// theirs, it keeps the book of who wrote what and when (kubernetes apimachinery, managedfields `skipNonAppliedManager`).
+/// The API server itself reports the age of a request. When a Node has content at its creation, as
+/// a kubelet's Node does, the server records which client wrote which field and when (kubernetes
+/// apimachinery, managedfields `skipNonAppliedManager`).
 #[tokio::test]
 async fn a_node_that_does_not_answer_is_explained() -> Result<()> {
     let _own = own_nodes().await;
@@ -101,7 +102,7 @@ async fn a_node_that_does_not_answer_is_explained() -> Result<()> {
     Ok(())
 }
 
-/// However wide the columns are, and where nothing is known.
+/// The words of a table, without column widths and empty cells.
 fn words(table: &str) -> String {
     table.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! The roles that are shipped suffice for their commands, and none gives what another is for.
+//! The shipped roles are sufficient for their commands, and no role grants the rights of another.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::person::{Ran, answer, kubeconfig_of, own_nodes, run};
 
 const ROLES: &str = include_str!("../../../packaging/kubectl/clusterroles.yaml");
 
-/// Somebody who holds one of the shipped roles and nothing else.
+/// A user with only one of the shipped roles.
 struct Somebody {
     kubeconfig: PathBuf,
     _folder: TempDir,
@@ -42,7 +42,7 @@ impl Somebody {
         run(&self.kubeconfig, line, None).await
     }
 
-    /// The server hears of new rights a moment after they are there.
+    /// The server learns of new rights a moment after their creation.
     async fn until_known(&self) -> Result<()> {
         let asked = async {
             while self.runs("status").await?.exit == Exit::Forbidden {
@@ -57,7 +57,7 @@ impl Somebody {
     }
 }
 
-/// Makes the role as it is shipped, and binds it.
+/// Creates the role as it is shipped, and binds it.
 async fn give(admin: &Client, role: &str, user: &str) -> Result<()> {
     let shipped = serde_saphyr::from_multiple::<ClusterRole>(ROLES)?;
     let shipped = shipped.into_iter().find(|known| known.name_any() == role);

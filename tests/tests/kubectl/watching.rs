@@ -1,4 +1,4 @@
-//! Watching upgrades to their end, by the real agent on a small machine.
+//! Watches upgrades to their end. The real agent performs them on a simulated machine.
 
 use std::path::Path;
 use std::time::Duration;
@@ -122,7 +122,7 @@ async fn one_by_one_stops_at_the_first_that_fails() -> Result<()> {
     Ok(())
 }
 
-/// What the node says then is an answer to an older request.
+/// The node then shows the answer to an older request.
 #[tokio::test]
 async fn watch_fails_when_the_request_is_withdrawn() -> Result<()> {
     let _own = own_nodes().await;
@@ -164,7 +164,7 @@ async fn watch_exits_with_the_missing_code_when_the_node_is_deleted() -> Result<
     Ok(())
 }
 
-/// Looks until it is so. Whoever calls has an end to it.
+/// Polls until the condition is true. The caller sets the timeout.
 async fn until(holds: impl Fn() -> bool) {
     while !holds() {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -198,7 +198,7 @@ async fn a_server_that_goes_away_is_waited_for_and_that_is_said_once() -> Result
     Ok(())
 }
 
-/// Nobody asks it to end, so it is left once it has told the last turn.
+/// The watch never ends by itself, so the test leaves it after the last phase.
 #[tokio::test]
 async fn status_watch_prints_each_phase_of_an_upgrade() -> Result<()> {
     let _own = own_nodes().await;

@@ -1,4 +1,4 @@
-//! The dashboard's queries, as Grafana would ask them.
+//! The dashboard's queries, as Grafana would send them.
 
 use std::fs;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use crate::prometheus::shipped;
 
-/// One query, with the panel it stands in.
+/// One query, with its panel.
 pub struct Query {
     pub panel: String,
     pub text: String,
 }
 
-/// All of them, with the variables filled in.
+/// All queries, with the variables filled in.
 pub fn queries() -> Result<Vec<Query>> {
     let dashboard: Value = serde_json::from_slice(&fs::read(shipped("dashboard.json"))?)?;
     let panels = dashboard["panels"].as_array().into_iter().flatten();

@@ -1,5 +1,6 @@
-//! Alerts and dashboard against what the agent and careen-provider really serve, read by a real Prometheus while nodes are upgraded.
-//! Asked for by name (`make monitoring`), since it fetches Prometheus.
+//! Alerts and dashboard against the metrics that the agent and careen-provider really serve. A real
+//! Prometheus reads them during upgrades. The tests run only by name (`make monitoring`), because
+//! they fetch Prometheus.
 
 mod dashboard;
 mod prometheus;
@@ -37,7 +38,7 @@ fn the_alerts_parse_and_fire_for_their_reasons_alone() -> Result<()> {
     Ok(())
 }
 
-/// Not whether there is a token where it says, which is so in the pod alone.
+/// The test does not check that the token file exists, because it exists only in the pod.
 #[test]
 fn the_scrape_configuration_is_one_to_prometheus() -> Result<()> {
     let arguments = ["check", "config", "--syntax-only", "scrape.yaml"];
@@ -66,7 +67,7 @@ fn every_alert_has_its_test_and_its_words_in_the_docs() -> Result<()> {
     Ok(())
 }
 
-/// A trial that a check condemns, then one that goes well; the node is asked by a person.
+/// A trial that a check fails, then one that succeeds. A person requests both.
 async fn falls_back_then_upgrades(prometheus: &Prometheus, scene: &mut Scene) -> Result<()> {
     let broken = Check::Broken("the shop is closed".to_owned());
     scene
@@ -91,7 +92,7 @@ async fn falls_back_then_upgrades(prometheus: &Prometheus, scene: &mut Scene) ->
         .await
 }
 
-/// The agent's last word on this request: it fell back, and what that took.
+/// Writes the agent's final status for this request: it fell back, and the durations.
 async fn agent_falls_back(scene: &Management, node: &str, id: &str) -> Result<()> {
     let reached = [("Accepted", 1000), ("Trial", 1600), ("Failed", 2000)];
     let reached = reached.map(|(phase, at)| json!({ "phase": phase, "at": at }));
@@ -112,7 +113,7 @@ async fn agent_falls_back(scene: &Management, node: &str, id: &str) -> Result<()
     Ok(())
 }
 
-/// A Machine whose node works and falls back; core asks meanwhile.
+/// A Machine whose node works and falls back, while core calls the hook.
 async fn a_machine_is_upgraded(
     prometheus: &Prometheus,
     scene: &Management,
@@ -137,7 +138,8 @@ async fn a_machine_is_upgraded(
         .await
 }
 
-/// As promtool wants it, which reads the older of both formats: a counter's help goes by its whole name there.
+/// The text for promtool, which reads the older of the two formats. In that format the help line of
+/// a counter uses its full name.
 fn older_format(text: &str) -> String {
     let counters: Vec<_> = text
         .lines()
@@ -168,7 +170,7 @@ async fn is_well_formed(address: SocketAddr) -> Result<()> {
     Ok(())
 }
 
-/// Every query of the dashboard, and every rule.
+/// Runs every query of the dashboard, and every rule.
 async fn answers_all(prometheus: &Prometheus) -> Result<()> {
     let mut unanswered = Vec::new();
     for query in dashboard::queries()? {
@@ -184,7 +186,7 @@ async fn answers_all(prometheus: &Prometheus) -> Result<()> {
     Ok(())
 }
 
-/// A policy.
+/// A policy with the agent's metrics at this address.
 fn with_metrics_at(agent: SocketAddr) -> String {
     format!("trials = 1\nretry-seconds = 1\n[metrics]\nlisten = \"{agent}\"\n")
 }

@@ -20,17 +20,17 @@ pub fn tree() -> PathBuf {
     programs::home().join("..")
 }
 
-/// Alerts, their tests and the dashboard.
+/// The path of the alerts, their tests, or the dashboard.
 pub fn shipped(file: &str) -> PathBuf {
     tree().join("packaging/monitoring").join(file)
 }
 
-/// Where its programs are of.
+/// The source of the programs.
 #[derive(Clone, Copy, Debug)]
 pub enum Of {
-    /// Debian's package, which is years old and is built without the discovery of Kubernetes.
+    /// Debian's package, which is years old and does not contain Kubernetes discovery.
     Debian,
-    /// Upstream, with it.
+    /// Upstream, which contains it.
     Upstream,
 }
 
@@ -44,12 +44,12 @@ impl Of {
     }
 }
 
-/// Where the programs are that a folder beside this file names.
+/// The folder of the programs that a folder next to this file names.
 pub fn built(module: &str) -> Result<PathBuf> {
     printed("build.sh", &[module])
 }
 
-/// The folder that a script of this place prints.
+/// The folder that a script in this directory prints.
 fn printed(script: &str, arguments: &[&str]) -> Result<PathBuf> {
     let mut command = Command::new(tree().join("tests/tests/monitoring").join(script));
     let output = command.args(arguments).stderr(Stdio::inherit()).output()?;
@@ -57,7 +57,7 @@ fn printed(script: &str, arguments: &[&str]) -> Result<PathBuf> {
     Ok(String::from_utf8(output.stdout)?.trim().into())
 }
 
-/// Runs promtool; its own words when it is not content.
+/// Runs promtool. The error contains its output.
 pub fn promtool(of: Of, arguments: &[&str], input: Option<&Path>) -> Result<()> {
     let mut command = Command::new(of.folder()?.join("promtool"));
     command.args(arguments).current_dir(shipped(""));
@@ -78,13 +78,13 @@ pub fn promtool(of: Of, arguments: &[&str], input: Option<&Path>) -> Result<()> 
     Ok(())
 }
 
-/// An address that nobody else gets.
+/// An address that no other caller gets.
 pub fn free() -> Result<SocketAddr> {
     let [port] = ports::free()?;
     Ok((Ipv4Addr::LOCALHOST, port).into())
 }
 
-/// A running Prometheus. Dropping it kills it.
+/// A running Prometheus. A drop kills it.
 pub struct Prometheus {
     address: SocketAddr,
     child: Child,
@@ -105,7 +105,8 @@ fn now() -> u64 {
 }
 
 impl Prometheus {
-    /// Scrapes every other second what these `scrape_configs` name, with our alerts in force.
+    /// Scrapes the targets of these `scrape_configs` every other second, with Careen's alerts in
+    /// force.
     pub async fn start(of: Of, scrape_configs: &Value) -> Result<Self> {
         let data = tempfile::tempdir()?;
         let config = data.path().join("prometheus.yml");
@@ -147,7 +148,7 @@ impl Prometheus {
         }
     }
 
-    /// What a query has answered since the beginning: its numbers, of all series.
+    /// The results of a query since the beginning: the numbers of all series.
     pub async fn numbers(&self, query: &str) -> Result<Vec<f64>> {
         let (query, start, end) = (encoded(query), self.began, now());
         let path = format!("query_range?query={query}&start={start}&end={end}&step=1");
@@ -158,7 +159,7 @@ impl Prometheus {
         Ok(values.filter(|value: &f64| value.is_finite()).collect())
     }
 
-    /// Waits until a query has answered something.
+    /// Waits until a query has a result.
     pub async fn until(&self, query: &str) -> Result<()> {
         let answered = || async {
             ensure!(!self.numbers(query).await?.is_empty(), "nothing yet");
@@ -167,7 +168,7 @@ impl Prometheus {
         objects::until(query, PATIENCE, answered).await
     }
 
-    /// Where it reads now.
+    /// The current targets.
     pub async fn targets(&self) -> Result<Vec<String>> {
         let data = self.api("targets?state=active").await?;
         let targets = data["activeTargets"].as_array().into_iter().flatten();
@@ -175,7 +176,7 @@ impl Prometheus {
         Ok(urls.map(str::to_owned).collect())
     }
 
-    /// Rules that could not be evaluated, with why.
+    /// Rules that failed, with the reason.
     pub async fn unhealthy_rules(&self) -> Result<Vec<String>> {
         let data = self.api("rules").await?;
         let groups = data["groups"].as_array().into_iter().flatten();
@@ -198,7 +199,7 @@ fn configuration(scrape_configs: &Value) -> Value {
     })
 }
 
-/// For a URL's query.
+/// Encodes text for a URL's query.
 fn encoded(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),

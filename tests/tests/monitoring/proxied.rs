@@ -1,4 +1,4 @@
-//! An agent's metrics behind the program that is shipped before them.
+//! An agent's metrics through the shipped proxy program.
 
 use anyhow::{Result, anyhow, ensure};
 use careen_tests::cluster::PATIENCE;
@@ -10,7 +10,7 @@ use crate::prometheus::free;
 use crate::rbac_proxy::{RbacProxy, address_of_a_node};
 use crate::with_metrics_at;
 
-/// What stands for the program where there is none (`make test`) is held to it here.
+/// This test verifies that the replacement that `make test` uses matches the program.
 #[tokio::test]
 async fn kube_rbac_proxy_and_its_stand_in_refuse_the_same_requests() -> Result<()> {
     let agent = free()?;

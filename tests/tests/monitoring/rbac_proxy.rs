@@ -1,7 +1,8 @@
-//! The shipped container's own program, kube-rbac-proxy, before an agent of this machine.
+//! The shipped container's own program, kube-rbac-proxy, in front of an agent of this machine.
 //!
-//! Built of v0.19.1, the newest whose module and checksum could both be fetched; what is shipped by name is v0.21.0, whose own sources
-//! (`cmd`, `pkg`) differ from it by how one condition is written.
+//! The build uses v0.19.1, the newest version with both a fetchable module and a checksum. The
+//! shipped image is v0.21.0, whose own sources (`cmd`, `pkg`) differ only in how one condition is
+//! written.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,19 +21,19 @@ use vm_tests::cluster_api::objects;
 
 use crate::prometheus::built;
 
-/// Where the agent is that the shipped arguments name.
+/// The agent's address in the shipped arguments.
 const AGENT: &str = "127.0.0.1:9840";
 
-/// What the kubelet puts in the place of `$(IP)`.
+/// The kubelet replaces `$(IP)`.
 const IP: &str = "$(IP)";
 
-/// An address of this machine's own for a node that only its tests know of.
+/// A local address of this machine for a node that only its tests use.
 pub fn address_of_a_node(of: u8) -> Ipv4Addr {
     let [.., high, low] = std::process::id().to_be_bytes();
     Ipv4Addr::new(127, of, high, low)
 }
 
-/// One that runs. Dropping it kills it.
+/// A running proxy. A drop kills it.
 pub struct RbacProxy {
     ip: Ipv4Addr,
     child: Child,
@@ -47,8 +48,10 @@ impl Drop for RbacProxy {
 }
 
 impl RbacProxy {
-    /// On a node of this address and with the shipped arguments, but for what a pod of the host's network has and a process of this
-    /// machine has not: the API server and the token of its account, and the agent at the port that the policy is shipped with.
+    /// Starts it on a node of this address with the shipped arguments. A process of this machine
+    /// lacks some things that a pod in the host's network has. Those arguments differ: the API
+    /// server, the token of its account, and the agent, which listens at the port of the shipped
+    /// policy.
     pub async fn start(admin: &Client, ip: Ipv4Addr, agent: SocketAddr) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let kubeconfig = folder.path().join("kubeconfig");
@@ -67,12 +70,12 @@ impl RbacProxy {
         Ok(this)
     }
 
-    /// What it says of itself.
+    /// Its log.
     fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    /// The status that it refuses with, or what came from the agent.
+    /// The status with which it refuses, or the agent's answer.
     pub async fn asked(&self, verb: &str, path: &str, token: &str) -> Result<Result<String, u16>> {
         let server = format!("https://{}:9841", self.ip);
         let mut config = Config::new(server.parse()?);

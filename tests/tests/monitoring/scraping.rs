@@ -1,4 +1,5 @@
-//! The shipped scrape configuration, at work: its targets are found by a real API server, with the rights that are shipped for it.
+//! The shipped scrape configuration in use: a real API server provides its targets, with the rights
+//! that are shipped for it.
 
 use std::net::SocketAddr;
 
@@ -17,10 +18,10 @@ use vm_tests::cluster_api::{documents, objects};
 
 use crate::prometheus::tree;
 
-/// Where a pod of the scraper has its token.
+/// The token path in a pod of the scraper.
 const TOKEN: &str = "/var/run/secrets/careen/token";
 
-/// What a Prometheus of this machine is given, and the folder of its credentials.
+/// The configuration of a Prometheus of this machine, and the folder of its credentials.
 pub struct Scraping {
     /// `scrape_configs`.
     pub configs: Value,
@@ -28,8 +29,9 @@ pub struct Scraping {
 }
 
 impl Scraping {
-    /// As it is shipped. Two things a process on this machine cannot have as they stand there: the token that a kubelet lays into a pod,
-    /// and the API server that a pod is told of.
+    /// The shipped configuration with two differences, because a process on this machine lacks two
+    /// things: the token that a kubelet mounts into a pod, and the API server address that a pod
+    /// receives.
     pub async fn of(admin: &Client) -> Result<Self> {
         install(admin).await?;
         objects::apply_all(admin, &documents(&shipped("provider-scraper.yaml"))?).await?;
@@ -56,13 +58,13 @@ impl Scraping {
     }
 }
 
-/// What one without discovery is given: these jobs at these addresses.
+/// The configuration of a Prometheus without discovery: these jobs at these addresses.
 pub fn told<const N: usize>(jobs: [(&str, SocketAddr); N]) -> Value {
     let job = |(name, address): (&str, SocketAddr)| json!({ "job_name": name, "static_configs": [{ "targets": [address.to_string()] }] });
     json!(jobs.map(job).to_vec())
 }
 
-/// The address by which a kubelet says that its node is reached.
+/// Sets the address that a kubelet reports for its node.
 pub async fn is_reached_at(node: &TestNode, address: &str) -> Result<()> {
     let addresses = json!([{ "type": "InternalIP", "address": address }]);
     let body = Patch::Strategic(json!({ "status": { "addresses": addresses } }));
@@ -72,7 +74,8 @@ pub async fn is_reached_at(node: &TestNode, address: &str) -> Result<()> {
     Ok(())
 }
 
-/// A pod of the shipped Deployment as it stands at the API server, with its metrics at this port; no kubelet here runs one.
+/// Creates a pod of the shipped Deployment as the API server stores it, with its metrics at this
+/// port. No kubelet here runs it.
 pub async fn pod(admin: &Client, name: &str, port: u16, phase: &str) -> Result<()> {
     let release = tree().join("packaging/provider/runtime-extension-components.yaml");
     let mut all = documents(&release)?.into_iter();
@@ -82,7 +85,7 @@ pub async fn pod(admin: &Client, name: &str, port: u16, phase: &str) -> Result<(
     template["kind"] = json!("Pod");
     template["metadata"]["name"] = json!(name);
     template["metadata"]["namespace"] = json!(NAMESPACE);
-    // It stays where it is: on no node.
+    // The pod stays unscheduled.
     template["spec"]["schedulerName"] = json!("nobody");
     let ports = template["spec"]["containers"][0]["ports"].as_array_mut();
     let mut ports = ports.context("no ports")?.iter_mut();

@@ -1,4 +1,5 @@
-//! Whoever asked may change their mind, and owners may be paused: then the node is asked no more, and watched again.
+//! A requester may withdraw, and a person may pause owners. The provider then removes the request
+//! from the node, and still watches the node.
 
 use anyhow::Result;
 use careen_tests::management::Management;
@@ -6,7 +7,7 @@ use careen_tests::replica::Replica;
 use provider::names;
 use serde_json::{Value, json};
 
-/// A Machine whose node is asked, by a scene's own provider.
+/// A Machine whose node has a request from a scene's own provider.
 async fn asked(scene: &Management, name: &str, labels: Value) -> Result<()> {
     scene.machine(&scene.space, name, labels).await?;
     scene.ask(name).await?;
@@ -16,7 +17,7 @@ async fn asked(scene: &Management, name: &str, labels: Value) -> Result<()> {
         .await
 }
 
-/// Its node is asked no more, and nothing of ours is left on it.
+/// Waits until the node has no request and no other mark of the provider.
 async fn left_alone(scene: &Management, name: &str) -> Result<()> {
     scene.until_asked(name, false).await?;
     scene
@@ -59,7 +60,7 @@ async fn a_machine_that_is_deleted_has_its_request_taken_back() -> Result<()> {
     left_alone(&scene, "deleted-0").await
 }
 
-/// Nothing but the owner changes: neither the Machine nor the Node makes anybody look.
+/// Only the owner changes: no change of the Machine or the Node triggers the provider.
 async fn pauses(space: &str, (kind, owner): (&str, &str), labels: Value) -> Result<()> {
     let scene = Management::new(space).await?;
     let _replica = Replica::start(&scene, "one").await?;
@@ -73,7 +74,8 @@ async fn pauses(space: &str, (kind, owner): (&str, &str), labels: Value) -> Resu
         ("Cluster", space, pause(true), pause(false)),
     ];
     if kind == "MachineDeployment" {
-        // What `clusterctl alpha rollout pause` sets; a control plane's has no such field.
+        // The field that `clusterctl alpha rollout pause` sets. A control plane does not have this
+        // field.
         ways.push((kind, owner, pause(true), pause(false)));
     }
     for (kind, owner, on, off) in ways {

@@ -1,4 +1,4 @@
-//! What the API server lets into a catalogue.
+//! What the API server accepts in a catalogue.
 
 use anyhow::{Context, Result};
 use careen_tests::cluster::plane;

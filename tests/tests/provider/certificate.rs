@@ -1,4 +1,5 @@
-//! Whom core trusts when it calls us: the ExtensionConfig's caBundle, which every replica keeps right.
+//! The authorities that core trusts when it calls the provider: the ExtensionConfig's caBundle,
+//! which every replica keeps correct.
 
 use anyhow::{Context, Result, ensure};
 use careen_tests::management::Management;
@@ -9,7 +10,7 @@ use kube::api::PostParams;
 use provider::manifests::NAMESPACE;
 use serde_json::Value;
 
-/// Lets the authority in the Secret come near its end, so that it is due to be replaced.
+/// Moves the authority in the Secret close to its end, so that its replacement is due.
 async fn authority_ends_soon(scene: &Management) -> Result<()> {
     let secrets = scene.secrets(NAMESPACE);
     let name = certificate(&scene.space);
@@ -42,7 +43,7 @@ async fn core_trusts_both_replicas_across_an_authority_rotation() -> Result<()> 
         Ok(())
     };
     scene.until("a new authority", renewed).await?;
-    // Both serve by the new authority alone.
+    // Both replicas now serve only with the new authority.
     let newest = scene.newest_authority().await?;
     for replica in [&first, &second] {
         let served = || async {

@@ -1,4 +1,4 @@
-//! The kubeconfig of a workload cluster is renewed while we run.
+//! The kubeconfig of a workload cluster changes while the provider runs.
 
 use anyhow::Result;
 use careen_tests::cluster::plane;

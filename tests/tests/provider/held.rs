@@ -35,7 +35,7 @@ async fn bad_image_is_not_tried_on_another_annotated_node() -> Result<()> {
     scene.until_asked(second, false).await.map(drop)
 }
 
-/// Its API server lets in what its webhook would refuse; nothing of the others may hang on that.
+/// Its API server accepts what its webhook would reject. The other objects must not depend on that.
 #[tokio::test]
 async fn deployment_with_an_invalid_value_blocks_no_machine() -> Result<()> {
     let scene = Management::new("unreadable").await?;

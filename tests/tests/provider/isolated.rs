@@ -1,4 +1,4 @@
-//! A workload cluster whose API server hangs takes its own places, not those of the others.
+//! A workload cluster whose API server hangs takes only its own slots, not those of the others.
 
 use anyhow::{Result, bail, ensure};
 use careen_tests::cluster::plane;
@@ -8,16 +8,17 @@ use careen_tests::wire::{State, Wire};
 use provider::names;
 use serde_json::json;
 
-/// The places of one cluster; see `flow`.
+/// The slots of one cluster; see `flow`.
 const PLACES: f64 = 32.0;
 
-/// More than there are places.
+/// More than the number of slots.
 const MANY: usize = 40;
 
-/// A server that hangs is waited for some seconds. A busy machine may take longer over one node; then the round tells nothing.
+/// The provider waits some seconds for a server that hangs. A busy machine may need longer for one
+/// node; then the round proves nothing.
 const ROUNDS: usize = 4;
 
-/// How many writes got no answer so far.
+/// How many writes have had no answer so far.
 async fn given_up(replica: &Replica) -> Result<Option<f64>> {
     replica.metric("errors_total{class=\"away\"}").await
 }
@@ -34,7 +35,8 @@ async fn both_are_seen(scene: &Management, replica: &Replica) -> Result<()> {
     scene.until("both clusters seen", seen).await
 }
 
-/// All places of the cluster that hangs are taken, and more Machines wait for one; or the first was given up already.
+/// Waits until all slots of the hanging cluster are taken and more Machines wait for one, or the
+/// first write has already timed out.
 async fn its_places_are_taken(
     scene: &Management,
     replica: &Replica,
@@ -49,7 +51,8 @@ async fn its_places_are_taken(
     scene.until("all its places taken", taken).await
 }
 
-/// Whether the node of the healthy cluster is asked before any of the other's is given up.
+/// Whether the node of the healthy cluster gets its request before the first write to the other
+/// cluster times out.
 async fn one_round(
     scene: &Management,
     replica: &Replica,

@@ -1,4 +1,4 @@
-//! One leads at a time, and another soon after it is gone.
+//! One replica leads at a time, and another soon after the leader is gone.
 
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,8 @@ async fn replica(lease: &str, identity: &str) -> Result<Replica> {
     })
 }
 
-/// Who holds it now; empty when nobody does, so that the next who looks takes it.
+/// The current holder. It is empty when there is none, so that the next replica that checks takes
+/// the Lease.
 async fn holder(lease: &str) -> Result<String> {
     let leases: Api<Lease> = Api::namespaced(plane().await?.client().await?, "default");
     let spec = leases.get(lease).await?.spec;

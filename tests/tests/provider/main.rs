@@ -1,5 +1,6 @@
-//! careen-provider against a real API server, with the rights of its release: who leads, its certificate and whom core trusts, what it
-//! shows of itself, its writes and what becomes of those that are refused. Whole rollouts with the real managers are in `cluster_api`.
+//! careen-provider against a real API server, with the rights of its release: leadership, its
+//! certificate and core's trust, its health, metrics and Events, and its accepted and refused
+//! writes. Whole rollouts with the real managers are in `cluster_api`.
 
 mod cancelled;
 mod catalogue;

@@ -1,4 +1,4 @@
-//! What somebody refuses becomes a reason, and not a silent wait.
+//! A refusal becomes a reason, and not a silent wait.
 
 use anyhow::Result;
 use careen_tests::management::Management;
@@ -28,7 +28,7 @@ async fn node_is_not_asked_while_its_infra_machine_refuses_conditions() -> Resul
     scene.until_asked("refusing-0", true).await.map(drop)
 }
 
-/// A kubeconfig that may not write Nodes.
+/// A kubeconfig without write permission on Nodes.
 #[tokio::test]
 async fn forbidden_node_write_is_reported_in_condition_and_to_core() -> Result<()> {
     let scene = Management::new("forbidden").await?;

@@ -1,4 +1,5 @@
-//! What a catalogue says of its own entries, and beside the other catalogues.
+//! What the status of a catalogue says about its own entries, and about overlaps with other
+//! catalogues.
 
 use anyhow::{Context, Result, ensure};
 use careen_tests::management::Management;
@@ -20,7 +21,7 @@ async fn apply(scene: &Management, name: &str, images: &[Value]) -> Result<()> {
     objects::apply(&scene.admin, &object).await.map(drop)
 }
 
-/// Waits for a word on the catalogue as it is now.
+/// Waits for this reason on the catalogue's current generation.
 async fn until(scene: &Management, name: &str, reason: &str) -> Result<ImageCatalogueStatus> {
     let catalogues: Api<ImageCatalogue> = Api::all(scene.admin.clone());
     let look = || async {
@@ -39,7 +40,7 @@ async fn catalogue_is_ready_only_when_every_entry_resolves() -> Result<()> {
     let scene = Management::new("resolves").await?;
     let _replica = Replica::start(&scene, "one").await?;
     let good = entry("v1.90.1", "site:os", 'a');
-    // The API server lets it in; a ref is not of this form.
+    // The API server accepts the entry, but the ref is not of this form.
     let unreadable = entry("v1.90.2", "site:os//edge", 'b');
     apply(&scene, "resolves", &[good.clone(), unreadable]).await?;
     let status = until(&scene, "resolves", "SomeDoNot").await?;
@@ -58,7 +59,7 @@ async fn catalogue_is_ready_only_when_every_entry_resolves() -> Result<()> {
     Ok(())
 }
 
-/// A cell of the API server's own table, which is what `kubectl get` shows.
+/// A cell of the API server's own table, which `kubectl get` shows.
 async fn shown(scene: &Management, name: &str, column: &str) -> Result<Value> {
     let path = format!("/apis/careen.dev/v1alpha1/imagecatalogues/{name}");
     let request = http::Request::get(path);
@@ -112,7 +113,7 @@ async fn duplicate_entries_are_reported_within_and_across_catalogues() -> Result
     apply(&scene, "twins-a", &[first]).await?;
     until(&scene, "twins-a", "AllResolve").await?;
     let mut second = second;
-    // No label to have is no selector.
+    // A selector without labels is no selector.
     second["machineSelector"] = json!({ "matchLabels": {} });
     apply(&scene, "twins-b", std::slice::from_ref(&second)).await?;
     for (name, other) in [("twins-a", "twins-b"), ("twins-b", "twins-a")] {

@@ -1,4 +1,4 @@
-//! What the ServiceAccount of the release may not do, asked of the API server itself.
+//! What the ServiceAccount of the release may not do. The test asks the API server itself.
 
 use anyhow::{Result, ensure};
 use careen_tests::cluster::plane;
@@ -12,7 +12,8 @@ use kube::config::KubeConfigOptions;
 use kube::{Client, Config};
 use provider::{manifests, names};
 
-/// Whether it may do this with the object of this name, in its own namespace where it is in one.
+/// Whether the account may do this with the object of this name, in its own namespace if the object
+/// has one.
 async fn may(client: &Client, verb: &str, kind: (&str, &str), name: &str) -> Result<bool> {
     let (group, resource) = kind;
     let attributes = ResourceAttributes {

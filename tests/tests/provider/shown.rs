@@ -1,4 +1,4 @@
-//! What the process shows of itself: health, metrics, Events.
+//! What the process shows about itself: health, metrics, Events.
 
 use anyhow::{Result, ensure};
 use careen_tests::management::Management;
@@ -52,7 +52,7 @@ async fn health_and_metrics_show_the_working_node_and_cordoned_time() -> Result<
     scene.until("its end counted", counted).await
 }
 
-/// A change that a node cannot make, of a MachineSet of this MachineDeployment.
+/// A change that a node cannot make, for a MachineSet of this MachineDeployment.
 fn uncovered(space: &str, deployment: &str) -> Value {
     let set = |zone: &str| {
         json!({
@@ -108,7 +108,7 @@ async fn not_in_place_event_is_written_once_for_both_replicas() -> Result<()> {
     scene.until("one Event for each answer", twice).await
 }
 
-/// Core may call any replica, and call again while the first call is under way.
+/// Core may call any replica, and call again during the first call.
 #[tokio::test]
 async fn repeated_hook_calls_to_both_replicas_make_one_request() -> Result<()> {
     let scene = Management::new("called").await?;

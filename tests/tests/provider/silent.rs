@@ -8,7 +8,7 @@ use provider::engine::Policy;
 use provider::names;
 use serde_json::json;
 
-/// Any sign of life of its API server: nobody is called silent before one.
+/// Makes its API server show a sign of life: the provider calls no node silent before that.
 async fn is_heard(scene: &Management, node: &str) -> Result<()> {
     let now = provider::world::now().to_string();
     let change = json!({ "metadata": { "labels": { "careen.dev/test": now } } });

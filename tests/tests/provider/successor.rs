@@ -23,7 +23,7 @@ async fn second_replica_finishes_an_upgrade_after_the_leader_dies() -> Result<()
         .await?;
     assert!(!other.leads().await?);
     drop(leader);
-    // While nobody leads.
+    // At this time no replica leads.
     scene.agent_upgrades("succeeded-0", &id).await?;
     for key in [names::SKIP_REMEDIATION, names::MARK, names::ASK] {
         scene.until_annotated("succeeded-0", key, false).await?;

@@ -1,4 +1,5 @@
-//! The objects of the release, as the API server takes them. (Of Cluster API's own kind, ExtensionConfig, this one knows no fields.)
+//! The objects of the release, as the API server accepts them. (This server does not know the
+//! fields of Cluster API's own kind, ExtensionConfig.)
 
 use anyhow::{Context, Result};
 use careen_tests::cluster::plane;
@@ -10,7 +11,7 @@ use vm_tests::cluster_api::objects;
 
 use crate::shipped;
 
-/// As `kubectl apply --server-side --dry-run=server --validate=strict` asks for it.
+/// Makes the same request as `kubectl apply --server-side --dry-run=server --validate=strict`.
 async fn tried(client: &Client, object: &Value) -> Result<DynamicObject> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let kind = text("/kind").context("no kind")?;
@@ -61,7 +62,7 @@ async fn api_server_takes_release_objects_and_rejects_unknown_fields() -> Result
     Ok(())
 }
 
-/// Core leaves where no replica answers at its start.
+/// Core exits if no replica answers at its start.
 #[tokio::test]
 async fn drain_takes_one_of_two_replicas_and_the_service_selects_both() -> Result<()> {
     let client = plane().await?.client().await?;

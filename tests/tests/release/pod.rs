@@ -17,13 +17,13 @@ use vm_tests::process::Process;
 
 use crate::shipped_one;
 
-/// The name that the pod has.
+/// The name of the pod.
 pub const NAME: &str = "careen-provider-0";
 
-/// What it says when it listens; the fields of that line are named as its ports.
+/// What it logs when it listens. The fields of that line have the names of its ports.
 const SERVES: &str = "careen-provider serves";
 
-/// It runs. Dropping it kills it.
+/// A running pod. A drop kills it.
 pub struct Pod {
     container: Value,
     process: Mutex<Process>,
@@ -31,19 +31,21 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// Starts the program with what the Deployment's container has: arguments and environment. Three things a process on a host cannot have
-    /// as they stand there:
+    /// Starts the program with the arguments and the environment of the Deployment's container. A
+    /// process on a host cannot have three things unchanged:
     ///
-    /// - the numbers of its ports, which another program here may have: 0 in their place, which is any;
-    /// - the token and the authority that a kubelet lays into a pod: `KUBECONFIG` names a file with a token of the same account, where
-    ///   the program looks first;
-    /// - the fields of the pod's own object: what the API server would say.
+    /// - the numbers of its ports, which another program here may use: 0 replaces them, which means
+    ///   any port;
+    /// - the token and the authority that a kubelet mounts into a pod: `KUBECONFIG` names a file
+    ///   with a token of the same account, where the program looks first;
+    /// - the fields of the pod's own object: the values that the API server would give.
     pub async fn start(plane: &ControlPlane, admin: &Client) -> Result<Self> {
         let container = container()?;
         let credential = plane.dir().join("careen-provider.conf");
         let kubeconfig = provider_process::kubeconfig(plane, admin).await?;
         std::fs::write(&credential, serde_json::to_vec(&kubeconfig)?)?;
-        // `env` stands for whoever starts a container: it sets the environment, and is then the program itself.
+        // `env` replaces the container runtime: it sets the environment, and then becomes the
+        // program itself.
         let mut words = vec![format!("KUBECONFIG={}", credential.display())];
         words.extend(environment(&container)?);
         words.push(program()?.display().to_string());
@@ -57,19 +59,20 @@ impl Pod {
         })
     }
 
-    /// Where it listens at the port that the container names so. Every line of its log is JSON, as `--log-json` has it.
+    /// The address of the port with this name in the container. Every line of its log is JSON
+    /// because of `--log-json`.
     pub async fn address(&self, port: &str) -> Result<SocketAddr> {
         let ask = || async {
             self.process.lock().await.check()?;
             let text = std::fs::read_to_string(&self.log)?;
             let address: SocketAddr = served_at(&text, port)?.parse()?;
-            // It listens at every address of the host.
+            // It listens on every address of the host.
             Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())))
         };
         objects::until(&format!("port {port}"), PATIENCE, ask).await
     }
 
-    /// Waits until the kubelet's question by this probe is answered well.
+    /// Waits until the kubelet's request for this probe succeeds.
     pub async fn until_well(&self, probe: &str) -> Result<()> {
         let get = &self.container[probe]["httpGet"];
         let (path, port) = (text(&get["path"])?, text(&get["port"])?);
@@ -103,7 +106,8 @@ fn container() -> Result<Value> {
     Ok(container.clone())
 }
 
-/// As they stand, but for the numbers of the ports. Where each port of the container is, one of them says.
+/// The unchanged arguments, except the numbers of the ports. One argument sets each port of the
+/// container.
 fn arguments(container: &Value) -> Result<Vec<String>> {
     let mut all = texts(&container["args"])?;
     for port in container["ports"].as_array().context("no ports")? {
@@ -115,7 +119,7 @@ fn arguments(container: &Value) -> Result<Vec<String>> {
     Ok(all)
 }
 
-/// Name and value of each.
+/// Name and value of each variable.
 fn environment(container: &Value) -> Result<Vec<String>> {
     let all = container["env"].as_array().context("no env")?;
     let one = |one: &Value| {

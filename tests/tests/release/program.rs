@@ -14,7 +14,7 @@ use vm_tests::cluster_api::objects;
 use crate::pod::{self, Pod};
 use crate::shipped_one;
 
-/// Whom core is to trust, once the program has said so.
+/// The authorities that core is to trust, as soon as the program has published them.
 async fn bundle(admin: &Client) -> Result<String> {
     let extensions = extensions(admin)?;
     let ask = || async {
@@ -26,7 +26,7 @@ async fn bundle(admin: &Client) -> Result<String> {
     objects::until("a caBundle", PATIENCE, ask).await
 }
 
-/// Who leads by the release's Lease.
+/// The leader according to the release's Lease.
 async fn leader(admin: &Client) -> Result<String> {
     let leases: Api<Lease> = Api::namespaced(admin.clone(), manifests::NAMESPACE);
     let ask = || async {

@@ -1,4 +1,5 @@
-//! Certificates: what kube-controller-manager signs for a kubelet makes it that node.
+//! Certificates: a certificate that kube-controller-manager signs for a kubelet makes its holder
+//! that node.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,13 +11,13 @@ use serde_json::json;
 use super::captured;
 use crate::hand::{Try, post};
 
-/// What kubelets ask for: a client's certificate, and a server's.
+/// The certificates that kubelets request: a client's and a server's.
 const SIGNED_FOR_KUBELETS: [(&str, &str); 2] = [
     ("kube-apiserver-client-kubelet", "client auth"),
     ("kubelet-serving", "server auth"),
 ];
 
-/// A request as the kubelet of the node of this name makes it.
+/// A certificate request as the kubelet of the node with this name makes it.
 fn request(folder: &Path, node: &str, (signer, usage): (&str, &str)) -> Result<Try> {
     let mut openssl = Command::new("openssl");
     openssl

@@ -1,4 +1,4 @@
-//! What belongs to pods: Secrets, ConfigMaps and tokens.
+//! The data of pods: Secrets, ConfigMaps and tokens.
 
 use anyhow::Result;
 use careen_tests::node::TestNode;
@@ -9,7 +9,7 @@ use vm_tests::cluster_api::objects;
 use super::{captured, within};
 use crate::hand::{Try, delete, get, patch, post};
 
-/// A Secret and a ConfigMap that the pod `web` mounts, and one of each that nobody does.
+/// A Secret and a ConfigMap that the pod `web` mounts, and one of each that no pod mounts.
 async fn with_data(node: &TestNode) -> Result<Namespace> {
     let space = Namespace::new(node).await?;
     for (kind, name) in [
@@ -57,7 +57,7 @@ async fn what_no_pod_of_the_node_mounts_cannot_be_read() -> Result<()> {
     Ok(())
 }
 
-/// A token of the namespace's own account, for the pod `web` or for nobody in particular.
+/// A token of the namespace's own account, bound to the pod `web` or to nothing.
 async fn token(node: &TestNode, space: &Namespace, bound: bool) -> Result<Try> {
     let pods = objects::kind("v1", "Pod")?;
     let pod = objects::api(&node.admin, &pods, Some(&space.name))

@@ -1,5 +1,6 @@
-//! A node in the wrong hands: root on it and the kubelet's credential, in a cluster that manages itself, so that all rights that
-//! Careen ships are in force. Beside what would reach further stands the same on the own node, which is allowed.
+//! A stolen node: an attacker with root on it and the kubelet's credential, in a cluster that
+//! manages itself, so that all shipped Careen rights are in force. Each request that would reach
+//! further has a counterpart on the own node, which is allowed.
 
 mod certificates;
 mod data;
@@ -15,7 +16,7 @@ use vm_tests::cluster_api::objects;
 
 use crate::hand::{Hand, Try, delete, patch, post};
 
-/// Own node, neighbour, and the own kubelet's credential.
+/// The own node, a neighbour, and the credential of the own kubelet.
 async fn captured(word: &str) -> Result<(TestNode, TestNode, Hand)> {
     let (own, other) = (
         TestNode::new(word).await?,
@@ -40,7 +41,7 @@ pub fn within(space: &str, rest: &str) -> String {
     format!("/api/v1/namespaces/{space}/{rest}")
 }
 
-/// All that the requester or the agent writes on a Node.
+/// All keys that the requester or the agent writes on a Node.
 fn keys() -> impl Iterator<Item = &'static str> {
     let written = |row: &&Name| ["requester", "agent"].contains(&row.writer);
     let ours = names::TABLE.iter().filter(written);
@@ -48,7 +49,7 @@ fn keys() -> impl Iterator<Item = &'static str> {
         .map(|row| row.name)
 }
 
-/// Each key and the condition, written by both ways that there are.
+/// Each key and the condition, written in both possible ways.
 fn forgeries(name: &str) -> Vec<Try> {
     let place = node(name);
     let status = format!("{place}/status");

@@ -1,4 +1,4 @@
-//! Pods, and what is done through them.
+//! Pods, and the requests that go through them.
 
 use anyhow::Result;
 use careen_tests::node::TestNode;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{captured, node, within};
 use crate::hand::{delete, get, patch, post};
 
-/// A pod as a kubelet reports one that it runs from a file.
+/// A pod as a kubelet reports a static pod.
 async fn mirror(node: &TestNode, name: &str, volumes: Value) -> Result<Value> {
     let uid = node.now().await?.metadata.uid;
     let owner = json!({ "apiVersion": "v1", "kind": "Node", "name": node.name, "uid": uid, "controller": true });
@@ -48,7 +48,8 @@ async fn node_credential_creates_only_bare_mirror_pods_on_its_node() -> Result<(
 #[tokio::test]
 async fn a_pod_of_another_node_can_be_neither_entered_nor_touched() -> Result<()> {
     let (own, other, hand) = captured("touches").await?;
-    // The neighbour's first: when the server knows the own one, it knows that one too.
+    // The neighbour's namespace comes first: when the server knows the own one, it also knows the
+    // neighbour's.
     let (theirs, ours) = (Namespace::new(&other).await?, Namespace::new(&own).await?);
     theirs.run("web", json!({})).await?;
     ours.run("web", json!({})).await?;

@@ -1,4 +1,5 @@
-//! From an agent's last word to the Machine that says so itself, which it does when core has called the next time.
+//! The time from an agent's final status until the Machine itself reports it, after core's next
+//! call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::conditions::Conditions;
 use crate::landing::Landing;
 use crate::row::Measure;
 
-/// One Machine that is to land.
+/// A Machine that is about to land.
 #[derive(Clone)]
 pub struct Flight {
     name: String,
@@ -31,13 +32,13 @@ impl Flight {
     }
 }
 
-/// One that has.
+/// A Machine that has landed.
 pub struct Arrival {
-    /// Milliseconds until the InfraMachine and the next answer said so.
+    /// Milliseconds until the InfraMachine and the next answer reported it.
     seen: f64,
-    /// Seconds until the Machine itself did.
+    /// Seconds until the Machine itself reported it.
     up_to_date: f64,
-    /// After how many seconds core was to call again when it called last.
+    /// The interval in seconds that core got at its last call.
     interval: f64,
 }
 
@@ -50,7 +51,8 @@ pub struct Tower {
 }
 
 impl Tower {
-    /// Lands one. Core is in the middle of an interval that we do not know; how long it is, the hook tells us as it has told core.
+    /// Lands one Machine. Core is at an unknown point of an interval. The hook reports the length
+    /// of the interval to the benchmark as it does to core.
     pub async fn one(self: Arc<Self>, flight: Flight) -> Result<Arrival> {
         let Flight { name, call } = flight;
         let (interval, _) = self.landing.hooks.update(&call).await?;
@@ -69,7 +71,7 @@ impl Tower {
     }
 }
 
-/// All Machines, with the calls that core makes for them.
+/// All Machines, with core's calls for them.
 pub async fn flights(scene: &Scene) -> Result<Vec<Flight>> {
     let machines = by_name(&scene.machines()?).await?;
     let infra = by_name(&scene.infra_machines()).await?;
@@ -94,7 +96,7 @@ async fn by_name(api: &Api<DynamicObject>) -> Result<BTreeMap<String, Value>> {
     Ok(all.iter().map(|one| (one.name_any(), sent(one))).collect())
 }
 
-/// What core sends of an object: what it should be, not what it is.
+/// What core sends of an object: its desired state, not its current state.
 fn sent(object: &DynamicObject) -> Value {
     json!({
         "metadata": {
@@ -105,8 +107,8 @@ fn sent(object: &DynamicObject) -> Value {
     })
 }
 
-/// The rows. A word that comes at any moment of an interval waits for the rest of it: half of it in the middle of many, nearly all of it
-/// at the end.
+/// The rows of the table. A status that arrives at any point of an interval waits for the rest of
+/// the interval: half of it at the median, nearly all of it at the highest percentile.
 pub fn measures(arrivals: &[Arrival]) -> Vec<Measure> {
     let of = |what: fn(&Arrival) -> f64| arrivals.iter().map(what).collect::<Vec<f64>>();
     let (seen, up_to_date) = (of(|one| one.seen), of(|one| one.up_to_date));
@@ -129,7 +131,8 @@ pub fn measures(arrivals: &[Arrival]) -> Vec<Measure> {
     ]
 }
 
-/// What so many percent of words, spread evenly over an interval, wait at most until its end.
+/// The longest wait of this percentage of statuses, if they arrive evenly over an interval and wait
+/// until its end.
 fn waited(interval: f64, percent: u32) -> f64 {
     interval * f64::from(percent) / 100.0
 }

@@ -1,4 +1,5 @@
-//! The Cluster as its owner writes it, where the rig's own has one API server for both sides and here there are two.
+//! The Cluster as its owner writes it. The rig's own Cluster has one API server for both sides, and
+//! this one has two.
 
 use anyhow::{Context, Result};
 use careen_tests::fleet::images::FIRST;
@@ -13,7 +14,7 @@ use vm_tests::control_plane::ControlPlane;
 
 use crate::machines::SPACE;
 
-/// The Cluster, with a control plane that is simply there, in the first version.
+/// The Cluster in the first version, with a control plane that exists from the start.
 pub async fn create(admin: &Client, workload: &ControlPlane) -> Result<Cluster> {
     let space = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": SPACE } });
     objects::apply(admin, &space).await?;
@@ -40,14 +41,15 @@ pub async fn create(admin: &Client, workload: &ControlPlane) -> Result<Cluster> 
     Ok(cluster)
 }
 
-/// Two MachineDeployments share so many Machines, which may all be away at once. Their names and sizes.
+/// Names and sizes of two MachineDeployments that share this many Machines. All Machines may be
+/// unavailable at the same time.
 pub fn deployments(machines: usize) -> Result<[(&'static str, u32); 2]> {
     let half = u32::try_from(machines / 2)?;
     let rest = u32::try_from(machines)? - half;
     Ok([("workers-0", rest), ("workers-1", half)])
 }
 
-/// All of a MachineDeployment's Machines may be away, so that all are in flight.
+/// All of a MachineDeployment's Machines may be unavailable, so that all are in flight.
 pub fn all_at_once(replicas: u32) -> Rolling {
     Rolling {
         max_surge: 0,
@@ -55,7 +57,8 @@ pub fn all_at_once(replicas: u32) -> Rolling {
     }
 }
 
-/// What core and careen-provider reach the workload cluster with, and whom a node that joins is to trust.
+/// The credentials of core and careen-provider for the workload cluster, and the authority that a
+/// joining node trusts.
 fn secrets(workload: &ControlPlane) -> Result<[Value; 2]> {
     let read = |file: &str| {
         let file = workload.dir().join(file);
@@ -81,7 +84,7 @@ fn secrets(workload: &ControlPlane) -> Result<[Value; 2]> {
     ])
 }
 
-/// The RigCluster, whose provider has nothing left to do.
+/// The RigCluster. Its provider has no work left.
 async fn provisioned(admin: &Client, endpoint: &Value) -> Result<()> {
     let version = format!("{}/{}", infrastructure::GROUP, infrastructure::VERSION);
     let object = json!({

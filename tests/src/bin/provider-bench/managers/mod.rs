@@ -81,7 +81,7 @@ async fn measure(count: usize, scene: &Scene, provider: &Provider) -> Result<Vec
     Ok(all)
 }
 
-/// How many Machines were replaced, which is none: each could be upgraded.
+/// The number of replaced Machines. It must be zero, because each Machine can be upgraded in place.
 fn replaced(rollout: &Rollout) -> Result<f64> {
     let gone = rollout.gone();
     ensure!(
@@ -104,8 +104,8 @@ async fn tower(scene: &Scene, provider: &Provider) -> Result<Tower> {
     })
 }
 
-/// Lets all agents boot on trial, and waits until core was told so at a call for each: from then on
-/// its interval is the one for that.
+/// Lets all agents boot on trial, and waits until a call for each has reported that to core. From
+/// then on core uses the interval for a trial.
 async fn on_trial(scene: &Scene, agents: &Agents, count: usize) -> Result<Vec<Flight>> {
     let flights = flights(scene).await?;
     for flight in &flights {

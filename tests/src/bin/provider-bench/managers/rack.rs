@@ -1,4 +1,5 @@
-//! The hosts behind the rig's InfraMachines, as far as Cluster API sees them: a Node in the workload cluster for each.
+//! The hosts of the rig's InfraMachines as far as Cluster API sees them: one Node in the workload
+//! cluster for each.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,18 +11,18 @@ use vm_tests::cluster_api::infrastructure::{Host, Hosts, Order};
 
 use crate::machines::{node_named, provider_id};
 
-/// Conflict: it is there already. Not found: it is gone already.
+/// Conflict: the object already exists. Not found: the object is already gone.
 const CONFLICT: u16 = 409;
 const NOT_FOUND: u16 = 404;
 
-/// All of them.
+/// All hosts.
 pub struct Rack {
     nodes: Api<Node>,
     booted: AtomicUsize,
 }
 
 impl Rack {
-    /// An empty one, for hosts that join this cluster.
+    /// An empty rack, for hosts that join this cluster.
     pub fn new(workload: &Client) -> Self {
         Self {
             nodes: Api::all(workload.clone()),
@@ -49,7 +50,7 @@ impl Hosts for Rack {
     }
 }
 
-/// It was done, or had been before.
+/// Succeeds when the operation succeeded now or earlier.
 fn unless<T>(code: u16, done: kube::Result<T>) -> Result<()> {
     match done {
         Err(kube::Error::Api(status)) if status.code == code => Ok(()),

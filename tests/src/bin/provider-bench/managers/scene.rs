@@ -1,4 +1,5 @@
-//! The managers in one cluster, the Nodes of their Machines in another, and Machines that serve in the first version.
+//! The managers in one cluster, the Nodes of their Machines in another, and Machines that serve in
+//! the first version.
 
 use std::path::PathBuf;
 
@@ -19,10 +20,10 @@ use super::rack::Rack;
 use crate::machines::SPACE;
 use crate::server::{Server, folder};
 
-/// Workers need no others.
+/// Workers need only these managers.
 const NEEDED: [Manager; 2] = [Manager::Core, Manager::Bootstrap];
 
-/// Both clusters. What calls others goes before them when this is dropped.
+/// Both clusters. On a drop, clients end before their servers.
 pub struct Scene {
     managers: Managers,
     _infrastructure: Infrastructure,
@@ -36,7 +37,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// New clusters with all that belongs to Machines, and no Machine yet.
+    /// New clusters with all objects that Machines need, and no Machine yet.
     pub async fn start(minor: Version) -> Result<Self> {
         let management = ControlPlane::start(&folder("management")?).await?;
         let admin = management.client().await?;
@@ -55,18 +56,18 @@ impl Scene {
         })
     }
 
-    /// Ok while the managers run.
+    /// Returns Ok while the managers run.
     pub fn check(&mut self) -> Result<()> {
         self.managers.check()
     }
 
-    /// Where core writes why it does not do what it should.
+    /// The log in which core writes why it does not act.
     pub fn core_log(&self) -> Result<PathBuf> {
         self.managers.log(Manager::Core)
     }
 
-    /// Brings so many Machines, and waits until all serve and are counted: of what is not counted yet, core scales down what it was to
-    /// update.
+    /// Creates this many Machines, and waits until all serve and are counted. Core scales uncounted
+    /// Machines down instead of updating them.
     pub async fn fill(&self, count: usize) -> Result<()> {
         let all = deployments(count)?;
         for (name, replicas) in all {
@@ -84,7 +85,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Asks for the new version of all Machines.
+    /// Requests the new version for all Machines.
     pub async fn change_version(&self, count: usize) -> Result<()> {
         self.cluster.control_plane_reaches(LATEST.version).await?;
         for (name, _) in deployments(count)? {
@@ -95,7 +96,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Waits until this holds of all Machines, of which there are so many. Patient as long as it comes to hold of others.
+    /// Waits until the condition is true for all `count` Machines. The timeout restarts when it
+    /// becomes true for another Machine.
     pub async fn until_all(
         &self,
         what: &str,
