@@ -1,4 +1,5 @@
-//! From power-on to the agent's first look: GRUB, kernel, the stage's guard, the units before the kubelet.
+//! From power-on to the agent's first observation: GRUB, kernel, the stage's guard, the units
+//! before the kubelet.
 
 use host::snapshot;
 use upgrade::{Home, Phase, Upgrade};
@@ -14,7 +15,7 @@ use crate::{fault, promises, steps};
 /// Seconds from the kernel's start to the agent's.
 const TO_THE_AGENT: u16 = 30;
 
-/// An orderly way down: what was written is on the disk.
+/// An orderly shutdown: everything written is on the disk.
 pub fn go_down(state: &mut State) {
     state.disk.unflushed = None;
     if state.running.staged {
@@ -23,7 +24,7 @@ pub fn go_down(state: &mut State) {
     fall(state);
 }
 
-/// Whatever ran is gone.
+/// All running programs are gone.
 pub fn fall(state: &mut State) {
     state.running.link = Link::NEW;
     state.running.now = 0;
@@ -37,8 +38,8 @@ pub fn fall(state: &mut State) {
     state.pc = Pc::Loader;
 }
 
-/// GRUB takes the one-shot and clears it before it loads anything. Without one, with one that leads nowhere or with a torn
-/// block it boots the default; so it does when it cannot read the kernel.
+/// GRUB reads the one-shot and clears it before it loads anything. It boots the default without a
+/// one-shot, with an invalid one, with a torn block, or when it cannot read the kernel.
 pub fn load(state: &mut State) {
     let menu = state.disk.unreplayed.take();
     let menu = menu.unwrap_or_else(|| state.disk.menu.clone());
@@ -56,7 +57,8 @@ pub fn load(state: &mut State) {
     enter(state, trial.unwrap_or(default), trial.is_some(), false);
 }
 
-/// The loader clears its one-shot. It asks for no flush, so what follows may still lose that with the power.
+/// The loader clears its one-shot. It requests no flush, so a later power cut may still lose the
+/// clearing.
 pub fn clear(state: &mut State) {
     state.disk.uncleared = None;
     if let (GrubEnv::Set(at), false) = (state.disk.grubenv, state.stuck) {
@@ -85,13 +87,14 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
         link: Link::NEW,
     };
     state.ghost.reinstates = false;
-    // Whoever has made an unproven system the default boots it by hand.
+    // A person who made an unproven system the default boots it by hand.
     state.ghost.by_hand |= !trial && state.ghost.imposed == Some(system.letter);
     let there = state.disk.folders.contains(&(system.letter, system.serial));
     if !there && !trial && !picked {
         state.breaks("I1: some proven system boots");
     }
-    // prepare-root finds no folder, or the kernel dies: the trial's arguments reboot.
+    // prepare-root finds no folder, or the kernel dies: the trial's kernel arguments cause a
+    // reboot.
     state.pc = if !there || state.suffers(Flaw::Panics) {
         Pc::Loader
     } else if trial {
@@ -101,7 +104,7 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
     };
 }
 
-/// `careen-stage guard` looks and decides.
+/// `careen-stage guard` observes and decides.
 pub fn guard(mutant: Option<Mutant>, state: &mut State) {
     let seen = look(state, Home::Stage, None, None);
     let (record, act) = mutant::decide(mutant, state, &seen);
@@ -113,7 +116,8 @@ pub fn guard(mutant: Option<Mutant>, state: &mut State) {
     };
 }
 
-/// And does what it decided: anything but letting the boot go on and disarming is a reboot.
+/// The guard performs its decision. Every decision except to continue the boot or to disarm is a
+/// reboot.
 pub fn guard_acts(state: &mut State, act: Act) {
     match act {
         Act::Begin(Do::Pass) => pass(state),
@@ -131,7 +135,7 @@ fn pass(state: &mut State) {
     }
     state.ghost.trials = state.ghost.trials.saturating_add(1);
     if state.suffers(Flaw::Hangs) {
-        // The initramfs' own deadman.
+        // The deadman of the initramfs.
         fall(state);
     } else {
         state.pc = Pc::Units(0);
@@ -152,8 +156,8 @@ pub fn units(mutant: Option<Mutant>, state: &mut State, part: u8) {
     state.pc = Pc::Units(part + 1);
 }
 
-/// Whether `careen-restore` is about to put the kubelet's state back: once behind each time that the target may have run, and what is owed at
-/// each boot.
+/// Whether `careen-restore` is about to restore the kubelet's state: once after each time that the
+/// target may have run, and at each boot while a restore is owed.
 #[must_use]
 pub fn restores(state: &State) -> bool {
     let up = state.disk.record.record().upgrade.as_ref();
@@ -165,7 +169,8 @@ pub fn restores(state: &State) -> bool {
     !is_target(up, state) && (is_due || state.disk.owed)
 }
 
-/// Whether what is saved is of the record's upgrade. Another's is put back only where it is owed.
+/// Whether the snapshot belongs to the record's upgrade. The snapshot of another upgrade is
+/// restored only if it is owed.
 fn is_own(state: &State) -> bool {
     state.disk.saved_for == steps::number(state)
 }
@@ -179,7 +184,8 @@ fn is_over(up: &Upgrade, state: &State) -> bool {
     }
 }
 
-/// The agent's note, before it decides anything: what is to be put back and is not is owed (`snapshot::is_outstanding`).
+/// The agent's note, before it decides anything: a restore that is due and did not happen is owed
+/// (`snapshot::is_outstanding`).
 pub fn note_what_is_not_back(state: &mut State) {
     state.disk.owed |= !matches!(phase(state), Some(Phase::Armed { .. })) && restores(state);
 }
@@ -189,7 +195,7 @@ fn is_target(up: &Upgrade, state: &State) -> bool {
     up.to.as_ref().is_some_and(|to| to.same(&booted))
 }
 
-/// The unit does not run on a trial, which is counted when it is armed.
+/// The unit does not run on a trial. A trial counts when it is armed.
 fn restore(mutant: Option<Mutant>, state: &mut State) {
     let Some(up) = state.disk.record.record().upgrade.clone() else {
         return;
@@ -198,21 +204,21 @@ fn restore(mutant: Option<Mutant>, state: &mut State) {
     let own = state.disk.snapshot.filter(|_| is_own(state));
     if is_target(&up, state) && !state.running.trial && own.is_some() {
         state.disk.restored = None;
-        // Nothing but that note has it put back when its upgrade is over.
+        // Only that note causes the restore after the end of its upgrade.
         state.disk.owed &= failed;
     }
     if let (true, Some(saved)) = (restores(state), state.disk.snapshot) {
         (state.disk.kubelet, state.disk.owed) = (saved, false);
-        // It was saved with what it runs by.
+        // The snapshot includes the kubelet's configuration.
         state.disk.configured = saved;
         state.ghost.served = true;
         state.disk.restored = noted(mutant, &up, state);
-        // Nobody else takes it away any more.
+        // No other code removes it later.
         state.disk.snapshot = own.filter(|_| !failed);
     }
 }
 
-/// What is armed may yet be tried: then it is put back once more.
+/// An armed system may still be tried. In that case the state is restored once more.
 fn noted(mutant: Option<Mutant>, up: &Upgrade, state: &State) -> Option<Restored> {
     let behind = Restored::Behind(up.attempt.tries);
     match (&up.phase, mutant) {
@@ -230,7 +236,7 @@ pub fn runs_kubeadm(state: &State) -> bool {
     state.running.trial && !state.running.kubeadm && state.api_answers()
 }
 
-/// That unit has failed, and the kubelet starts all the same.
+/// That unit has failed, and the kubelet still starts.
 pub fn kubelet_without_kubeadm(state: &mut State) {
     start_kubelet(state);
     state.pc = Pc::Units(2);
@@ -243,9 +249,9 @@ fn kubelet(state: &mut State) {
     }
 }
 
-/// A newer kubelet rewrites its state even when kubeadm, which needs the API server, has not run; an older one cannot read
-/// what a newer one wrote, and does not come up where it was not put back. Whoever picks an older system by hand with nothing saved any more has
-/// chosen that.
+/// A newer kubelet rewrites its state even when kubeadm, which needs the API server, did not run.
+/// An older kubelet cannot read the state of a newer one, and does not start without a restore. A
+/// person who picks an older system by hand when no snapshot is left has chosen that.
 fn start_kubelet(state: &mut State) {
     let letter = state.running.system.letter;
     if state.disk.kubelet > letter && (state.disk.owed || restores(state)) {

@@ -1,4 +1,4 @@
-//! Who plays: the systems, four requests, and the values that the brain is shown for them.
+//! The cast: the systems, four requests, and their values in the brain's observations.
 
 use std::sync::OnceLock;
 
@@ -6,31 +6,32 @@ use upgrade::{
     BootId, Deployment, Digest, ImageFacts, ImageInfo, RawRequest, Room, UpgradeId, Version,
 };
 
-/// All letters, the oldest first: hexadecimal digits, for they stand for commits.
+/// All letters, oldest first. They are hexadecimal digits, because they represent commits.
 const LETTERS: [char; 7] = ['9', 'a', 'b', 'c', 'd', 'e', 'f'];
 
-/// The minor version of the oldest.
+/// The minor version of the oldest system.
 const OLDEST: usize = 34;
 
-/// Where a letter stands among them.
+/// The position of a letter in the list.
 fn place(letter: char) -> usize {
     let found = LETTERS.iter().position(|one| *one == letter);
     found.unwrap_or(LETTERS.len() - 1)
 }
 
-/// A deployment on the disk. `a` runs at the beginning, `b` and `c` are asked for; later letters are newer, and `9` is older than all.
+/// A deployment on the disk. `a` runs at the beginning, and requests name `b` and `c`. Later
+/// letters are newer, and `9` is the oldest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct System {
     /// The commit.
     pub letter: char,
-    /// 0 or 1: a commit that is deployed again changes its serial.
+    /// 0 or 1: a second deployment of a commit changes its serial.
     pub serial: u8,
     /// Kept as proven.
     pub pinned: bool,
 }
 
 impl System {
-    /// A deployment that nobody pinned.
+    /// A deployment without a pin.
     #[must_use]
     pub const fn new(letter: char, serial: u8) -> Self {
         Self {
@@ -46,7 +47,7 @@ impl System {
         self.letter as u32 == other.letter as u32 && self.serial == other.serial
     }
 
-    /// As the brain sees it.
+    /// The deployment as the brain sees it.
     #[must_use]
     pub fn deployment(self) -> Deployment {
         let digest = digest(self.letter);
@@ -60,7 +61,7 @@ impl System {
         }
     }
 
-    /// Back from what the brain names.
+    /// Converts back from the brain's deployment.
     #[must_use]
     pub fn of(deployment: &Deployment) -> Self {
         Self {
@@ -71,16 +72,16 @@ impl System {
     }
 }
 
-/// What stands in the requester's annotations.
+/// The content of the requester's annotations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Ask {
     /// `b` by its ref, with an id.
     First,
-    /// `b` by its ref, with a new id: asking again.
+    /// `b` by its ref, with a new id: a repeated request.
     Again,
-    /// `c`, pinned, with an id of its own.
+    /// `c`, pinned, with its own id.
     Other,
-    /// `b`, pinned, without an id: nobody says whether this is asking again.
+    /// `b`, pinned, without an id: it does not show whether the request is repeated.
     Plain,
 }
 
@@ -103,7 +104,7 @@ impl Ask {
         }
     }
 
-    /// The image that it leads to.
+    /// The image that it requests.
     #[must_use]
     pub const fn letter(self) -> char {
         match self {
@@ -112,7 +113,7 @@ impl Ask {
         }
     }
 
-    /// Which request these annotations are.
+    /// The request with these annotations.
     #[must_use]
     pub fn of(raw: &RawRequest) -> Option<Self> {
         ASKS.into_iter().find(|ask| ask.raw() == *raw)
@@ -147,7 +148,7 @@ pub fn boot_id(number: u8) -> BootId {
         .unwrap_or_else(|_| unreachable!("hexadecimal digits are an id"))
 }
 
-/// A number for the id of an upgrade; ids that the brain made up, `r1-…` and so on, follow from 100.
+/// A number for the id of an upgrade. Ids that the brain created (`r1-…` and so on) start at 100.
 #[must_use]
 pub fn id_number(id: &UpgradeId) -> u8 {
     match id.as_str() {
@@ -162,7 +163,7 @@ pub fn id_number(id: &UpgradeId) -> u8 {
     }
 }
 
-/// The version that a system carries: each letter one minor version newer.
+/// The version of a system: each letter is one minor version newer.
 #[must_use]
 pub fn version(letter: char) -> Version {
     static ALL: OnceLock<Vec<Version>> = OnceLock::new();

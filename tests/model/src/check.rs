@@ -1,4 +1,4 @@
-//! The model as `stateright` explores it, and the run that is printed.
+//! The model for `stateright`, and the run that it prints.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,42 +16,42 @@ use crate::rest;
 use crate::way::{self, Wrong};
 use crate::world::{Flaw, Left, State};
 
-/// States that a run without misfortune may go through before it counts as one that never rests. The longest that there is,
-/// two trials with all their deadlines, has fewer than 400.
+/// The number of states in a run without faults after which the run counts as restless. The longest
+/// real run, two trials with all their deadlines, has fewer than 400.
 pub const RESTLESS: usize = 1500;
 
 /// What happens next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// What was going to happen anyway.
+    /// The calm successor.
     Goes,
-    /// A misfortune.
+    /// A fault.
     Strikes(Fault),
 }
 
-/// What is explored.
+/// The explored model.
 pub struct Chain {
-    /// The images, by what is wrong with them.
+    /// The images, by their flaw.
     pub flaws: Vec<Flaw>,
     /// The loader cannot clear its one-shot.
     pub stuck: bool,
-    /// The guard sees nothing of /boot.
+    /// The guard does not see /boot.
     pub apart: bool,
-    /// A former system is kept.
+    /// An earlier system is kept.
     pub kept: bool,
-    /// The operator has hooks, hours, and load balancers that are told.
+    /// The operator has hooks, hours, and load balancers that the agent informs.
     pub careful: bool,
     /// The operator blesses without an API server.
     pub alone: bool,
-    /// The misfortunes of one run.
+    /// The number of faults in one run.
     pub left: Left,
-    /// The brain, when it is a broken one.
+    /// The mutant that replaces the brain, if any.
     pub mutant: Option<Mutant>,
     resting: Mutex<HashSet<u64>>,
 }
 
 impl Chain {
-    /// Nothing is known yet.
+    /// A model in its initial state.
     #[must_use]
     pub fn new(flaws: &[Flaw], stuck: bool, left: Left, mutant: Option<Mutant>) -> Self {
         Self {
@@ -67,36 +67,38 @@ impl Chain {
         }
     }
 
-    /// The same where the operator has hooks, hours, and load balancers that are told.
+    /// The same model with an operator who has hooks, hours, and load balancers that the agent
+    /// informs.
     #[must_use]
     pub fn with_care(mut self) -> Self {
         self.careful = true;
         self
     }
 
-    /// The same where the operator blesses without an API server.
+    /// The same model with an operator who blesses without an API server.
     #[must_use]
     pub fn alone(mut self) -> Self {
         self.alone = true;
         self
     }
 
-    /// The same where /boot is a file system of its own, of which the guard sees nothing.
+    /// The same model with /boot as a separate file system, which the guard does not see.
     #[must_use]
     pub fn with_boot_apart(mut self) -> Self {
         self.apart = true;
         self
     }
 
-    /// The same where a former system is kept, which a person may pick at any boot.
+    /// The same model with a kept earlier system, which a person may pick at any boot.
     #[must_use]
     pub fn with_kept(mut self) -> Self {
         self.kept = true;
         self
     }
 
-    /// What is wrong with where the run goes from here when nothing more breaks in. Every state is asked, and misfortunes
-    /// are finite, so a run that never rests would have a last misfortune and be found behind it.
+    /// The error at the end of the calm run from this state. The check runs on every state, and
+    /// faults are finite, so a run that never rests would have a last fault, and the check would
+    /// find it after that fault.
     fn restless(&self, state: &State) -> Option<&'static str> {
         let mut walked = Vec::new();
         let mut now = state.clone();
@@ -127,7 +129,7 @@ impl Chain {
             .is_ok_and(|resting| resting.contains(&print))
     }
 
-    /// What is wrong with a state.
+    /// The error in a state.
     #[must_use]
     pub fn wrong(&self, state: &State) -> Option<&'static str> {
         promises::broken(state).or_else(|| self.restless(state))
@@ -187,20 +189,20 @@ impl Model for Chain {
     }
 }
 
-/// What a run has seen.
+/// The results of an exploration.
 pub struct Explored {
     /// Distinct states.
     pub states: usize,
-    /// The longest way to one, in steps.
+    /// The longest path to a state, in steps.
     pub depth: usize,
-    /// How long it took.
+    /// The duration.
     pub took: Duration,
-    /// The first thing that went wrong, with the way to it.
+    /// The first error, with the path to it.
     pub wrong: Option<Wrong>,
 }
 
 impl Explored {
-    /// What a run prints at its end.
+    /// The last line that a run prints.
     #[must_use]
     pub fn line(&self, name: &str) -> String {
         format!(
@@ -212,13 +214,13 @@ impl Explored {
     }
 }
 
-/// Explores everything, on both processors, the shortest ways first.
+/// Explores everything, on both processors, shortest paths first.
 #[must_use]
 pub fn explore(chain: Chain) -> Explored {
     judged(Instant::now(), begin(chain).join())
 }
 
-/// The same, telling every few seconds how far it is.
+/// Does the same, and reports its progress every few seconds.
 pub fn explore_aloud(chain: Chain, say: &mut (dyn FnMut(String) + Send)) -> Explored {
     let begun = Instant::now();
     let mut aloud = Aloud { said: begun, say };
@@ -247,7 +249,7 @@ fn judged(begun: Instant, checker: impl Checker<Chain>) -> Explored {
     }
 }
 
-/// Between two lines about how far it is.
+/// The interval between two progress lines.
 const EVERY: Duration = Duration::from_secs(10);
 
 struct Aloud<'a> {
@@ -267,7 +269,7 @@ impl Reporter<Chain> for Aloud<'_> {
         }
     }
 
-    /// The run's own last line tells.
+    /// The run's own last line reports them.
     fn report_discoveries(&mut self, _: &Chain, _: BTreeMap<&'static str, ReportDiscovery<Chain>>) {
     }
 }

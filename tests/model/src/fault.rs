@@ -1,4 +1,5 @@
-//! What may break in between any two writes, and between any write and its effect. Each costs one of [`Left`].
+//! Faults between any two writes, and between any write and its effect. Each uses up one of
+//! [`Left`].
 
 use upgrade::Phase;
 
@@ -7,91 +8,96 @@ use crate::machine::phase;
 use crate::world::{Act, Cordon, Do, End, Flaw, Left, Pc, State};
 use crate::{boot, steps};
 
-/// What a power cut takes of what was not flushed.
+/// The unflushed data that a power cut loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Loss {
     /// Nothing.
     None,
-    /// The swap: loader and system both find the former entries.
+    /// The swap: loader and system both find the earlier entries.
     Swap,
-    /// The loader finds the former entries, for it replays no journal; the system the new ones.
+    /// The loader finds the earlier entries, because it replays no journal. The system finds the
+    /// new ones.
     Replay,
-    /// That the loader has cleared its one-shot.
+    /// The loader's clearing of its one-shot.
     Clearing,
 }
 
-/// A misfortune.
+/// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// The power goes.
+    /// A power loss.
     Cut(Loss),
-    /// The agent is killed, and the step that it performs.
+    /// The agent is killed together with its current step.
     Kill,
-    /// So it is in a trial, and does not come back in this boot.
+    /// The agent is killed in a trial, and does not restart in this boot.
     Dies,
-    /// The step under way fails, whatever it has brought about so far.
+    /// The current step fails, after any part of its effects.
     Fails(End),
-    /// The kubelet's state is not put back: the disk is full, or lets nothing be written there.
+    /// The restore of the kubelet's state fails: the disk is full or not writable.
     PutBackFails,
-    /// What puts it back does not run at all: its unit is masked, or waits for a file system that is broken.
+    /// The restore does not run at all: its unit is masked, or waits for a broken file system.
     RestoreStaysOut,
-    /// The unit that runs `kubeadm upgrade node` before the kubelet fails, though the API server
+    /// The unit that runs `kubeadm upgrade node` before the kubelet fails, although the API server
     /// answers: kubeadm has a time limit.
     KubeadmFails,
-    /// The API server goes away, or comes back.
+    /// The API server becomes unavailable, or comes back.
     Server(bool),
-    /// The API server loses the answer that it had accepted: its store is put back to a backup, or somebody takes it off.
+    /// The API server loses an answer that it had accepted: its store is restored from a backup, or
+    /// a person removes the answer.
     LosesTheAnswer,
-    /// The API server is put back to an older version.
+    /// The API server is downgraded to an older version.
     OlderServer,
-    /// The requester writes something else, or takes the request back.
+    /// The requester writes another request, or withdraws the request.
     Asks(Option<Ask>),
     /// The requester pauses the Node.
     Pauses,
     /// A person cordons the node.
     Cordons,
-    /// A person takes the cordon off, whoever has set it, and pods come.
+    /// A person uncordons the node, no matter which party cordoned it, and pods come.
     Uncordons,
-    /// The cordon of an upgrade that is over, or has given the node back, comes back: the API server carries out that write late, or is put back to before the release.
+    /// The cordon of a finished upgrade, or of one that has released the node, comes back: the API
+    /// server executes that write late, or is restored to a state before the release.
     CordonComesBack,
-    /// Likewise the word to load balancers.
+    /// The load balancer label comes back in the same way.
     ExclusionComesBack,
     /// A person chooses this entry from the menu.
     Picks(u8),
     /// A person deploys a system of their own and makes it the default.
     OwnDefault,
-    /// A person stages a system of their own, which the next orderly way down makes the default.
+    /// A person stages a system of their own, which the next orderly shutdown makes the default.
     Stages,
     /// A person makes the system on trial the default.
     Imposes,
-    /// Somebody takes the pin off the default.
+    /// A person removes the pin of the default.
     Unpins,
-    /// A clean-up of somebody else's drops all systems that neither run nor are pinned.
+    /// A foreign clean-up removes all systems that neither run nor are pinned.
     CleansUp,
-    /// Somebody changes the running system's /etc.
+    /// A person changes the running system's /etc.
     Etc,
-    /// The kubelet dies for good, until the next boot.
+    /// The kubelet dies permanently, until the next boot.
     Sickens,
-    /// Somebody holds an inhibitor until the next boot: no polite reboot comes about.
+    /// A program holds an inhibitor until the next boot, which blocks a polite reboot.
     Inhibits,
     /// The operator's hours end.
     Shuts,
-    /// They begin again at once: the clock is put right, or they are widened.
+    /// The hours begin again immediately: a person corrects the clock, or widens the hours.
     Opens,
-    /// What is done now takes until this second of the boot.
+    /// The current action takes until this second of the boot.
     Late(u16),
 }
 
-/// Just beyond the moments that matter in a boot: patience with the API server, the trial's deadline, its hold, the end.
+/// Just after the moments that matter in a boot: the API server timeout, the trial's deadline, its
+/// hold, the end.
 const LATE: [u16; 4] = [95, 605, 1505, 2165];
 
-/// Whether an upgrade under way has had the node and has given it back, with the operator's hours.
+/// Whether the upgrade under way took the node and released it again, because of the operator's
+/// hours.
 fn is_given_back(state: &State) -> bool {
     let up = state.disk.record.record().upgrade.as_ref();
     up.is_some_and(|up| up.custody.is_given_back() && up.phase.can_be_withdrawn())
 }
 
-/// All that may happen in a state.
+/// All faults that are possible in a state.
 pub fn possible(state: &State, out: &mut Vec<Fault>) {
     let Left { all, cuts, people } = state.left;
     if all == 0 {
@@ -128,7 +134,7 @@ pub fn possible(state: &State, out: &mut Vec<Fault>) {
     }
 }
 
-/// Between these the order of what others do makes a difference to somebody.
+/// Whether the order of foreign actions matters to any party at this point.
 const fn has_boundary(state: &State) -> bool {
     matches!(
         state.pc,
@@ -136,7 +142,8 @@ const fn has_boundary(state: &State) -> bool {
     )
 }
 
-/// A trial whose system is not the default: whatever becomes of the agent, the deadman ends it.
+/// Whether this is a trial of a system that is not the default. The deadman ends it, even without
+/// the agent.
 fn must_end(state: &State) -> bool {
     let default = state.disk.menu.first();
     let serves = default.is_some_and(|one| one.same(state.running.system));
@@ -224,7 +231,7 @@ fn persons(state: &State, out: &mut Vec<Fault>) {
     others_at_the_menu(state, blesses, out);
 }
 
-/// What other people's tools do to the menu while an upgrade is under way.
+/// What other people's tools do to the menu during an upgrade.
 fn others_at_the_menu(state: &State, blesses: bool, out: &mut Vec<Fault>) {
     let open = phase(state).is_some_and(|phase| !phase.is_end());
     let (running, menu) = (state.running.system, &state.disk.menu);
@@ -232,7 +239,7 @@ fn others_at_the_menu(state: &State, blesses: bool, out: &mut Vec<Fault>) {
     let Some(default) = default.filter(|_| !state.running.picked) else {
         return;
     };
-    // Of a default without a network nobody hears what becomes of it.
+    // Without a network, the cluster learns nothing about what happens to the default.
     let heard = !state.suffers(Flaw::NoNetwork);
     if state.running.trial && heard && !default.same(running) {
         out.push(Fault::Imposes);
@@ -245,15 +252,15 @@ fn others_at_the_menu(state: &State, blesses: bool, out: &mut Vec<Fault>) {
     }
 }
 
-/// Whether a clean-up of somebody else's leaves this one.
+/// Whether a foreign clean-up keeps this system.
 fn is_left(state: &State, one: System) -> bool {
     one.pinned || one.same(state.running.system)
 }
 
-/// A system that a person brings, and vouches for.
+/// A system that a person deploys, and vouches for.
 pub const OWN: System = System::new('d', 0);
 
-/// The state after it.
+/// The state after the fault.
 #[must_use]
 pub fn strike(state: &State, fault: Fault) -> State {
     let mut next = state.clone();
@@ -329,7 +336,7 @@ fn stay_out(state: &mut State) {
     state.pc = Pc::Units(1);
 }
 
-/// GRUB takes the one-shot before it shows its menu.
+/// GRUB reads the one-shot before it shows its menu.
 fn pick(state: &mut State, at: usize) {
     boot::clear(state);
     let menu = state.disk.unreplayed.take();
@@ -341,13 +348,14 @@ fn pick(state: &mut State, at: usize) {
     boot::enter(state, system, false, true);
 }
 
-/// As `kubectl cordon`, which leaves our mark as it is. It is theirs unless the agent had no chance to take the mark off.
+/// Acts as `kubectl cordon`, which does not change Careen's mark. The cordon is the person's,
+/// unless the agent had no chance to remove the mark.
 fn cordon(state: &mut State) {
     state.cluster.cordon.set = true;
     state.ghost.foreign_cordon = !state.ghost.unseen_mark;
 }
 
-/// As `kubectl uncordon`, which leaves our mark as it is.
+/// Acts as `kubectl uncordon`, which does not change Careen's mark.
 fn uncordon(state: &mut State) {
     state.cluster.cordon.set = false;
     state.ghost.foreign_cordon = false;
@@ -374,7 +382,7 @@ fn clean_up(state: &mut State) {
     state.disk.unflushed = None;
 }
 
-/// It is the default from now on, once.
+/// Makes the person's system the default from now on, once.
 pub fn own_default(state: &mut State) {
     state.disk.menu.retain(|one| !one.same(OWN));
     state.disk.menu.insert(0, OWN);

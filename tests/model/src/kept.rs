@@ -1,4 +1,5 @@
-//! The record as the model keeps it: shared, with its print, so that a state is small to copy and quick to hash.
+//! The record as the model keeps it: shared, with its hash, so that a state is small to copy and
+//! fast to hash.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use upgrade::{Moment, Record, SinceBoot};
 
 use crate::cast::boot_id;
 
-/// A record that does not change any more.
+/// An immutable record.
 #[derive(Clone, Debug)]
 pub struct Kept {
     record: Arc<Record>,
@@ -17,10 +18,11 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Keeps a record. Left out is what no decision looks at and what would make each state a new one: the generation (that
-    /// it rises is checked when it is decided, in `promises::rises`), of the phases reached all but the last, with their times, and what is counted. That a wait is
-    /// counted stays: who begins or ends one writes, who goes on waiting does not. The past is looked at where hours that are open have
-    /// an end, and here they have none.
+    /// Keeps a record without the fields that no decision reads and that would make each state a
+    /// new one. These are the generation (`promises::rises` checks at the decision that it rises),
+    /// all reached phases but the last with their times, and the counted durations. The fact that a
+    /// wait is counted stays: an agent writes when it begins or ends a wait, and not while it
+    /// waits. Decisions read the past only if open hours have an end, and here they have none.
     #[must_use]
     pub fn new(mut record: Record) -> Self {
         record.generation = 0;
@@ -38,7 +40,7 @@ impl Kept {
             };
         }
         let mut hasher = DefaultHasher::new();
-        // Records have no hash of their own; what is on the disk is their JSON.
+        // Records have no hash of their own; their form on the disk is JSON.
         serde_json::to_vec(&record)
             .unwrap_or_default()
             .hash(&mut hasher);
@@ -55,7 +57,7 @@ impl Kept {
     }
 }
 
-/// It runs or it does not.
+/// A stopwatch that only runs or does not run.
 fn without_times(watch: &Stopwatch) -> Stopwatch {
     let since = watch.since.as_ref().map(|_| Since {
         at: Moment {

@@ -1,4 +1,4 @@
-//! What the brain is shown of a state.
+//! The brain's observation of a state.
 
 use upgrade::{
     Api, Asked, Check, Effect, Finished, Health, Home, Hooks, Machine, NoNetwork, NodeView,
@@ -95,7 +95,7 @@ fn network(state: &State) -> Result<(), NoNetwork> {
     Ok(())
 }
 
-/// By what lies on the disk, whichever upgrade it is of.
+/// Depends on the content of the disk, for any upgrade.
 fn restored(state: &State) -> Result<(), Reason> {
     if !state.disk.owed {
         return Ok(());
@@ -119,12 +119,12 @@ fn moment(seconds: u16) -> SinceBoot {
     SinceBoot(0).plus_seconds(u64::from(seconds))
 }
 
-/// Asked for only where it matters, as on a real node.
+/// Checked only where it matters, as on a real node.
 fn etc_is_stale(state: &State) -> bool {
     may_arm(state) && state.disk.etc_noted != state.disk.etc
 }
 
-/// Likewise.
+/// Checked only where it matters, as on a real node.
 fn is_staged(state: &State) -> bool {
     may_arm(state) && state.running.staged
 }
@@ -135,26 +135,26 @@ fn may_arm(state: &State) -> bool {
     upgrade.is_some_and(|up| up.may_arm_next(&booted))
 }
 
-/// Whether the cordon that was heard of last bears the mark of the record's upgrade.
+/// Whether the last known cordon has the mark of the record's upgrade.
 fn is_own_cordon(state: &State) -> bool {
     let up = state.disk.record.record().upgrade.as_ref();
     let mark = up.map(|up| Cordon::ours(cast::id_number(&up.id)));
     mark.is_some() && mark == state.running.link.cordon
 }
 
-/// Whether what load balancers were told as it was heard of last bears that mark.
+/// Whether the last known load balancer label has that mark.
 fn is_own_exclusion(state: &State) -> bool {
     let up = state.disk.record.record().upgrade.as_ref();
     let mark = up.map(|up| cast::id_number(&up.id));
     mark.is_some() && mark == state.running.link.excluded
 }
 
-/// The commit that the upgrade under way leads to.
+/// The target commit of the upgrade under way.
 fn wanted(state: &State) -> char {
     let up = state.disk.record.record().upgrade.as_ref();
     up.map_or('?', |up| match up.commit() {
         Some(commit) => cast::letter(commit),
-        // The ref names what the requester means by it.
+        // The ref names the requester's image.
         None if up.target.to_string().ends_with('c') => 'c',
         None => 'b',
     })
@@ -196,7 +196,7 @@ pub fn step(state: &State, what: Do) -> Step {
         Do::Release => Step::Release,
         Do::Unmark => Step::Unmark,
         Do::Undo(letter) => Step::Undo {
-            // What was not resolved has no letter.
+            // An unresolved image has no letter.
             commit: (letter != '?').then(|| digest(letter)),
         },
         Do::Clean => Step::Clean,
@@ -204,7 +204,7 @@ pub fn step(state: &State, what: Do) -> Step {
     }
 }
 
-/// Of the upgrade under way.
+/// The step for the upgrade under way.
 fn reinstate(state: &State) -> Step {
     match &state.disk.record.record().upgrade {
         Some(up) => Step::Reinstate {
@@ -312,13 +312,13 @@ fn health(state: &State) -> Health {
     }
 }
 
-/// Whether everything that is shown of the health is well.
+/// Whether all known health results are good.
 #[must_use]
 pub fn is_well(health: &Health) -> bool {
     checks(health).all(|check| *check == Check::Pass)
 }
 
-/// Whether that is which needs no API server.
+/// Whether all results that need no API server are good.
 #[must_use]
 pub fn is_well_by_itself(health: &Health) -> bool {
     let users = health.required.iter().map(|(_, check)| check);
@@ -326,13 +326,13 @@ pub fn is_well_by_itself(health: &Health) -> bool {
     own.all(|check| *check == Check::Pass)
 }
 
-/// Whether something is not: what could not be looked at is no failure.
+/// Whether a result is bad. An unavailable result is not a failure.
 #[must_use]
 pub fn fails(health: &Health) -> bool {
     checks(health).any(|check| matches!(check, Check::Fail(_) | Check::Broken(_)))
 }
 
-/// Whether something cannot be looked at.
+/// Whether a result is not available.
 #[must_use]
 pub fn is_pending(health: &Health) -> bool {
     checks(health).any(|check| matches!(check, Check::Pending(_)))

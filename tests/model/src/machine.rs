@@ -1,4 +1,4 @@
-//! What happens when nothing breaks in: exactly one next state, or none at rest.
+//! What happens without faults: exactly one next state, or none at rest.
 
 use upgrade::{Api, Home, Observation, Phase, Step, deadman};
 
@@ -55,7 +55,8 @@ pub fn calm(mutant: Option<Mutant>, state: &State) -> Option<State> {
     goes_on.then_some(next)
 }
 
-/// One turn of the agent's loop up to its decision; false where nothing will ever turn it again.
+/// One turn of the agent's loop up to its decision. Returns false if there will never be another
+/// turn.
 fn turn(
     mutant: Option<Mutant>,
     state: &mut State,
@@ -73,7 +74,7 @@ fn turn(
         boot::note_what_is_not_back(state);
     }
     let seen = look(state, Home::Agent, None, finished);
-    // Shown in this boot, and true: what the blessing is judged by.
+    // Shown in this boot, and true. The check of the blessing uses this.
     state.running.well |= seen.machine.on_trial() && is_proof(state, &seen);
     soak(state, &seen);
     state.ghost.unseen &= !seen.node.uncordoned;
@@ -102,16 +103,16 @@ fn turn(
     true
 }
 
-/// Whether everything is well; to an operator who blesses without an API server, what can be looked
-/// at without one, after the trial's deadline. The old system has drained the node by that server,
-/// so a new one that never reached it proves nothing.
+/// Whether everything is well. For an operator who blesses without an API server, after the trial's
+/// deadline: whether everything is well that needs no API server. The old system drained the node
+/// through that server, so a new system that never reached it proves nothing.
 fn is_proof(state: &State, seen: &Observation) -> bool {
     let gone = state.running.reached && seen.node.api == Api::Away;
     let late = gone && state.running.now >= DEADLINE;
     is_well(&seen.turn.health) || state.alone && late && is_well_by_itself(&seen.turn.health)
 }
 
-/// What the soak of a careful operator is judged by.
+/// Updates the data for the check of a careful operator's soak.
 fn soak(state: &mut State, seen: &Observation) {
     let excused = state.alone && state.running.reached && seen.node.api == Api::Away;
     let fails = if excused {
@@ -126,9 +127,9 @@ fn soak(state: &mut State, seen: &Observation) {
     }
 }
 
-/// Nobody judges: the timer calls the deadman, once its time has come.
+/// Without an agent no health decision happens: the timer calls the deadman when its time has come.
 fn without_agent(state: &mut State) -> bool {
-    // Whoever picked it by hand sees that nothing comes.
+    // A person who picked the system by hand notices that it does not work.
     if deadman_is_due(state) || state.running.picked {
         boot::go_down(state);
         return true;
@@ -142,7 +143,7 @@ fn without_agent(state: &mut State) -> bool {
     true
 }
 
-/// Until when the record asks the deadman of this boot for patience, in seconds.
+/// The time until which the record tells the deadman of this boot to wait, in seconds.
 fn held_until(state: &State) -> Option<u16> {
     let up = state.disk.record.record().upgrade.as_ref();
     let hold = up.and_then(|up| up.attempt.hold.as_ref());
@@ -150,13 +151,13 @@ fn held_until(state: &State) -> Option<u16> {
     u16::try_from(hold.at.0.div_ceil(1000)).ok()
 }
 
-/// Seconds until the operator's hours come, or the clock is looked at again.
+/// Seconds until the operator's hours begin, or until the next check of the clock.
 const TO_THE_HOURS: u16 = 3600;
 
-/// How long a trial has, by the policy's default.
+/// The duration of a trial, by the policy's default.
 const DEADLINE: u16 = 600;
 
-/// When the deadman ends a trial whose record says nothing of patience.
+/// When the deadman ends a trial whose record does not ask it to wait.
 const DEADMAN_AT: u16 = 660;
 
 fn deadman_is_due(state: &State) -> bool {
@@ -164,8 +165,8 @@ fn deadman_is_due(state: &State) -> bool {
     deadman::is_due(&seen, &Ok(state.disk.record.record().clone()))
 }
 
-/// What the watch has brought since. An agent that has just started decides once before it knows anything; the server's
-/// version is known one turn after the server is reached.
+/// Reads the changes from the watch. An agent that has just started decides once before it knows
+/// anything. The agent learns the server's version one turn after it reaches the server.
 fn hear(state: &mut State) {
     let (up, cluster, now) = (state.api_answers(), state.cluster, state.running.now);
     state.running.reached |= up && !state.running.link.fresh;
@@ -189,7 +190,7 @@ fn has_heard_all(state: &State) -> bool {
     }
 }
 
-/// Whether the Node says other than was heard.
+/// Whether the Node differs from the agent's last knowledge.
 fn has_news(state: &State) -> bool {
     let (link, cluster) = (state.running.link, state.cluster);
     link.asked != Some(cluster.ask)
@@ -198,26 +199,26 @@ fn has_news(state: &State) -> bool {
         || link.excluded != cluster.excluded
 }
 
-/// Waits: for news first, for the moment asked for next; with nothing else to wait for, an absent API server comes back, and
-/// then a pause ends.
+/// Waits: first for news, then for the requested moment. When there is nothing else to wait for, an
+/// unavailable API server comes back, and then a pause ends.
 fn wait(mutant: Option<Mutant>, state: &mut State, until: Option<u16>) -> bool {
     if has_heard_all(state) {
         if state.running.link.since.is_some() && has_to_tell(mutant, state) {
-            // The reporter tries again until it is heard.
+            // The reporter retries until the server accepts the report.
             tell(mutant, state);
             return true;
         }
         match until {
             Some(until) => {
-                // Nobody waits as long for anything else.
+                // No other wait takes as long.
                 state.shut &= until < state.running.now.saturating_add(TO_THE_HOURS);
                 state.running.now = until.max(state.running.now.saturating_add(1));
-                // The kernel has written back by then.
+                // The kernel has written the data back by then.
                 state.disk.unflushed = None;
             }
             None if !state.cluster.up => state.cluster.up = true,
             None if state.cluster.paused => state.cluster.paused = false,
-            // Whoever waits for nothing in a trial has the deadman to reckon with.
+            // An agent that waits without an end in a trial runs into the deadman.
             None if state.running.trial && state.running.now < DEADMAN_AT => {
                 state.running.now = DEADMAN_AT;
             }
@@ -232,7 +233,7 @@ fn wait(mutant: Option<Mutant>, state: &mut State, until: Option<u16>) -> bool {
     true
 }
 
-/// A person tries an unproven system by hand, and boots back when they have seen it.
+/// A person tries an unproven system by hand, and then boots back.
 fn is_guest(state: &State) -> bool {
     state.running.picked && !state.ghost.proven.contains(&state.running.system.letter)
 }
@@ -241,7 +242,7 @@ fn is_guest(state: &State) -> bool {
 fn store(state: &mut State, record: Kept) {
     promises::stored(state, record.record());
     state.disk.record = record;
-    // That was flushed, and with it what the drive had not written yet.
+    // The record's flush also wrote the drive's pending data.
     state.disk.uncleared = None;
 }
 
@@ -249,13 +250,13 @@ fn acts(state: &mut State, act: Act) {
     promises::begun(state, act);
     state.pc = match act {
         Act::Begin(what) => Pc::Doing(what, 0, state.disk.etc),
-        // Nothing runs that could be stopped: a step that is cancelled ends while it is `Doing`.
+        // No running step is left to stop: a cancelled step ends in `Doing`.
         Act::Cancel => Pc::Waits(None),
         Act::Wait(until) => Pc::Waits(until),
     };
 }
 
-/// A step goes on; but news that come meanwhile are looked at first.
+/// Continues a step, but first handles news that arrived meanwhile.
 fn doing(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, u8, u8)) {
     let news = state.api_answers() && has_news(state);
     let listening = state.running.link.since.is_some();
@@ -267,7 +268,7 @@ fn doing(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, u8, 
     steps::go_on(mutant, state, (what, part, etc));
 }
 
-/// Looks while a step runs; whether it is to be stopped.
+/// Observes during a step. Returns whether the step must stop.
 fn glance(mutant: Option<Mutant>, state: &mut State, what: Do) -> bool {
     hear(state);
     if state.running.link.asked == Some(None) {
@@ -282,7 +283,7 @@ fn glance(mutant: Option<Mutant>, state: &mut State, what: Do) -> bool {
     act == upgrade::Act::Cancel
 }
 
-/// Whether the Node does not say what is on the disk.
+/// Whether the Node does not show the state on the disk.
 fn has_to_tell(mutant: Option<Mutant>, state: &State) -> bool {
     let wanted = answer(state, state.disk.record.record());
     let was_accepted = wanted.is_some() && state.ghost.lost == wanted;
@@ -290,7 +291,7 @@ fn has_to_tell(mutant: Option<Mutant>, state: &State) -> bool {
     state.cluster.told != wanted && !counts_as_told
 }
 
-/// The Node is told what is on the disk.
+/// Reports the state on the disk to the Node.
 fn tell(mutant: Option<Mutant>, state: &mut State) {
     if has_to_tell(mutant, state) {
         let record = state.disk.record.record().clone();
@@ -308,7 +309,7 @@ fn tell_of(state: &mut State, record: &upgrade::Record) {
     }
 }
 
-/// What the Node is to be told of a record.
+/// The answer for the Node that follows from a record.
 #[must_use]
 pub fn answer(state: &State, record: &upgrade::Record) -> Option<Told> {
     let seen = look(state, Home::Agent, None, None);
@@ -330,7 +331,8 @@ pub fn act_of(act: &upgrade::Act) -> Act {
         upgrade::Act::Begin(step) => Act::Begin(step_of(step)),
         upgrade::Act::Cancel => Act::Cancel,
         upgrade::Act::Wait(until) => Act::Wait(until.map(|at| {
-            // Whole seconds, never too early; the model has no moment beyond a day.
+            // Rounds up to whole seconds, so that it is never too early. The model has no moment
+            // after a day.
             u16::try_from(at.0.div_ceil(1000)).unwrap_or(u16::MAX)
         })),
     }
@@ -361,9 +363,9 @@ fn step_of(step: &Step) -> Do {
     }
 }
 
-/// The agent dies and is started again; the boot goes on.
+/// The agent dies and starts again in the same boot.
 pub fn restart(state: &mut State) {
-    // What the agent knew of the cordon goes with it.
+    // The agent also loses its knowledge of the cordon.
     let is_taken =
         phase(state).is_some_and(|phase| matches!(phase, Phase::Drained | Phase::Armed { .. }));
     state.ghost.unseen |= is_taken && state.cluster.pods;

@@ -1,5 +1,6 @@
-//! `careen-model`: explores the model. Without arguments the larger run, for `make soak`; with them one exploration:
-//! `careen-model <flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck] [careful] [alone]`.
+//! `careen-model`: explores the model. Without arguments it performs the larger run of `make soak`;
+//! with arguments it performs one exploration: `careen-model <flaw or any> <misfortunes> <cuts>
+//! <people> [mutant] [stuck] [careful] [alone]`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;

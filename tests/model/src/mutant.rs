@@ -1,7 +1,9 @@
-//! The brain that ships, and brains that are broken on purpose: each must be caught, or the model proves nothing.
+//! The shipped brain, and brains that are broken on purpose. The model must catch each of them, or
+//! it proves nothing.
 //!
-//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Seven of them break the loop
-//! around it instead, where the mistake could only be made there; those are applied in `machine`, `steps` and `boot`.
+//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Seven
+//! mutants break the loop around the brain instead, because the mistake is possible only there.
+//! `machine`, `steps` and `boot` apply those.
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "each function applies some of the mutants"
@@ -142,11 +144,11 @@ pub const MUTANTS: [Mutant; 56] = [
     Mutant::LeavesAForeignDefault,
 ];
 
-/// For how many seconds a careful operator wants a new system to be healthy without a break: longer than a trial has its time, and the API server
-/// that is away its own.
+/// How many seconds a careful operator wants a new system to be healthy without a break: longer
+/// than the trial's deadline, and longer than the timeout for an unavailable API server.
 pub const SOAK: u16 = 3000;
 
-/// The model writes the record itself, as a step that a cut can come before.
+/// The model writes the record itself, as a separate step that a power cut can precede.
 struct Later;
 
 impl Journal for Later {
@@ -157,8 +159,8 @@ impl Journal for Later {
     }
 }
 
-/// The policy: the defaults, but for fewer tries of a step, which end sooner and are otherwise like more; and for what a careful
-/// operator sets. The hours end as a misfortune, and come again when that is waited for.
+/// The policy: the defaults, with fewer attempts of a step, which are otherwise like more, and a
+/// careful operator's settings. The hours end as a fault, and come again when a run waits for them.
 fn policy(state: &State, mutant: Option<Mutant>) -> Policy {
     let mut policy = Policy {
         tries: 2,
@@ -170,7 +172,7 @@ fn policy(state: &State, mutant: Option<Mutant>) -> Policy {
         policy.health.soak_seconds = SOAK.into();
     }
     if state.shut && mutant != Some(Mutant::WorksOutsideTheHours) {
-        // The clock on the wall stands at midnight, an hour before.
+        // The wall clock shows midnight, an hour before.
         policy
             .window
             .open
@@ -179,7 +181,7 @@ fn policy(state: &State, mutant: Option<Mutant>) -> Policy {
     policy
 }
 
-/// Asks the brain, or a broken one.
+/// Calls the brain, or a mutant.
 #[must_use]
 pub fn decide(mutant: Option<Mutant>, state: &State, seen: &Observation) -> (Option<Record>, Act) {
     let former = state.disk.record.record();
@@ -196,7 +198,7 @@ pub fn decide(mutant: Option<Mutant>, state: &State, seen: &Observation) -> (Opt
     (next, act)
 }
 
-/// Changes what is remembered or seen.
+/// Changes what the brain remembers or sees.
 fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     if mutant == Mutant::ForgetsThePostHooks {
         seen.machine.hooks.post = false;
@@ -220,7 +222,7 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     if mutant == Mutant::BlessesBeforeHealth && seen.machine.on_trial() {
         seen.turn.health = well();
     }
-    // What only the API server shows counts as seen where it is away.
+    // What only the API server shows counts as good while the server is unavailable.
     if mutant == Mutant::BlessesWithoutTheApiServer
         && seen.machine.on_trial()
         && seen.node.api == Api::Away
@@ -249,7 +251,7 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     }
 }
 
-/// Changes what is seen of what other people do to the node.
+/// Changes what the brain sees of other people's actions on the node.
 fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
     match mutant {
         Mutant::IgnoresATakenOffCordon => seen.node.uncordoned = false,
@@ -265,10 +267,10 @@ fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
     }
 }
 
-/// Changes what is remembered or seen when no upgrade is under way any more.
+/// Changes what the brain remembers or sees after the end of an upgrade.
 fn mislead_after(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     if mutant == Mutant::LeavesAHaltedCordon {
-        // That it sees its cordon, or its word to load balancers, all the same would heal it.
+        // The brain would recover if it still saw its cordon or its load balancer label.
         up.custody = up.custody.give_back();
         (seen.node.own_cordon, seen.node.own_exclusion) = (false, false);
     }
@@ -278,7 +280,7 @@ fn mislead_after(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     }
 }
 
-/// Changes what is remembered or seen of the upgrade under way.
+/// Changes what the brain remembers or sees of the upgrade under way.
 fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     let old_runs = up.from.same(&seen.machine.booted);
     match mutant {
@@ -344,7 +346,7 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     }
 }
 
-/// Changes what is answered.
+/// Changes the brain's answer.
 fn distort(
     mutant: Mutant,
     former: &Record,
@@ -382,7 +384,7 @@ fn distort(
         (Mutant::RebootsTheOldSystem, _) if *act == Act::Begin(Step::Release) => {
             *act = Act::Begin(Step::Reboot { force: false });
         }
-        // The new system takes the old one's folder for rubbish.
+        // The new system treats the old one's folder as unused.
         (Mutant::ForgetsTheOldDefault, _) if *act == Act::Begin(Step::Snapshot) => {
             let commit = Some(digest('a'));
             *act = Act::Begin(Step::Undo { commit });
@@ -391,7 +393,7 @@ fn distort(
     }
 }
 
-/// The hooks are undone already, and the cordon goes or is gone.
+/// Whether the hooks are already undone, and the cordon is being removed or is gone.
 fn is_being_given_back(up: &Upgrade) -> bool {
     let undone = match &up.custody {
         Custody::Users { .. } => false,

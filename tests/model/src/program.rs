@@ -1,9 +1,9 @@
-//! The steps, and where the machine's program stands among them.
+//! The steps, and the position of the machine's program.
 
 use crate::cast::System;
 use crate::kept::Kept;
 
-/// A step, without what it carries beyond the system that it is about, or the force.
+/// A step with only its system, or its force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // as `upgrade::Step`
 pub enum Do {
@@ -34,31 +34,31 @@ pub enum Do {
 pub enum End {
     /// Done.
     Done,
-    /// Failed for a reason that passes.
+    /// Failed temporarily.
     Again,
-    /// Failed for good.
+    /// Failed permanently.
     Bad,
-    /// Given up because the request was withdrawn.
+    /// Cancelled because the request was withdrawn.
     Cancelled,
 }
 
-/// What was decided.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Act {
     /// Begin a step.
     Begin(Do),
-    /// Stop the one that runs.
+    /// Stop the running step.
     Cancel,
-    /// Look again then, in seconds of this boot.
+    /// Look again at this second of the boot.
     Wait(Option<u16>),
 }
 
-/// Where the machine's program stands: between any two of these the power may go.
+/// The position of the machine's program. Between any two positions the power may fail.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Pc {
     /// The loader is about to choose.
     Loader,
-    /// The kernel runs, the stage is about to look.
+    /// The kernel runs, and the stage is about to look.
     Guard,
     /// The stage has decided and not yet written.
     GuardWrites(Kept, Act),
@@ -72,7 +72,8 @@ pub enum Pc {
     Writes(Kept, Act),
     /// The agent has written and not yet acted.
     Acts(Act),
-    /// A step is under way: which, how many of its parts are done, and /etc as it was at its first.
+    /// A step is under way: the step, the number of completed parts, and /etc as it was at the
+    /// first part.
     Doing(Do, u8, u8),
     /// The agent waits.
     Waits(Option<u16>),

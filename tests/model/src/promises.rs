@@ -1,4 +1,5 @@
-//! What must hold: boot.md's I1 to I10 and what else an operator relies on, on what is decided, begun, written and seen.
+//! The promises that must hold: boot.md's I1 to I10 and everything else that an operator relies on.
+//! The checks cover what is decided, begun, written and seen.
 
 use upgrade::{Api, Asked, Observation, OneShot, Phase, Record, Upgrade};
 
@@ -9,10 +10,10 @@ use crate::machine::phase;
 use crate::mutant::SOAK;
 use crate::world::{Act, Cordon, Do, GrubEnv, State};
 
-/// Trial boots of one request; the policy's default.
+/// Trial boots of one request, by the policy's default.
 const TRIALS: u8 = 2;
 
-/// Judges a decision, with what it was taken on.
+/// Checks a decision and its inputs.
 pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act: Act) {
     rises(state, next);
     let before = state.disk.record.clone();
@@ -32,7 +33,7 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
     match act {
         Act::Begin(Do::Arm(system)) => arms(state, seen, former, up, system.letter),
         Act::Begin(Do::Bless(letter)) => {
-            // From the intent on: an agent that is killed cannot tell how far it came.
+            // From the intent on, because a killed agent cannot know how far it came.
             state.ghost.blessing = true;
             blesses(state, up, letter);
         }
@@ -43,13 +44,14 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
             leaves_a_soak(state, seen, former);
             reboots(state, seen, up);
         }
-        // Once a boot, also where the agent is killed before it is done.
+        // Once per boot, even if the agent is killed before the end of the step.
         Act::Begin(Do::Reinstate) => state.ghost.reinstates = true,
         Act::Begin(_) | Act::Cancel | Act::Wait(_) => {}
     }
 }
 
-/// Judges a record that was decided, before its generation is forgotten: of two copies the newer is read.
+/// Checks the record of a decision before the model drops its generation: the reader of two copies
+/// uses the newer one.
 pub fn rises(state: &mut State, next: Option<&Record>) {
     let former = state.disk.record.record().generation;
     if next.is_some_and(|next| next.generation <= former) {
@@ -57,14 +59,15 @@ pub fn rises(state: &mut State, next: Option<&Record>) {
     }
 }
 
-/// Whether the agent sees a mark of ours that marks nothing, is free to take it off, and does something else.
+/// Whether the agent sees a Careen mark without its cordon, may remove it, and does something else.
 pub fn leaves_a_mark(seen: &Observation, act: Act) -> bool {
     let reached = matches!(seen.node.api, Api::Reached { .. });
     let free = reached && seen.machine.one_shot != OneShot::Set && seen.turn.finished.is_none();
     seen.node.stale_mark && free && act != Act::Begin(Do::Unmark)
 }
 
-/// Whether an act brings the request on. Who was armed before only arms again what a killed agent left.
+/// Whether an act advances the request. An agent that was armed before only repeats what a killed
+/// agent left.
 fn is_new(act: Act, former: Option<&Upgrade>) -> bool {
     let armed = former.is_some_and(|former| matches!(former.phase, Phase::Armed { .. }));
     match act {
@@ -113,7 +116,8 @@ fn arms(
     }
 }
 
-/// What holds whenever control is about to pass to the new system, also where a killed agent comes back to what it had armed.
+/// What holds whenever control is about to pass to the new system, even when a killed agent returns
+/// to what it had armed.
 fn leads_out_only_as_it_may(state: &mut State, seen: &Observation) {
     if state.disk.etc_carried != state.disk.etc {
         state.breaks("I9: the new system has the /etc that the old one has");
@@ -130,11 +134,12 @@ fn leads_out_only_as_it_may(state: &mut State, seen: &Observation) {
     }
 }
 
-/// For how many seconds an agent that was started anew waits to hear of the Node.
+/// How many seconds a restarted agent waits for the Node.
 const CONNECTING: u16 = 90;
 
-/// Whether an agent cannot know that pods may be back: the API server went away in the moment in which the cordon was taken off, or before, and who
-/// was started anew has waited for it; or that cordon is set again.
+/// Whether an agent cannot know that pods may be back. Either the API server became unavailable
+/// when or before the cordon was removed, and a restarted agent has waited for it; or that cordon
+/// is set again.
 fn is_unheard_of(state: &State, seen: &Observation) -> bool {
     let heard = seen.node.request != Asked::Unknown;
     let waited = state.running.now >= state.running.started + CONNECTING;
@@ -188,7 +193,7 @@ fn blesses(state: &mut State, up: &Upgrade, letter: char) {
     }
 }
 
-/// A verdict that it is healthy comes when it was so for the operator's time, without a break.
+/// A verdict of healthy requires health without a break for the operator's time.
 fn soaks(state: &mut State, former: Option<&Upgrade>, up: &Upgrade) {
     let healthy = |up: &Upgrade| matches!(up.phase, Phase::Healthy { .. });
     if !state.careful || !healthy(up) || former.is_some_and(healthy) {
@@ -200,7 +205,8 @@ fn soaks(state: &mut State, former: Option<&Upgrade>, up: &Upgrade) {
     }
 }
 
-/// A system that was well and soaks is left for what has failed alone, and not for what nobody could look at.
+/// A healthy system in its soak is abandoned only for a failure, and not for a result that is
+/// unavailable.
 fn leaves_a_soak(state: &mut State, seen: &Observation, former: Option<&Upgrade>) {
     let soaks = former.is_some_and(|up| {
         up.attempt.well_since.is_some()
@@ -232,7 +238,7 @@ fn reboots(state: &mut State, seen: &Observation, up: &Upgrade) {
     }
 }
 
-/// Judges a step that is about to have effects, and a wait.
+/// Checks a step that is about to have effects, and a wait.
 pub fn begun(state: &mut State, act: Act) {
     let record = state.disk.record.clone();
     let up = record.record().upgrade.as_ref();
@@ -246,7 +252,8 @@ pub fn begun(state: &mut State, act: Act) {
             }
             state.ghost.blessing &= !matches!(what, Do::Arm(_));
             let open = up.filter(|up| !up.phase.is_end());
-            // A mark that is left is seen on the Node, also by an agent that did not begin to remove it.
+            // A stale mark is visible on the Node, also to an agent that did not begin to remove
+            // it.
             if what != Do::Unmark && open.is_some_and(|up| !is_noted(state, up, what)) {
                 state.breaks("the intent is on the disk before the effect");
             }
@@ -261,7 +268,8 @@ pub fn begun(state: &mut State, act: Act) {
     }
 }
 
-/// Whether the record says what is begun. An older agent knows no step that makes the old system the default again: that is written by its boot.
+/// Whether the record contains the begun step. An older agent does not know the step that makes the
+/// old system the default again, so the record identifies that step by its boot.
 fn is_noted(state: &State, up: &Upgrade, what: Do) -> bool {
     if what == Do::Reinstate {
         let boot = cast::boot_id(state.running.boot);
@@ -271,7 +279,8 @@ fn is_noted(state: &State, up: &Upgrade, what: Do) -> bool {
     noted == Some(crate::look::step(state, what).name())
 }
 
-/// Whether the new system, blessed, runs on what the old one's kubeadm has written. Whoever picks a system by hand has chosen that.
+/// Whether the new, blessed system runs with the files of the old one's kubeadm. A person who picks
+/// a system by hand has chosen that.
 fn is_unconfigured(state: &State) -> bool {
     let up = state.disk.record.record().upgrade.as_ref();
     let blessed = up.filter(|up| up.phase == Phase::Blessed);
@@ -280,12 +289,13 @@ fn is_unconfigured(state: &State) -> bool {
     new && !state.running.picked && is_unlike(state)
 }
 
-/// Whether the kubelet was configured by another system's kubeadm.
+/// Whether another system's kubeadm configured the kubelet.
 pub fn is_unlike(state: &State) -> bool {
     state.disk.configured != state.running.system.letter && !state.ghost.by_hand
 }
 
-/// Whether nobody sees to it that users get their node back. Who cannot tell the server, or could not just now, waits for that.
+/// Whether no party ensures that users get their node back. An agent that cannot reach the server,
+/// or could not recently, waits for it.
 fn keeps_from_users(state: &State, up: &Upgrade) -> bool {
     let number = cast::id_number(&up.id);
     let taken = state.cluster.cordon == Cordon::ours(number)
@@ -295,7 +305,7 @@ fn keeps_from_users(state: &State, up: &Upgrade) -> bool {
     state.shut && taken && could && up.phase.can_be_withdrawn()
 }
 
-/// Judges a record that is about to be written, and takes note of what it says.
+/// Checks a record that is about to be written, and remembers its content.
 pub fn stored(state: &mut State, next: &Record) {
     let before = state.disk.record.clone();
     let former = before.record().upgrade.as_ref();
@@ -307,7 +317,7 @@ pub fn stored(state: &mut State, next: &Record) {
             state.breaks("no request is taken while the old system is owed its kubelet's state");
         }
         state.ghost.trials = 0;
-        // Another upgrade that ends in this very write was answered since.
+        // Another upgrade that ends in this same write has its answer since then.
         let last = former.is_none_or(|former| former.phase.is_end());
         if last
             && before.record().spent.as_ref() == Some(&up.request)
@@ -329,7 +339,7 @@ pub fn stored(state: &mut State, next: &Record) {
     }
 }
 
-/// The first promise that does not hold of a state.
+/// The first broken promise of a state.
 #[must_use]
 pub fn broken(state: &State) -> Option<&'static str> {
     if state.ghost.broken.is_some() {

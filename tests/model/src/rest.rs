@@ -1,4 +1,4 @@
-//! What must hold where a run comes to rest (I6, I7).
+//! The promises for a run at rest (I6, I7).
 
 use upgrade::{Phase, Record, Upgrade};
 
@@ -8,7 +8,7 @@ use crate::machine::answer;
 use crate::promises::is_unlike;
 use crate::world::{Answer, GrubEnv, Pc, State};
 
-/// What is wrong with coming to rest in this state (I6, I7).
+/// The error in this state at rest (I6, I7).
 #[must_use]
 pub fn unrest(state: &State) -> Option<&'static str> {
     let Pc::Waits(None) = state.pc else {
@@ -21,7 +21,8 @@ pub fn unrest(state: &State) -> Option<&'static str> {
     let halted = matches!(up.phase, Phase::Halted { .. });
     let default = state.disk.menu.first().copied();
     let own = default.is_some_and(|one| one.letter == OWN.letter);
-    // A person has the last word on what runs: by a default of their own, or at the menu.
+    // A person makes the final choice of the running system: through a default of their own, or in
+    // the menu.
     let chosen = halted || own || state.running.picked;
     match () {
         () if !up.phase.is_end() => Some("every upgrade comes to an end"),
@@ -52,7 +53,8 @@ pub fn unrest(state: &State) -> Option<&'static str> {
     }
 }
 
-/// Whether the kubelet has what a newer one wrote, and nothing is kept for it. Who has booted a system by hand has chosen that.
+/// Whether the kubelet has the state of a newer one, and no snapshot exists for it. A person who
+/// booted a system by hand has chosen that.
 fn is_cut_off_from_its_state(state: &State) -> bool {
     let unreadable = state.disk.kubelet > state.running.system.letter;
     unreadable && !state.disk.owed && !state.running.picked && !state.ghost.by_hand
@@ -66,7 +68,7 @@ fn is_excused(state: &State, halted: bool) -> bool {
 fn is_where_it_says(state: &State, up: &Upgrade) -> bool {
     let letter = state.running.system.letter;
     if up.phase == Phase::Upgraded {
-        // Whoever asks for what they have made the default themselves has it.
+        // A person who requests the system that they made the default gets it.
         let vouched = state.ghost.imposed == Some(letter);
         return up.commit().map(cast::letter) == Some(letter)
             && (vouched || state.ghost.proven.contains(&letter));
@@ -74,7 +76,7 @@ fn is_where_it_says(state: &State, up: &Upgrade) -> bool {
     cast::letter(&up.from.digest) == letter
 }
 
-/// The request that stands is answered, and the Node says what the record says.
+/// The current request has an answer, and the Node shows what the record contains.
 fn unanswered(state: &State, record: &Record) -> Option<&'static str> {
     let told = state.cluster.told;
     if told != answer(state, record) {

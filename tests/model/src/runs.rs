@@ -1,4 +1,4 @@
-//! Which explorations `make test` and `make soak` make.
+//! The explorations of `make test` and `make soak`.
 
 use crate::check::{Chain, explore};
 use crate::mutant::Mutant;
@@ -7,9 +7,9 @@ use crate::world::{FLAWS, Flaw, Left};
 
 /// One exploration.
 pub struct Run {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// It.
+    /// The explored model.
     pub chain: Chain,
 }
 
@@ -50,8 +50,9 @@ fn with_boot_apart(run: Run) -> Run {
     }
 }
 
-/// Those whose kernel lives until the stage looks. Beside a loader that cannot clear its one-shot the others would boot for
-/// ever, which is why such a loader is refused before anything is touched; only what the stage sees can be mended by it.
+/// The flaws with a kernel that runs until the stage looks. With a loader that cannot clear its
+/// one-shot, the other flaws would boot for ever. Careen therefore rejects such a loader before it
+/// changes anything, and the stage can fix only what it sees.
 #[must_use]
 pub fn reach_the_stage() -> Vec<Flaw> {
     FLAWS
@@ -60,8 +61,8 @@ pub fn reach_the_stage() -> Vec<Flaw> {
         .collect()
 }
 
-/// Those whose fault shows without an API server, once the new system has reached it: an operator
-/// who blesses without one has the other blessed, and knows it (docs/policy.md).
+/// The flaws that show without an API server after the new system has reached it. An operator who
+/// blesses without an API server accepts that the other flaws are blessed (docs/policy.md).
 #[must_use]
 pub fn show_by_themselves() -> Vec<Flaw> {
     FLAWS
@@ -70,7 +71,7 @@ pub fn show_by_themselves() -> Vec<Flaw> {
         .collect()
 }
 
-/// Those of `make test`.
+/// The explorations of `make test`.
 #[must_use]
 pub fn bounded() -> Vec<Run> {
     let stuck = "a loader that cannot clear, one misfortune";
@@ -122,10 +123,11 @@ pub fn bounded() -> Vec<Run> {
     ]
 }
 
-/// So many states must those of `make soak` have together: fewer, and the model has lost what it was to explore.
+/// The minimum number of states in all explorations of `make soak`. With fewer states, the model no
+/// longer explores what it must.
 pub const SOAK_STATES: usize = 1_000_000;
 
-/// Those of `make soak`: at least [`SOAK_STATES`].
+/// The explorations of `make soak`: at least [`SOAK_STATES`].
 #[must_use]
 pub fn soak() -> Vec<Run> {
     let stuck = "a loader that cannot clear, two misfortunes without people";
@@ -165,7 +167,8 @@ pub fn soak() -> Vec<Run> {
     ]
 }
 
-/// Where broken brains are looked for, the cheapest first: nearly every mistake shows with one misfortune or none.
+/// The explorations that search for mutants, cheapest first: nearly every mistake shows with one
+/// fault or none.
 #[must_use]
 pub fn hunts(mutant: Option<Mutant>) -> Vec<Chain> {
     let small = |flaws: &[Flaw], all, cuts, people| {
@@ -184,7 +187,7 @@ pub fn hunts(mutant: Option<Mutant>) -> Vec<Chain> {
     ]
 }
 
-/// How a broken brain is caught.
+/// How the model catches a mutant.
 #[must_use]
 pub fn hunt(mutant: Mutant) -> Option<Wrong> {
     hunts(Some(mutant))

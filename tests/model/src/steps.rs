@@ -1,11 +1,11 @@
-//! The steps, each in the parts that a cut can come between.
+//! The steps, each divided into the parts between which a power cut can come.
 
 use crate::cast::System;
 use crate::mutant::Mutant;
 use crate::world::{Cordon, Do, End, Flaw, GrubEnv, Pc, Restored, State};
 use crate::{boot, machine};
 
-/// In how many parts a step is done.
+/// The number of parts of a step.
 #[must_use]
 pub const fn parts(what: Do) -> u8 {
     match what {
@@ -77,8 +77,9 @@ fn fetch(state: &mut State) {
     state.disk.fetched.insert(letter.unwrap_or('b'));
 }
 
-/// The pin on the old system, folder, swap, flush, clean-up, note about /etc. What lies there with this very /etc is not deployed twice; what has
-/// another is replaced by a deployment with another serial.
+/// The pin of the old system, folder, swap, flush, clean-up, note about /etc. A deployment with
+/// this exact /etc is not deployed twice. A deployment with another /etc is replaced by one with
+/// another serial.
 fn deploy(state: &mut State, letter: char, part: u8, etc: u8) {
     let mut entries = state.disk.menu.iter().copied();
     let there = entries.find(|one| one.letter == letter);
@@ -108,7 +109,7 @@ fn deploy(state: &mut State, letter: char, part: u8, etc: u8) {
     }
 }
 
-/// The running default's, in a file of its own: no swap takes it along.
+/// The pin of the running default is in its own file, so a swap does not change it.
 fn pin(state: &mut State, pinned: bool) {
     let running = state.running.system;
     let default = state.disk.menu.first_mut();
@@ -118,7 +119,7 @@ fn pin(state: &mut State, pinned: bool) {
     }
 }
 
-/// What the record tells of: the old one first, the one on trial last.
+/// What the record describes: the old system first, the one on trial last.
 fn reinstate(state: &mut State, part: u8) {
     if part > 0 {
         state.disk.unflushed = None;
@@ -142,13 +143,14 @@ fn reinstate(state: &mut State, part: u8) {
     swap(state, order);
 }
 
-/// The loader's link is renamed: from here on, unless the power goes before the flush, the menu is this one.
+/// Renames the loader's link: from here on this is the menu, unless the power fails before the
+/// flush.
 fn swap(state: &mut State, menu: Vec<System>) {
     let former = std::mem::replace(&mut state.disk.menu, menu);
     state.disk.unflushed = Some(former);
 }
 
-/// libostree's clean-up: folders that no entry leads to. The running one stays whatever the menu says.
+/// libostree's clean-up: removes folders without an entry. The running one always stays.
 fn clear_folders(state: &mut State) {
     let running = state.running.system;
     let menu = state.disk.menu.clone();
@@ -158,14 +160,14 @@ fn clear_folders(state: &mut State) {
     });
 }
 
-/// The number of the upgrade that marks what it sets.
+/// The number of the upgrade, which marks what it sets.
 #[must_use]
 pub fn number(state: &State) -> u8 {
     let up = state.disk.record.record().upgrade.as_ref();
     up.map_or(0, |up| crate::cast::id_number(&up.id))
 }
 
-/// What is there stays whose it is.
+/// An existing label keeps its owner.
 fn exclude(state: &mut State) {
     let number = number(state);
     state.cluster.excluded.get_or_insert(number);
@@ -178,14 +180,14 @@ fn drain(state: &mut State, part: u8) {
             state.cluster.cordon = Cordon::ours(number);
             state.ghost.unseen_mark = false;
         }
-        // Whoever set it knows of it, however late the watch is.
+        // The party that set it knows of it, however late the watch is.
         state.running.link.cordon = Some(state.cluster.cordon);
     } else {
         (state.cluster.pods, state.ghost.unseen) = (false, false);
     }
 }
 
-/// What a trial has left is not saved in the place of what is owed.
+/// A state that a trial left does not replace a snapshot that is owed.
 fn snapshot(state: &mut State, part: u8) {
     if state.disk.owed {
         fails(state, Do::Snapshot, End::Again);
@@ -205,7 +207,7 @@ fn snapshot(state: &mut State, part: u8) {
     state.ghost.served = false;
 }
 
-/// The position is computed at the moment it is written.
+/// The position is computed at the time of the write.
 fn arm(state: &mut State, system: System, part: u8) {
     let at = state.disk.menu.iter().position(|one| one.same(system));
     match (part, at.and_then(|at| u8::try_from(at).ok())) {
@@ -223,20 +225,21 @@ fn disarm(state: &mut State, part: u8) {
     };
 }
 
-/// By force no service is stopped any more, and so nothing that is staged comes about (ostree-finalize-staged.service).
+/// A forced reboot stops no service, so no staged system is finalized
+/// (ostree-finalize-staged.service).
 fn reboot(state: &mut State, force: bool) {
     state.running.staged &= !force;
     boot::go_down(state);
 }
 
-/// The kubelet starts anew by what it has written.
+/// The kubelet restarts with what kubeadm wrote.
 pub fn kubeadm(state: &mut State) {
     state.running.kubeadm = true;
     let letter = state.running.system.letter;
     (state.disk.kubelet, state.disk.configured) = (letter, letter);
 }
 
-/// One rename: there is no half of it, but it may be lost until it is flushed.
+/// One rename: it is never half done, but a power cut before the flush may lose it.
 fn bless(state: &mut State, part: u8) {
     if part > 0 {
         state.disk.unflushed = None;
@@ -251,7 +254,7 @@ fn bless(state: &mut State, part: u8) {
         state.ghost.proven.insert(running.letter);
     }
     let others = state.disk.menu.iter().filter(|one| !one.same(running));
-    // The pin holds the one system to fall back to.
+    // The pin keeps the only fallback system.
     let others = others.enumerate().map(|(at, one)| System {
         pinned: at == 0,
         ..*one
@@ -260,7 +263,7 @@ fn bless(state: &mut State, part: u8) {
     swap(state, menu);
 }
 
-/// A kernel that could not be read once, and was read, is a good one.
+/// A kernel that was unreadable once, and then readable, is good.
 const fn is_harmless(flaw: Flaw) -> bool {
     matches!(flaw, Flaw::None | Flaw::NoKernel)
 }
@@ -283,11 +286,11 @@ fn release(mutant: Option<Mutant>, state: &mut State) {
     }
     state.cluster.excluded = state.cluster.excluded.filter(|mark| *mark != number);
     state.ghost.unseen = false;
-    // Pods come back where they may.
+    // Pods come back if they may.
     state.cluster.pods |= !state.cluster.cordon.set;
 }
 
-/// The mark alone: whether it is left is looked at in the same write.
+/// Removes only the mark: the same write checks that the mark is stale.
 fn unmark(state: &mut State) {
     if state.cluster.cordon.is_left() {
         state.cluster.cordon.mark = None;
@@ -308,13 +311,13 @@ fn undo(state: &mut State, letter: char, part: u8) {
             state.disk.fetched.remove(&letter);
         }
         4 => pin(state, false),
-        // What is owed stays.
+        // An owed snapshot stays.
         _ if state.disk.owed => {}
         _ => (state.disk.snapshot, state.disk.restored) = (None, None),
     }
 }
 
-/// What runs, the default and what is pinned stay.
+/// The running system, the default and the pinned ones stay.
 fn clean(state: &mut State, part: u8) {
     match part {
         0 => {
@@ -326,21 +329,21 @@ fn clean(state: &mut State, part: u8) {
         1 => state.disk.unflushed = None,
         _ => {
             clear_folders(state);
-            // What the new system has made of it is the node's from now on.
+            // From now on the state that the new system produced belongs to the node.
             (state.disk.snapshot, state.disk.restored) = (None, None);
             state.disk.owed = false;
         }
     }
 }
 
-/// A step ends in a failure, whatever it has brought about so far.
+/// A step fails, after any part of its effects.
 pub fn fail(state: &mut State, end: End) {
     if let Pc::Doing(what, ..) = state.pc {
         fails(state, what, end);
     }
 }
 
-/// The agent is killed, and what it was doing with it.
+/// The agent is killed together with its current action.
 pub fn kill(state: &mut State) {
     machine::restart(state);
 }

@@ -1,4 +1,4 @@
-//! The way to what went wrong, as a person reads it.
+//! The path to an error, in a form for a person.
 
 use stateright::Path;
 
@@ -7,18 +7,18 @@ use crate::machine::{calm, phase};
 use crate::promises;
 use crate::world::{Pc, State};
 
-/// Lines that are printed of a way; of what comes before them, the misfortunes alone.
+/// The number of printed lines of a path. Of the earlier lines only the faults are printed.
 const SHOWN: usize = 60;
 
-/// Something that went wrong.
+/// An error.
 pub struct Wrong {
-    /// The promise.
+    /// The broken promise.
     pub promise: &'static str,
-    /// The end of the way to it, a line each.
+    /// The end of the path to it, one step a line.
     pub way: String,
 }
 
-/// Misfortunes and what the machine was about to do, then the calm run up to what is wrong.
+/// The faults and the machine's next actions, then the calm run up to the error.
 #[must_use]
 pub fn tell(chain: &Chain, path: Path<State, Action>) -> Wrong {
     let mut now = path.last_state().clone();
