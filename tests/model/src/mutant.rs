@@ -288,7 +288,7 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
         Mutant::SkipsTheSnapshot => up.attempt.saved = true,
         Mutant::SavesBeforeTheFirstTrialAlone if up.attempt.tries > 0 => up.attempt.saved = true,
         Mutant::KeepsTheCordon => up.custody = up.custody.give_back(),
-        // As above.
+        // As for the mutation above.
         Mutant::ForgetsThatItHasTakenTheNode => {
             up.custody = Custody::Users {
                 hooks_due: up.custody.hooks_due(),

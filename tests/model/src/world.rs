@@ -1,4 +1,5 @@
-//! The state: what the disk holds, what runs, what the cluster shows, and what the model itself remembers to judge by.
+//! The state: the content of the disk, the running system, the content of the cluster, and the
+//! model's own memory for its checks.
 
 use std::collections::BTreeSet;
 
@@ -8,31 +9,31 @@ use crate::cast::{Ask, System};
 use crate::kept::Kept;
 pub use crate::program::{Act, Do, End, Pc};
 
-/// A former system that an earlier upgrade has kept, older than all others.
+/// An earlier system that an earlier upgrade kept, the oldest of all.
 pub const KEPT: System = System {
     letter: '9',
     serial: 0,
     pinned: true,
 };
 
-/// What is wrong with image `b`; the others are good.
+/// The flaw of image `b`. The other images are good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flaw {
     /// Nothing.
     None,
-    /// The kernel panics before anything of ours runs; `panic=10` reboots.
+    /// The kernel panics before any Careen program runs; `panic=10` reboots.
     Panics,
-    /// The loader cannot read the kernel and goes on to its fallback, the default.
+    /// The loader cannot read the kernel and continues with its fallback, the default.
     NoKernel,
-    /// The initramfs hangs behind the guard; its deadman reboots.
+    /// The initramfs hangs after the guard; its deadman reboots.
     Hangs,
-    /// A critical file is not what it was.
+    /// A critical file has changed.
     Tampered,
-    /// Userspace comes up without the agent; the deadman timer reboots.
+    /// Userspace starts without the agent; the deadman timer reboots.
     AgentDead,
     /// The kubelet never answers.
     KubeletDown,
-    /// A check of `required.d` is not going to pass.
+    /// A check of `required.d` never passes.
     UserCheck,
     /// The Node never becomes Ready.
     NeverReady,
@@ -59,70 +60,70 @@ pub const FLAWS: [Flaw; 10] = [
 pub enum GrubEnv {
     /// No one-shot is set.
     Clear,
-    /// The entry at this position is booted once.
+    /// GRUB boots the entry at this position once.
     Set(u8),
     /// Half written: GRUB boots the default.
     Torn,
 }
 
-/// What a power cut leaves.
+/// What survives a power cut.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Disk {
-    /// The record; whole or not at all, as `host::journal` makes it.
+    /// The record, complete or absent, as `host::journal` writes it.
     pub record: Kept,
-    /// The entries on /boot, the default first.
+    /// The entries on /boot, with the default first.
     pub menu: Vec<System>,
-    /// The entries before the last swap, as long as that has not been flushed.
+    /// The entries before the last swap, until the swap is flushed.
     pub unflushed: Option<Vec<System>>,
-    /// What the loader finds instead at the next boot, for it replays no journal.
+    /// What the loader finds instead at the next boot, because it replays no journal.
     pub unreplayed: Option<Vec<System>>,
     /// The deployments' folders on the root file system.
     pub folders: BTreeSet<(char, u8)>,
     /// The one-shot entry.
     pub grubenv: GrubEnv,
-    /// The one-shot entry that the loader has cleared, as long as the drive may lose that.
+    /// The one-shot entry that the loader has cleared, while the drive may still lose the clearing.
     pub uncleared: Option<u8>,
     /// The commits in the repository.
     pub fetched: BTreeSet<char>,
-    /// The saved state of the kubelet, by the system that wrote it.
+    /// The saved state of the kubelet, identified by the system that wrote it.
     pub snapshot: Option<char>,
     /// The number of the upgrade that saved it.
     pub saved_for: u8,
-    /// What was noted when it was put back, since the target may have run last.
+    /// The note about the last restore, since the target may have run last.
     pub restored: Option<Restored>,
-    /// It was to be put back, and that failed.
+    /// A restore was due and failed.
     pub owed: bool,
-    /// The kubelet's state, by the system that wrote it last.
+    /// The kubelet's state, identified by the system that wrote it last.
     pub kubelet: char,
-    /// The system whose `kubeadm upgrade node` has written the kubelet's configuration last.
+    /// The system whose `kubeadm upgrade node` last wrote the kubelet's configuration.
     pub configured: char,
-    /// How often somebody has changed the running system's /etc.
+    /// How often the running system's /etc has changed.
     pub etc: u8,
-    /// How it was noted to be when the new system was deployed last.
+    /// The version of /etc that was noted at the last deployment of the new system.
     pub etc_noted: u8,
-    /// What the new system has of it.
+    /// The version of /etc in the new system.
     pub etc_carried: u8,
 }
 
-/// What the agent knows of the cluster in this life.
+/// What the agent knows of the cluster since its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Link {
-    /// Just started: nothing is known.
+    /// Just started: the agent knows nothing.
     pub fresh: bool,
-    /// What was asked for when it was last heard.
+    /// The last known request.
     pub asked: Option<Option<Ask>>,
-    /// Whether the Node was paused then.
+    /// Whether the Node was paused at that time.
     pub paused: bool,
-    /// The cordon as it was then, or as it was set since.
+    /// The cordon at that time, or as the agent set it since.
     pub cordon: Option<Cordon>,
-    /// For which upgrade load balancers left the node out then.
+    /// The upgrade for which load balancers excluded the node at that time.
     pub excluded: Option<u8>,
-    /// Since when the API server is reached, and whether its version is known.
+    /// Since when the agent reaches the API server, and whether it knows the server's version.
     pub since: Option<(u16, bool)>,
 }
 
 impl Link {
-    /// That of an agent that has just started.
+    /// The link of an agent that has just started.
     pub const NEW: Self = Self {
         fresh: true,
         asked: None,
@@ -133,58 +134,58 @@ impl Link {
     };
 }
 
-/// What a power cut takes.
+/// What a power cut loses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Running {
-    /// Which boot this is.
+    /// The number of this boot.
     pub boot: u8,
-    /// Seconds since it began.
+    /// Seconds since the boot began.
     pub now: u16,
-    /// When the agent was started; in the second in which the boot began, where nobody has killed it since.
+    /// When the agent started. It equals the start of the boot if the agent was not killed since.
     pub started: u16,
-    /// The system.
+    /// The running system.
     pub system: System,
-    /// The trial's argument is on its command line.
+    /// Whether the trial's argument is on its command line.
     pub trial: bool,
     /// A person chose it from the menu.
     pub picked: bool,
     /// `kubeadm upgrade node` has succeeded, or was not needed.
     pub kubeadm: bool,
-    /// Somebody killed the kubelet for good.
+    /// The kubelet was killed permanently.
     pub sick: bool,
-    /// Somebody holds an inhibitor: whoever asks politely gets no reboot.
+    /// A program holds an inhibitor: a polite reboot is not possible.
     pub inhibited: bool,
-    /// The agent is dead and does not come back.
+    /// The agent is dead and does not restart.
     pub dead: bool,
-    /// Somebody has staged a system of their own: an orderly way down makes it the default.
+    /// A person has staged a system of their own: an orderly shutdown makes it the default.
     pub staged: bool,
-    /// In this boot the agent has heard the API server.
+    /// The agent has reached the API server in this boot.
     pub reached: bool,
-    /// In this boot everything was well once, and was shown.
+    /// Everything was well once in this boot, and the agent saw it.
     pub well: bool,
-    /// Since when nothing was shown that is not, where the operator wants that to last.
+    /// Since when the agent saw no failure, if the operator requires that for some time.
     pub well_since: Option<u16>,
     /// What the agent knows.
     pub link: Link,
 }
 
-/// The cordon and our mark, which `kubectl cordon` and `kubectl uncordon` know nothing of.
+/// The cordon and Careen's mark, which `kubectl cordon` and `kubectl uncordon` do not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cordon {
-    /// No pods are scheduled to the node.
+    /// The node is unschedulable.
     pub set: bool,
-    /// The number of the upgrade whose mark is there.
+    /// The number of the upgrade that set the mark.
     pub mark: Option<u8>,
 }
 
 impl Cordon {
-    /// Neither is there.
+    /// Neither exists.
     pub const NONE: Self = Self {
         set: false,
         mark: None,
     };
 
-    /// As Careen sets it for the upgrade of this number.
+    /// The cordon and mark that Careen sets for the upgrade of this number.
     #[must_use]
     pub const fn ours(number: u8) -> Self {
         Self {
@@ -193,20 +194,20 @@ impl Cordon {
         }
     }
 
-    /// Whether it is set under a mark.
+    /// Whether the cordon is set with a mark.
     #[must_use]
     pub const fn is_marked(self) -> bool {
         self.set && self.mark.is_some()
     }
 
-    /// Whether a mark is there that marks nothing.
+    /// Whether a mark exists without a cordon.
     #[must_use]
     pub const fn is_left(self) -> bool {
         !self.set && self.mark.is_some()
     }
 }
 
-/// What the Node says.
+/// The answer on the Node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
     /// Under way.
@@ -217,7 +218,7 @@ pub enum Answer {
     Failed(bool),
 }
 
-/// The answer on the Node, and the upgrade that it is for.
+/// The answer on the Node, and its upgrade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Told {
     /// The answer.
@@ -226,12 +227,12 @@ pub struct Told {
     pub id: Option<u8>,
 }
 
-/// What the cluster holds.
+/// The content of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cluster {
     /// The API server answers.
     pub up: bool,
-    /// Its version, as the letter of the newest system that may talk to it.
+    /// Its version, as the letter of the newest system that it supports.
     pub server: char,
     /// The request.
     pub ask: Option<Ask>,
@@ -239,7 +240,7 @@ pub struct Cluster {
     pub paused: bool,
     /// The cordon.
     pub cordon: Cordon,
-    /// Load balancers leave the node out, for the upgrade of this number.
+    /// Load balancers exclude the node, for the upgrade of this number.
     pub excluded: Option<u8>,
     /// Pods run on the node.
     pub pods: bool,
@@ -247,58 +248,60 @@ pub struct Cluster {
     pub told: Option<Told>,
 }
 
-/// How many of each misfortune may still come. Each happens at a price, so that a run has finitely many.
+/// How many of each fault may still come. Each uses up one, so that a run has finitely many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Left {
-    /// Of any kind.
+    /// Faults of any kind.
     pub all: u8,
     /// Power cuts.
     pub cuts: u8,
-    /// Of people and other programs.
+    /// Actions of people and other programs.
     pub people: u8,
 }
 
-/// That the kubelet's state was put back (`snapshot::note` and `snapshot::note_armed`).
+/// The restore of the kubelet's state (`snapshot::note` and `snapshot::note_armed`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Restored {
-    /// Behind the trial of this number.
+    /// After the trial of this number.
     Behind(u32),
     /// In this boot, while a trial was armed.
     In(u8),
 }
 
-/// What the model knows better than the brain, and judges by.
+/// What the model knows better than the brain, for its checks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ghost {
-    /// Systems that have proved themselves, or that a person vouches for.
+    /// Systems that have proved themselves, or for which a person vouches.
     pub proven: BTreeSet<char>,
-    /// Trials of the upgrade under way that came past the guard.
+    /// Trials of the upgrade under way that passed the guard.
     pub trials: u8,
-    /// An image with a bad verdict, and the request's number it was given for; until somebody asks again.
+    /// An image with a bad verdict, and the number of the request of that verdict, until a repeated
+    /// request.
     pub condemned: Option<(char, u8)>,
-    /// A person has booted an unproven system by hand: what its kubelet wrote is theirs to mend.
+    /// A person has booted an unproven system by hand, and must fix what its kubelet wrote.
     pub by_hand: bool,
-    /// Pre-hooks were begun, and no post-hooks since.
+    /// Pre-hooks began, and no post-hooks began since.
     pub hooked: bool,
-    /// The old system has served since the kubelet's state was saved last.
+    /// The old system has served since the last snapshot of the kubelet's state.
     pub served: bool,
-    /// The kubelet's state was once not put back when that was due.
+    /// The kubelet's state was once not restored when that was due.
     pub kept_out: bool,
-    /// Pods are there since somebody took the cordon off, and the agent has decided nothing yet that knew of it.
+    /// Pods exist since a person removed the cordon, and the agent has made no decision since that
+    /// knew of it.
     pub unseen: bool,
-    /// Who has cordoned the node is a person, and the agent could have seen that.
+    /// A person cordoned the node, and the agent could have seen that.
     pub foreign_cordon: bool,
-    /// Our mark was left by a person who uncordoned, and the agent had no chance yet to take it off.
+    /// A person who uncordoned left Careen's mark, and the agent had no chance yet to remove it.
     pub unseen_mark: bool,
-    /// The answer that the API server has accepted and lost, until another is given.
+    /// The answer that the API server accepted and lost, until the agent gives another.
     pub lost: Option<Told>,
-    /// A system that a person made the default though it was never proven.
+    /// A system that a person made the default without a proof.
     pub imposed: Option<char>,
-    /// A person has taken the pin off the default, and by that has said that it may go.
+    /// A person removed the pin of the default, and so accepted its loss.
     pub given_up: bool,
     /// Careen has decided to make the system on trial the default.
     pub blessing: bool,
-    /// In this boot it was decided to make the old system the default again.
+    /// In this boot the brain decided to make the old system the default again.
     pub reinstates: bool,
     /// The first promise that was broken.
     pub broken: Option<&'static str>,
@@ -311,13 +314,15 @@ pub struct State {
     pub flaw: Flaw,
     /// The loader cannot clear its one-shot.
     pub stuck: bool,
-    /// /boot is a file system of its own, and the guard sees nothing of it: neither the one-shot nor a way to clear it.
+    /// /boot is a separate file system, and the guard sees neither the one-shot nor a way to clear
+    /// it.
     pub apart: bool,
-    /// The operator has hooks, hours, a soak, and load balancers that are told.
+    /// The operator has hooks, hours, a soak, and load balancers that the agent informs.
     pub careful: bool,
-    /// The operator has no steady API server, and blesses without one (`bless-without-api`).
+    /// The operator does not have a reliable API server, and blesses without one
+    /// (`bless-without-api`).
     pub alone: bool,
-    /// It is none of the operator's hours.
+    /// The operator's hours are closed.
     pub shut: bool,
     /// The disk.
     pub disk: Disk,
@@ -325,16 +330,16 @@ pub struct State {
     pub running: Running,
     /// The cluster.
     pub cluster: Cluster,
-    /// What happens next when nothing breaks in.
+    /// The next position without faults.
     pub pc: Pc,
-    /// What may still break in.
+    /// The faults that may still occur.
     pub left: Left,
-    /// What is judged by.
+    /// The data for the checks.
     pub ghost: Ghost,
 }
 
 impl State {
-    /// A joined node that runs `a`, and a request for `b`.
+    /// A joined node that runs `a`, with a request for `b`.
     #[must_use]
     pub fn new(flaw: Flaw, stuck: bool, left: Left) -> Self {
         let a = System::new('a', 0);
@@ -414,7 +419,8 @@ impl State {
         }
     }
 
-    /// The same with a former system behind it, kept as proven by the upgrade that brought the one that runs.
+    /// The same state with an earlier system, which the upgrade to the running system kept as
+    /// proven.
     #[must_use]
     pub fn with_kept(mut self) -> Self {
         self.disk.menu.push(KEPT);
@@ -435,7 +441,7 @@ impl State {
         self.cluster.up && !self.suffers(Flaw::NoNetwork)
     }
 
-    /// Notes a broken promise; the first counts.
+    /// Records a broken promise. The first one counts.
     pub fn breaks(&mut self, promise: &'static str) {
         self.ghost.broken.get_or_insert(promise);
     }
