@@ -1,4 +1,4 @@
-//! The brain, given any record that can be read and each kind of moment.
+//! The brain, with any readable record and each kind of moment.
 
 mod judged;
 mod moments;
@@ -11,11 +11,11 @@ use judged::Decided;
 pub use moments::quiet;
 use moments::{careful, moments};
 
-/// How much one decision may add to a record, in bytes of JSON.
+/// The maximum growth of a record in one decision, in bytes of JSON.
 const GROWTH: usize = 8192;
 
-/// There is a decision for each; its record can be written and read again, is the next one, and does not swell; its act is
-/// one that its home may take, and that such a moment allows.
+/// Each input has a decision. Its record can be written and read again, is the next one, and grows
+/// only within a limit. Its act is one that its home may take and that such a moment allows.
 pub fn check(input: &[u8]) {
     let Some(known) = Known::read(input) else {
         return;
@@ -43,7 +43,8 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// What is begun in these moments, by the steps' names, and the phases that they end in: for whoever asks how far this target comes.
+/// The steps that begin in these moments, by name, and the phases in which they end. This shows how
+/// far the target comes.
 #[must_use]
 pub fn reached(input: &[u8]) -> Vec<&'static str> {
     let Some(known) = Known::read(input) else {
@@ -67,13 +68,14 @@ fn policies() -> [PolicyRead; 2] {
     [Ok(Policy::default()), Ok(careful())]
 }
 
-/// Where both systems are there, both: the smoke in `make test` is to take seconds.
+/// Both policies if both systems exist; otherwise one, because the smoke test in `make test` must
+/// only take seconds.
 fn in_question<'a>(policies: &'a [PolicyRead; 2], seen: &Observation) -> &'a [PolicyRead] {
     let both = seen.machine.deployments.len() > 1;
     if both { policies } else { &policies[..1] }
 }
 
-/// What is decided again and again on one record.
+/// What several decisions on one record share.
 struct Known {
     record: Record,
     read: RecordRead,
@@ -83,7 +85,7 @@ struct Known {
 impl Known {
     fn read(input: &[u8]) -> Option<Self> {
         let record = serde_json::from_slice::<Record>(input).ok();
-        // `host::journal` reads no record behind which there is none.
+        // `host::journal` reads no record that has no successor.
         let record = record.filter(|record| record.generation < u64::MAX)?;
         Some(Self {
             read: Ok(record.clone()),
@@ -103,10 +105,10 @@ impl Known {
     }
 }
 
-/// A disk that reads again what it was given.
+/// A disk that returns what was written to it.
 struct Written<'a> {
     before: &'a Record,
-    /// Of that one, in bytes of JSON.
+    /// The length of the record, in bytes of JSON.
     length: usize,
 }
 
@@ -117,7 +119,7 @@ impl Journal for Written<'_> {
         assert!(record.generation > self.before.generation);
         let text = serde_json::to_string(record).unwrap_or_default();
         assert_eq!(serde_json::from_str(&text).ok().as_ref(), Some(record));
-        // A request that is answered is written down once more, with its image.
+        // The record repeats an answered request with its image.
         assert!(text.len() <= 2 * self.length + GROWTH, "{text}");
         Ok(())
     }

@@ -3,7 +3,7 @@
 use host::boot::Link;
 use host::cmdline::Cmdline;
 
-/// The system that we take to be meant is the one that libostree enters; only the whole word makes a trial.
+/// Careen selects the same system as libostree, and only the complete word makes a trial.
 pub fn check(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let cmdline = Cmdline::new(&text);
@@ -11,7 +11,7 @@ pub fn check(input: &[u8]) {
         .split_ascii_whitespace()
         .any(|word| word == "careen.trial=1");
     assert_eq!(cmdline.is_trial(), trial);
-    // libostree parts words at blanks alone; the kernel lets through what else is white.
+    // libostree separates words only at spaces. The kernel passes other white space through.
     if text
         .trim_ascii()
         .contains(|letter: char| letter.is_ascii_whitespace() && letter != ' ')

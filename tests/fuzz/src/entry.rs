@@ -1,4 +1,5 @@
-//! Boot Loader Specification entries and the grub.cfg that is made of them. Entries are parted by a line of `%%`.
+//! Boot Loader Specification entries and the grub.cfg that is generated from them. A line of `%%`
+//! separates entries.
 
 use host::boot::{Entry, Link};
 use host::loader::grub::generate::{Item, render};
@@ -6,8 +7,8 @@ use host::loader::grub::script::Script;
 
 use crate::shell;
 
-/// Whatever the entries say, GRUB can read the configuration through to its end, finds each where it stands, and gives the
-/// kernel the words that the entry has, no fewer and no more.
+/// For any entries, GRUB can read the configuration to its end, finds each entry at its position,
+/// and gives the kernel exactly the words of the entry.
 pub fn check(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let entries: Vec<Entry> = text
@@ -20,7 +21,8 @@ pub fn check(input: &[u8]) {
             Err(bad) => assert!(bad.value.chars().count() <= 80, "{bad}"),
         }
     }
-    // No path, title or argument holds a zero byte: libostree writes them from strings of C.
+    // No path, title or argument contains a zero byte, because libostree writes them from C
+    // strings.
     if text.contains('\0') {
         return;
     }
@@ -42,7 +44,7 @@ pub fn check(input: &[u8]) {
     found(&config, &entries);
 }
 
-/// The entry as GRUB sees it is the one that was given.
+/// GRUB sees the same entry that was given.
 fn same(shown: &shell::MenuEntry, entry: &Entry, trial: bool, config: &str) {
     assert_eq!(shown.title, entry.title, "{config}");
     let mut wanted = vec!["linux".to_owned(), entry.linux.clone()];
@@ -57,8 +59,9 @@ fn same(shown: &shell::MenuEntry, entry: &Entry, trial: bool, config: &str) {
     }
 }
 
-/// The kernel's own words (lib/cmdline.c, `next_arg`): blanks within double quotes part nothing. A quote that is never closed
-/// is a letter here: the kernel would take all behind it, the root among it, for one word.
+/// The kernel's own words (lib/cmdline.c, `next_arg`): spaces within double quotes do not separate.
+/// A quote without an end is a normal character here: the kernel would treat everything after it,
+/// including the root, as one word.
 fn arguments(options: &str) -> Vec<String> {
     let pairs = options.matches('"').count() / 2 * 2;
     let (mut words, mut word, mut quotes, mut begun) = (Vec::new(), String::new(), 0, false);
@@ -80,7 +83,7 @@ fn arguments(options: &str) -> Vec<String> {
     words
 }
 
-/// Our own reader of the configuration, which names positions to GRUB, counts as GRUB does.
+/// Careen's own reader of the configuration, which gives GRUB positions, counts as GRUB does.
 fn found(config: &str, entries: &[Entry]) {
     let script = Script::read(config);
     assert!(script.honours_one_shot());

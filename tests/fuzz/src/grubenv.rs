@@ -2,10 +2,11 @@
 
 use host::loader::grub::{Grubenv, LENGTH, NEXT_ENTRY};
 
-/// What we take is written back byte by byte, GRUB finds the one-shot in it that we find, and once it is set or cleared it is
-/// so for GRUB too, with all else as it was.
+/// A block that Careen accepts is written back byte by byte, and GRUB finds the same one-shot in
+/// it. After a set or a clear GRUB sees the change too, and everything else is unchanged.
 pub fn check(input: &[u8]) {
-    // A mutation that changes the length is filled up: almost every block would be refused for that alone.
+    // A mutation that changes the length is padded. Otherwise Careen would reject almost every
+    // block for its length.
     let mut block = input.to_vec();
     if !block.is_empty() && block.len() < LENGTH {
         block.resize(LENGTH, b'#');
@@ -37,7 +38,7 @@ pub fn check(input: &[u8]) {
 
 type Variables = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// `load_env` sets one after the other, so the last one stays.
+/// `load_env` sets one variable after the other, so the last one stays.
 fn value<'a>(variables: &'a Variables, name: &[u8]) -> Option<&'a [u8]> {
     let mut named = variables.iter().filter(|(found, _)| found == name);
     named.next_back().map(|(_, value)| value.as_slice())
@@ -48,7 +49,7 @@ fn others(variables: &Variables) -> Vec<&(Vec<u8>, Vec<u8>)> {
     variables.iter().filter(named).collect()
 }
 
-/// GRUB's own reading, `grub_envblk_iterate` (grub-core/lib/envblk.c).
+/// GRUB's own algorithm, `grub_envblk_iterate` (grub-core/lib/envblk.c).
 fn grubs_variables(block: &[u8]) -> Variables {
     let mut found = Vec::new();
     let mut at = "# GRUB Environment Block\n".len();

@@ -1,11 +1,12 @@
-//! What an image says of itself.
+//! An image's description of itself.
 
 use host::image_info::parse;
 
-/// The longest complaint, in characters: it goes into the record and onto the Node.
+/// The longest error message, in characters: it goes into the record and onto the Node.
 const LONGEST: usize = 600;
 
-/// What is taken prints to the same; what is not is refused in a few words, however long it was.
+/// An accepted description prints to the same text. A rejected one gets a short message, for any
+/// length.
 pub fn check(input: &[u8]) {
     match parse(input) {
         Ok(info) => {

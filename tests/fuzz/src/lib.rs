@@ -1,8 +1,9 @@
-//! What the world gives: every parser at the edge, fed with anything.
+//! Input from outside: every parser at the edge, with arbitrary input.
 //!
-//! Each module is one target: a function from bytes that asserts what must hold of them, beyond that nothing panics. Where
-//! somebody else reads the same bytes (GRUB, libostree), the target has that reader's own algorithm beside ours.
-//! `make fuzz` drives them with libFuzzer; `tests/smoke.rs` feeds corpus and seeded mutations to the same functions on a
+//! Each module is one target: a function that takes bytes and asserts what must hold of them, apart
+//! from the absence of panics. Where another program reads the same bytes (GRUB, libostree), the
+//! target contains that program's algorithm next to Careen's. `make fuzz` runs the targets with
+//! libFuzzer. `tests/smoke.rs` runs corpus and seeded mutations through the same functions on a
 //! plain build.
 
 pub mod brain;
@@ -22,7 +23,8 @@ pub mod said;
 mod shell;
 pub mod told;
 
-// The agent's own files without the API client that it is built with: instrumenting that takes longer than all the rest.
+// The agent's own files without its API client, because the instrumentation of the client takes
+// longer than all the rest.
 #[path = "../../../src/agent/src/step/deploy/lines.rs"]
 mod agent_lines;
 #[path = "../../../src/agent/src/policy.rs"]
@@ -31,7 +33,7 @@ mod agent_policy;
 #[path = "../../../src/agent/src/health/said.rs"]
 mod agent_said;
 
-/// A folder in memory, one per process: files that only a test sees need no disk.
+/// A folder in memory, one per process: files that only a test reads need no disk.
 fn folder() -> &'static std::path::Path {
     use std::sync::OnceLock;
     use tempfile::{Builder, TempDir};

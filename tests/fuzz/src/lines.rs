@@ -1,4 +1,4 @@
-//! careen-deploy's JSON lines, read by the agent while they are being written.
+//! careen-deploy's JSON lines, which the agent reads during the write.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use upgrade::deploy::Line;
 
 use crate::agent_lines::Lines;
 
-/// What the agent takes for the verdict in a file of these bytes.
+/// The verdict that the agent reads from a file with these bytes.
 #[must_use]
 pub fn verdict(input: &[u8]) -> Option<Line> {
     let folder = tempfile::tempdir().ok()?;
@@ -17,8 +17,8 @@ pub fn verdict(input: &[u8]) -> Option<Line> {
     lines.verdict
 }
 
-/// However the file grows, the verdict is that of its last whole line that gives one; and a line that is understood is
-/// understood again when it is printed.
+/// At any length of the file, the verdict is that of the last complete line with a verdict. A
+/// parsed line that is printed parses again.
 pub fn check(input: &[u8]) {
     let path = crate::folder().join("unit.jsonl");
     let _ = fs::remove_file(&path);

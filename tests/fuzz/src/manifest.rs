@@ -6,11 +6,12 @@ use host::Places;
 use host::manifest::{Manifest, Which};
 use upgrade::Digest;
 
-/// What the list says it is of, for the guard to look for.
+/// The commit in the list, which the guard looks for.
 const COMMIT: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
-/// What is taken is this commit's and prints to the same; and a list lets a deployment pass only when it has no file: there is none in
-/// this one, and what lies beside it is none of it.
+/// An accepted list belongs to this commit and prints to the same text. A list lets a deployment
+/// pass only when it names no file, because this deployment contains no file, and files next to it
+/// do not belong to it.
 pub fn check(input: &[u8]) {
     let Ok(commit) = COMMIT.parse::<Digest>() else {
         unreachable!("{COMMIT} is a commit")

@@ -1,8 +1,9 @@
-//! Somebody else's grub.cfg.
+//! A grub.cfg that another program wrote.
 
 use host::loader::grub::script::Script;
 
-/// Positions lie within the menu, the one of a link is that of an entry which has it, and what is uncertain stays so below.
+/// Positions are within the menu, the position of a link belongs to an entry with that link, and
+/// what is uncertain stays uncertain in submenus.
 pub fn check(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let script = Script::read(&text);

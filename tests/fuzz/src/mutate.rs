@@ -1,8 +1,8 @@
-//! Seeded mutations, for where no fuzzer is at hand.
+//! Seeded mutations, for use without a fuzzer.
 
 use fastrand::Rng;
 
-/// Words that mean something to one of the parsers.
+/// Words with a meaning to one of the parsers.
 const WORDS: [&str; 16] = [
     "\n",
     "\n%%\n",
@@ -22,10 +22,10 @@ const WORDS: [&str; 16] = [
     "\u{1b}[2J",
 ];
 
-/// The longest input that is made, in bytes.
+/// The longest generated input, in bytes.
 const LONGEST: usize = 8192;
 
-/// One of the seeds, changed in one to four places.
+/// One of the seeds, with changes in one to four places.
 pub fn mutant(random: &mut Rng, seeds: &[Vec<u8>]) -> Vec<u8> {
     let mut input = pick(random, seeds);
     for _ in 0..random.usize(1..=4) {

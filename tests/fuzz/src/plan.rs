@@ -1,4 +1,5 @@
-//! A question for a plan, as it stands on the Node; and, behind a line of `%%`, what careen-deploy has found of its image.
+//! A plan request as it is on the Node, and, after a line of `%%`, what careen-deploy has found in
+//! its image.
 
 use upgrade::plan::{
     BYTES, Case, Found, Look, Plan, Pods, Question, Response, answer, answers, respond,
@@ -9,8 +10,9 @@ use crate::brain::quiet;
 
 const SEPARATOR: &[u8] = b"\n%%\n";
 
-/// Every question has an answer that is known for its own and that the Node takes, or an image to be looked at; and what was found
-/// of that one, however much it is, is cut to an answer that the Node takes.
+/// Every request has an answer that identifies the request and that the Node accepts, or an image
+/// to inspect. The findings for that image, of any size, are cut to an answer that the Node
+/// accepts.
 pub fn check(input: &[u8]) {
     let (asked, found) = split(input);
     let asked = String::from_utf8_lossy(asked);
@@ -26,7 +28,7 @@ pub fn check(input: &[u8]) {
         &Ok(Policy::default()),
     ) {
         Response::Answer(plan) => {
-            // One that is no image, or not for this node, is refused by name.
+            // An invalid image, or one that is not for this node, is refused by name.
             let runs_already = plan.commit.as_ref() == Some(&seen.machine.booted.digest);
             assert!(runs_already || (plan.code.is_some() && plan.reason.is_some()));
             fits(&plan, &asked);
@@ -49,7 +51,7 @@ fn split(input: &[u8]) -> (&[u8], Option<&[u8]>) {
     })
 }
 
-/// The annotation is named, or the question's own id.
+/// The refusal names the annotation, or the request's own id.
 fn refused(asked: &str, bad: Malformed) {
     assert!(
         matches!(bad.field, names::PLAN | names::UPGRADE_ID),
@@ -79,7 +81,7 @@ fn looked_at(asked: &str, look: &Look, seen: &Observation, found: Found) {
     }
 }
 
-/// The asker knows it for the answer, it can be read again, and the Node takes it.
+/// The requester recognizes the answer, it can be read again, and the Node accepts it.
 fn fits(plan: &Plan, asked: &str) {
     assert!(answers(plan, asked), "{:?} for {asked:?}", plan.asked);
     let text = serde_json::to_string(plan).unwrap_or_default();

@@ -4,10 +4,11 @@ use upgrade::{Policy, Reason};
 
 use crate::agent_policy::parse;
 
-/// The longest complaint, in characters.
+/// The longest error message, in characters.
 const LONGEST: usize = 1000;
 
-/// What is taken is within its ranges and prints to the same policy; what is not is refused at a place that the file has.
+/// An accepted policy is within its ranges and prints to the same policy. A rejected one gets a
+/// position that exists in the file.
 pub fn check(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     match parse("policy.toml", &text) {
@@ -40,7 +41,7 @@ fn refused(text: &str, line: usize, column: usize, detail: &str) {
         "line {line}, column {column}: {detail}"
     );
     assert!((1..=LONGEST).contains(&detail.chars().count()), "{detail}");
-    // A value out of range is repeated as it stands there.
+    // The message repeats a value out of range as it is in the file.
     if let Some((field, rest)) = detail.split_once(" is ")
         && let Some((value, _)) = rest.split_once("; accepted is ")
         && !field.contains(' ')

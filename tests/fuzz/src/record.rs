@@ -1,5 +1,5 @@
-//! The two copies of the record: the first as it lies on the disk, then, behind a line of `%%`, what the second one holds below
-//! a checksum that is right. Without that line there is no second one.
+//! The two copies of the record: the first as it is on the disk, then, after a line of `%%`, the
+//! body of the second with a correct checksum. Without that line there is no second copy.
 
 use std::fs;
 use std::path::Path;
@@ -23,8 +23,8 @@ struct Head {
     generation: u64,
 }
 
-/// A whole copy wins over a damaged one and a newer over an older; what is written is what is read afterwards; and damage to
-/// what was written last brings back what was there before.
+/// A complete copy wins over a damaged one and a newer over an older. A read returns what was
+/// written. Damage to the last write brings back the content before it.
 pub fn check(input: &[u8]) {
     let (first, body) = split(input);
     let second = body.map(seal);
@@ -95,7 +95,7 @@ fn write_on(store: &mut Store, record: &Record, paths: &[std::path::PathBuf; 2])
     assert_eq!(store.read().as_ref(), Ok(record), "it does not come back");
 }
 
-/// Flips one bit, somewhere.
+/// Flips one bit at some position.
 fn damage(path: &Path) {
     let mut bytes = fs::read(path).unwrap_or_default();
     let at = bytes.iter().map(|byte| usize::from(*byte)).sum::<usize>() % bytes.len();
@@ -111,7 +111,8 @@ fn split(input: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// The format of a copy, written down a second time: the body, a newline, its checksum in hexadecimal digits, a newline.
+/// The format of a copy, implemented a second time: the body, a newline, its checksum in
+/// hexadecimal digits, a newline.
 fn seal(body: &[u8]) -> Vec<u8> {
     let sum: String = Sha256::digest(body)
         .iter()
@@ -124,7 +125,7 @@ fn unseal(copy: &[u8]) -> Option<(Head, &[u8])> {
     let length = "\nsha256:\n".len() + 64;
     let body = copy.get(..copy.len().checked_sub(length)?)?;
     let head: Head = (seal(body) == copy).then(|| serde_json::from_slice(body).ok())??;
-    // Nothing could follow the last generation there is.
+    // The last possible generation has no successor.
     let head = Some(head).filter(|head| head.generation < u64::MAX)?;
     Some((head, body))
 }

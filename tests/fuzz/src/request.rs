@@ -1,4 +1,4 @@
-//! The annotations of a request, one in a line: request, image, Kubernetes version, id, soak. A
+//! The annotations of a request, one per line: request, image, Kubernetes version, id, soak. A
 //! missing line is a missing annotation.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use upgrade::target::request;
 use upgrade::{Malformed, RawRequest, Reason, Request, Source, Target, Wanted, names};
 
-/// What parses prints as it was written and can lead nowhere; what does not is refused by its field, cut to a message's length.
+/// A valid value prints as it was written and cannot escape its place. An invalid one is refused
+/// with its field, cut to the length of a message.
 pub fn check(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let lines = text.split('\n').map(str::to_owned);
@@ -45,7 +46,7 @@ fn image(target: &Target) {
     assert_eq!(serde_json::from_str(&json).ok().as_ref(), Some(target));
 }
 
-/// They become parts of paths, refs, unit names and of what skopeo is called with.
+/// The values become parts of paths, refs, unit names and skopeo arguments.
 fn leads_nowhere_else(source: &Source) {
     let parts: Vec<&str> = match source {
         Source::Remote(branch) => {

@@ -1,14 +1,14 @@
-//! What a user's check said: its output, and behind a line of `%%` what it said on the other stream.
+//! The output of a user's check, and after a line of `%%` its output on the other stream.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Output};
 
 use crate::agent_said::{SHOWN, last_line};
 
-/// What is added to the line.
+/// The suffix of the line.
 const STATUS: &str = " (exit status 1)";
 
-/// There is always a reason, it is one line of bounded length, and no terminal does anything but show it.
+/// There is always a reason. It is one line of limited length, and a terminal only displays it.
 pub fn check(input: &[u8]) {
     let separator = b"\n%%\n";
     let at = input

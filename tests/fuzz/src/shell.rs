@@ -1,4 +1,5 @@
-//! GRUB's language as far as our configuration goes: words and their quotes as its lexer has them (grub-core/script/yylex.l).
+//! GRUB's language, limited to Careen's configuration: words and their quotes as its lexer defines
+//! them (grub-core/script/yylex.l).
 
 /// An entry of the menu.
 pub struct MenuEntry {
@@ -7,7 +8,7 @@ pub struct MenuEntry {
 }
 
 impl MenuEntry {
-    /// The command of this name, with its words as it gets them; a variable stays as it is written.
+    /// The command of this name, with the words that it receives. A variable stays unexpanded.
     pub fn command(&self, name: &str) -> Option<Vec<String>> {
         let mut named = self.commands.iter().filter(|words| words[0] == name);
         named.next().filter(|_| named.next().is_none()).cloned()
@@ -17,7 +18,7 @@ impl MenuEntry {
 /// The entries of a configuration.
 ///
 /// # Errors
-/// Why GRUB could not read it.
+/// The reason why GRUB could not read it.
 pub fn menu(config: &str) -> Result<Vec<MenuEntry>, String> {
     let mut menu: Vec<MenuEntry> = Vec::new();
     let mut inside = false;
@@ -47,7 +48,7 @@ pub fn menu(config: &str) -> Result<Vec<MenuEntry>, String> {
     Ok(menu)
 }
 
-/// The commands: what stands between two ends of lines or semicolons.
+/// The commands: the text between ends of lines or semicolons.
 fn commands(config: &str) -> Result<Vec<Vec<String>>, String> {
     let (mut all, mut words) = (Vec::new(), Vec::new());
     let mut word: Option<String> = None;

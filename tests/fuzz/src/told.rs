@@ -1,4 +1,5 @@
-//! What a node tells of itself on its Node, as careen-provider and kubectl-careen read it: whoever is root there writes it.
+//! A node's report on its Node, as careen-provider and kubectl-careen read it. Root on the node
+//! writes it.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,7 +7,8 @@ use upgrade::history::Past;
 use upgrade::plan::Plan;
 use upgrade::report::Status;
 
-/// What is understood is understood again when it is printed, and says the same; whatever a newer agent says besides is passed over.
+/// A parsed report that is printed parses again to the same content. The parser ignores additional
+/// fields of a newer agent.
 pub fn check(input: &[u8]) {
     told::<Status>(input);
     told::<Plan>(input);

@@ -1,8 +1,9 @@
-//! Programs of different age on one node: what an older and a newer careen-deploy answer, what an older and a newer image, stage and
-//! agent have written, as frozen samples in `ages`; and what this version makes of it.
+//! Programs of different age on one node: the output of an older and a newer careen-deploy, image,
+//! stage and agent, as frozen samples in `ages`, and what this version does with it.
 //!
-//! They meet: an agent that a DaemonSet has brought beside the image's programs, a trial's agent and stage and the old ones behind the
-//! fall back, and each node's agent and the cluster's careen-provider. The record has samples of its own (`src/host/tests/samples`).
+//! Such programs meet in three places. A DaemonSet installs an agent next to the image's programs.
+//! The agent and stage of a trial meet the old ones after the fallback. Each node's agent meets the
+//! cluster's careen-provider. The record has its own samples (`src/host/tests/samples`).
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::convert::Infallible;
@@ -79,11 +80,11 @@ fn a_careen_deploy_of_another_age_is_understood_in_every_verb() {
 
 #[test]
 fn unknown_verdict_is_read_as_none() {
-    // For the agent that is `DeployDied`: the step is tried again, and given up as any step is.
+    // For the agent that is `DeployDied`: it retries the step, and gives up as for any step.
     assert_eq!(verdict("newer/an-unknown-answer.jsonl"), None);
 }
 
-/// A node whose upgrade was about to take this step.
+/// A node whose upgrade is about to take this step.
 fn about_to(step: &Step, phase: Phase) -> (Record, Observation) {
     let mut seen = brain::quiet().unwrap();
     let request = RawRequest::scheduled(format!("ostree:careen:os@{}", digest('b')));
@@ -114,7 +115,7 @@ impl Journal for Kept {
     }
 }
 
-/// The phase that the upgrade is in when this step has ended so, and what is done next.
+/// The phase of the upgrade after this outcome of the step, and the next act.
 fn after(step: Step, phase: Phase, outcome: Outcome) -> (Phase, Act) {
     let (record, mut seen) = about_to(&step, phase);
     seen.turn.finished = Some(Finished { step, outcome });
@@ -190,7 +191,8 @@ fn image_json_reader_allows_extra_fields_and_no_other_format() {
     assert!(refused.is_err(), "{refused:?}");
 }
 
-/// The guard of a trial is the new image's, the list was written by the old one's careen-deploy; on the way back the other way round.
+/// The guard of a trial is from the new image, and the old one's careen-deploy wrote the list. On
+/// the way back it is reversed.
 #[test]
 fn guard_reads_other_releases_manifests_and_refuses_new_formats() {
     let folder = tempfile::tempdir().unwrap();
@@ -220,7 +222,7 @@ fn what_an_agent_of_another_age_tells_of_itself_is_read() {
     }
 }
 
-/// Each line is read, and printed to what it was.
+/// Each line parses, and prints to the same text.
 fn names_of<T: Serialize + DeserializeOwned>(
     file: &str,
     name: fn(&T) -> &'static str,
@@ -234,8 +236,9 @@ fn names_of<T: Serialize + DeserializeOwned>(
     text.lines().map(one).collect()
 }
 
-/// The old system reads what a trial wrote: a phase or a step that it has no word for would leave it unable to end the upgrade. So
-/// whoever adds one must not let a trial write it before the new system is blessed, and raises `min_reader` from then on.
+/// The old system reads what a trial wrote. A phase or step that it does not know would make it
+/// unable to end the upgrade. So a developer who adds one must not let a trial write it before the
+/// new system is blessed, and must raise `min_reader` from then on.
 #[test]
 fn format_1_keeps_exactly_its_phase_and_step_names() {
     let phases = names_of::<Phase>("format-1.phases.jsonl", Phase::name);
@@ -244,7 +247,7 @@ fn format_1_keeps_exactly_its_phase_and_step_names() {
     assert_eq!(steps.len(), 18);
 }
 
-/// Without a wildcard: a new step wants a decision here.
+/// Without a wildcard, so that a new step needs a decision here.
 fn in_format_1(step: &Step) -> &'static str {
     match step {
         Step::Fetch { .. }
@@ -266,7 +269,7 @@ fn in_format_1(step: &Step) -> &'static str {
         | Step::Clean
         | Step::Pass => step.name(),
         Step::Unmark => "never in a record",
-        // `Upgrade::reinstated` says it in the record.
+        // The record contains `Upgrade::reinstated` instead.
         Step::Reinstate { .. } => unreachable!("no record names it"),
     }
 }

@@ -1,5 +1,6 @@
-//! Each target holds for its corpus, the inputs that broke it once among it, and for some thousands of seeded mutations.
-//! Another seed or more of them: `CAREEN_SEED=7 CAREEN_MUTANTS=100000 cargo test -p careen-fuzz`.
+//! Each target passes on its corpus, which includes the inputs that once broke it, and on some
+//! thousands of seeded mutations. Another seed or more mutations: `CAREEN_SEED=7
+//! CAREEN_MUTANTS=100000 cargo test -p careen-fuzz`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use careen_fuzz::mutate::mutant;
 
-/// How many of each, by default: all together take a few seconds.
+/// The number of mutations for each target by default: all together take a few seconds.
 const MUTANTS: u64 = 2500;
 
 fn number(variable: &str, default: u64) -> u64 {
@@ -36,7 +37,7 @@ fn corpus(target: &str) -> Vec<PathBuf> {
     names.iter().map(|name| folder.join(name)).collect()
 }
 
-/// Says which input it was, so that it can become a file of the corpus.
+/// Names the input that fails, so that it can become a file of the corpus.
 fn hold(check: fn(&[u8]), input: &[u8], from: &Path) {
     if let Err(panic) = catch_unwind(|| check(input)) {
         eprintln!("{} broke it: {}", from.display(), input.escape_ascii());
@@ -80,7 +81,7 @@ macro_rules! targets {
     };
 }
 
-/// A target that never sees a trial shows nothing of one.
+/// A target that never reaches a trial proves nothing about trials.
 #[test]
 fn the_brains_corpus_leads_through_a_trial_to_each_of_its_ends() {
     let inputs = corpus("brain");

@@ -1,14 +1,14 @@
-//! What must hold of a decision, whatever the record says.
+//! What must hold of a decision, for any record.
 
 use upgrade::window::Door;
 use upgrade::{Act, Asked, Check, Health, Home, Observation, Phase, Policy, Record, Step};
 
-/// A decision, with all that it was taken on.
+/// A decision with all its inputs.
 pub struct Decided<'a> {
     pub seen: &'a Observation,
     pub policy: &'a Policy,
     pub before: &'a Record,
-    /// The record that holds from now on.
+    /// The record after the decision.
     pub after: &'a Record,
     pub act: &'a Act,
 }
@@ -32,14 +32,14 @@ pub fn judge(decided: &Decided<'_>) {
     }
 }
 
-/// On a Node that is seen, and paused, nothing is begun that leads to a trial.
+/// On a visible, paused Node, no step begins that leads to a trial.
 pub fn while_paused(seen: &Observation, act: &Act) {
     if let (Act::Begin(step), false) = (act, seen.node.request == Asked::Unknown) {
         assert!(!leads_to_a_trial(step), "{step:?} while paused");
     }
 }
 
-/// Nor outside of the operator's hours.
+/// No such step begins outside the operator's hours either.
 fn outside_of_the_hours(decided: &Decided<'_>, step: &Step) {
     let door = decided.policy.window.at(decided.seen.turn.wall);
     let closed = matches!(door, Door::Closed { .. }) && decided.seen.turn.home == Home::Agent;
@@ -60,7 +60,7 @@ const fn leads_to_a_trial(step: &Step) -> bool {
     )
 }
 
-/// No damaged system comes past the guard on a trial.
+/// No damaged system passes the guard on a trial.
 fn guarded(decided: &Decided<'_>) {
     let whole = matches!(decided.seen.machine.integrity, Some(Ok(())));
     let passes = *decided.act == Act::Begin(Step::Pass);
@@ -72,7 +72,8 @@ fn runs_what_is_tried(record: &Record, seen: &Observation) -> bool {
     to.is_some_and(|to| to.same(&seen.machine.booted))
 }
 
-/// A trial that is under way prepares and arms no other, ends, and is blessed for its health alone.
+/// A trial under way prepares and arms no other trial. It ends, and only its health leads to a
+/// blessing.
 fn tried(decided: &Decided<'_>) {
     let phase = decided.after.upgrade.as_ref().map(|up| &up.phase);
     match decided.act {
@@ -81,7 +82,7 @@ fn tried(decided: &Decided<'_>) {
             let arms = matches!(step, Step::Arm { .. });
             assert!(!arms && !leads_to_a_trial(step), "{step:?} on trial");
         }
-        // What has proved itself serves on, whatever is the default.
+        // A proven system continues to serve, for any default.
         Act::Wait(None) => {
             let proven = matches!(phase, Some(Phase::Blessed | Phase::Upgraded));
             assert!(proven, "{phase:?} waits on trial for nothing");
@@ -91,7 +92,8 @@ fn tried(decided: &Decided<'_>) {
     }
 }
 
-/// Judged healthy in this boot: before, or now, and then for as long as the operator wants.
+/// The verdict in this boot was healthy: earlier, or now and then for as long as the operator
+/// requires.
 fn blessed(decided: &Decided<'_>) {
     let (seen, up) = (decided.seen, decided.before.upgrade.as_ref());
     let default = seen.machine.deployments.first();

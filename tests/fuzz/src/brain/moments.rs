@@ -1,4 +1,4 @@
-//! The moments that a record is shown.
+//! The moments in which the brain sees a record.
 
 use upgrade::phase::Class;
 use upgrade::window::Hours;
@@ -8,10 +8,11 @@ use upgrade::{
     Upgrade,
 };
 
-/// In a trial: early, and when its time is over.
+/// In a trial: an early moment, and one after its deadline.
 const MOMENTS: [SinceBoot; 2] = [SinceBoot(60_000), SinceBoot(5_000_000)];
 
-/// An operator who wants upgrades at night, of what was healthy for a while. It is morning.
+/// An operator who wants upgrades at night, and systems that were healthy for a while. It is
+/// morning.
 pub fn careful() -> Policy {
     let mut policy = Policy::default();
     policy
@@ -33,7 +34,7 @@ pub fn moments(record: &Record) -> Vec<Observation> {
     moments
 }
 
-/// With one system on the disk, of which it is not known whether this upgrade knows it, and no API server.
+/// With one system on the disk, which may or may not belong to this upgrade, and no API server.
 fn alone(up: Option<&Upgrade>) -> Vec<Observation> {
     let systems = [
         up.map(|up| up.from.clone()),
@@ -75,7 +76,7 @@ fn it_failed(step: Step) -> Finished {
     }
 }
 
-/// Before the trial or behind it, the new system beside the old one.
+/// Before or after the trial, with the new system next to the old one.
 fn in_the_old_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
     let held = Deployment {
         pinned: true,
@@ -106,7 +107,7 @@ fn in_the_old_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
     ]
 }
 
-/// On trial in every state of health, blessed, and overruled by a default of somebody's own.
+/// On trial in every state of health, blessed, and overruled by a person's own default.
 fn in_the_new_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
     let seen = || {
         reached(up, to).with(|seen| {
@@ -148,7 +149,8 @@ fn in_the_new_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
     moments
 }
 
-/// In the boot that the record speaks of, with an API server of a newer version than any record of ours.
+/// In the boot that the record names, with an API server of a newer version than in any record
+/// here.
 fn reached(up: &Upgrade, booted: &Deployment) -> Observation {
     let calm = calm(booted.clone());
     calm.with(|seen| {
@@ -180,7 +182,7 @@ fn healths() -> [Health; 4] {
     [
         Health::unknown(),
         all(Check::Pass),
-        // kubeadm has not run yet: it is run.
+        // kubeadm has not run yet, so the agent runs it.
         Health {
             kubeadm: Check::Fail(why()),
             ..all(Check::Pass)
@@ -204,7 +206,7 @@ fn all(check: Check) -> Health {
     }
 }
 
-/// A node on which nothing goes on, and nobody asks for anything.
+/// An idle node without a request.
 #[must_use]
 pub fn quiet() -> Option<Observation> {
     let nothing = |seen: Observation| seen.with(|seen| seen.node.request = Asked::Nothing);
