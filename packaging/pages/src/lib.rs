@@ -1,8 +1,9 @@
 //! Manual pages and shell completions of the programs that a person runs.
 //!
-//! They are made from the command lines as the programs parse them, whenever packages are built, so there is nothing to drift.
-//! The command lines' own files are taken in here where the program's crate has no library, or links libostree.
-//! `careen-stage` and `careen-grub` are called by units and by libostree alone, and have neither page nor completion.
+//! The package build generates them from the command lines as the programs parse them, so they
+//! cannot drift. This crate includes the source files of the command lines where the program's
+//! crate has no library, or links libostree. Only units and libostree call `careen-stage` and
+//! `careen-grub`, so these two have neither page nor completion.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,22 +15,22 @@ use clap_mangen::Man;
 
 #[path = "../../../src/agent/src/args.rs"]
 mod agent;
-// Its functions serve the program alone.
+// Only the program uses its functions.
 #[allow(dead_code)]
 #[path = "../../../src/deploy/src/args.rs"]
 mod deploy;
 #[path = "../../../src/image/src/args.rs"]
 mod image;
 
-/// The shells, each with the folder below the target that its completions go to.
+/// The shells, each with the folder below the target for its completions.
 const SHELLS: [(Shell, &str); 3] = [
     (Shell::Bash, "bash"),
     (Shell::Zsh, "zsh"),
     (Shell::Fish, "fish"),
 ];
 
-/// The command lines of all programs that have pages, each with the section of the manual that it belongs to: 8 is for who
-/// administers a node, 1 for everybody.
+/// The command lines of all programs with pages, each with its section of the manual: 8 is for
+/// administrators of a node, 1 for every user.
 #[must_use]
 pub fn commands() -> Vec<(Command, &'static str)> {
     vec![
@@ -43,15 +44,16 @@ pub fn commands() -> Vec<(Command, &'static str)> {
 /// Writes the pages into `man` and a folder of completions for each shell, all below `out`.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// When a file is not writable.
 pub fn write(out: &Path) -> Result<()> {
     let man = folder(out, "man")?;
     for (mut command, section) in commands() {
-        // Before completions are made of it, which builds the command: `help` needs no pages of its own.
+        // This comes before the completions, because they build the command: `help` needs no pages
+        // of its own.
         let mut without_help = command.clone().disable_help_subcommand(true);
         without_help.build();
         page(&without_help, section, &man)?;
-        // Who has this command writes its own completions.
+        // A program with this command writes its own completions.
         if command.find_subcommand("completion").is_some() {
             continue;
         }
@@ -63,12 +65,12 @@ pub fn write(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The page of a command and those of its subcommands, to which it refers.
+/// The page of a command and the pages of its subcommands, to which it refers.
 fn page(command: &Command, section: &str, man: &Path) -> Result<()> {
     for subcommand in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         page(subcommand, section, man)?;
     }
-    // Without a date: it would be the day of the build.
+    // Without a date, because the date would be the day of the build.
     let page = Man::new(command.clone()).section(section);
     let source = concat!("Careen ", env!("CARGO_PKG_VERSION"));
     page.source(source)

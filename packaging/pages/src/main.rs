@@ -1,4 +1,5 @@
-//! `careen-pages OUT`: writes manual pages and completions into the folder OUT. Run by `packaging/papers.sh`.
+//! `careen-pages OUT`: writes manual pages and completions into the folder OUT.
+//! `packaging/papers.sh` runs it.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! A folder that is built into twice holds the packages of the second time.
+//! After two builds into one folder, the folder contains the packages of the second build.
 
-// What helpers find amiss ends the test, as it should.
+// A failure in a helper fails the test.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
-//! What is laid out for the container images, with programs and papers of no content.
+//! The build context of the container images, with empty programs and papers.
 
-// What helpers find amiss ends the test, as it should.
+// A failure in a helper fails the test.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -28,7 +28,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// Programs that can say their version, and papers of each, in a folder.
+/// A folder with programs that report their version, and the papers of each.
 fn material() -> TempDir {
     let work = TempDir::new().unwrap();
     for name in PROGRAMS {
@@ -42,7 +42,7 @@ fn material() -> TempDir {
     work
 }
 
-/// Whether licence and papers of these programs lie in the context, and the recipe takes them.
+/// Whether the context contains licence and papers of these programs, and the recipe copies them.
 fn has_papers(work: &TempDir, of: &str, programs: &[&str]) {
     let doc = work.path().join("context/doc");
     assert!(doc.join("LICENSE").exists());

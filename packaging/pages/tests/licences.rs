@@ -1,6 +1,7 @@
-//! Two tools look at the licences of what we link: cargo-deny lets it in, cargo-about collects the texts for the packages.
+//! Two tools check the licences of the linked crates: cargo-deny permits them, and cargo-about
+//! collects the texts for the packages.
 
-// What helpers find amiss ends the test, as it should.
+// A failure in a helper fails the test.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;

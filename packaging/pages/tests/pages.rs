@@ -1,6 +1,6 @@
-//! What is made of the command lines says all that they take.
+//! The pages and completions document everything that the command lines accept.
 
-// What helpers find amiss ends the test, as it should.
+// A failure in a helper fails the test.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -17,7 +17,7 @@ fn written() -> TempDir {
 }
 
 fn page(out: &Path, name: &str, section: &str) -> String {
-    // A hyphen is escaped in roff.
+    // roff escapes a hyphen.
     let page = fs::read_to_string(out.join(format!("man/{name}.{section}"))).unwrap();
     page.replace("\\-", "-")
 }
@@ -39,7 +39,7 @@ fn every_command_has_a_page_naming_its_flags_and_subcommands() {
         each(&command, &name, &mut |command, name| {
             pages += 1;
             let page = page(out.path(), name, section);
-            // Tests alone give the hidden ones.
+            // Only tests use the hidden ones.
             let shown = command.get_arguments().filter(|flag| !flag.is_hide_set());
             for flag in shown.filter_map(|flag| flag.get_long()) {
                 assert!(page.contains(&format!("--{flag}")), "{name}: --{flag}");
@@ -54,7 +54,7 @@ fn every_command_has_a_page_naming_its_flags_and_subcommands() {
     assert_eq!(written, pages, "pages of commands that there are not");
 }
 
-/// A script that is written by the manual meets what the program ends with.
+/// A script that follows the manual handles the real exit codes of the program.
 #[test]
 fn the_doctors_page_names_each_code_that_the_doctor_ends_with() {
     let out = written();

@@ -1,6 +1,6 @@
-//! What the packages lay out, with programs and papers of no content.
+//! The layout of the packages, with empty programs and papers.
 
-// What helpers find amiss ends the test, as it should.
+// A failure in a helper fails the test.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -23,7 +23,7 @@ fn source() -> PathBuf {
     Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..")
 }
 
-/// Makes empty files below `folder`.
+/// Creates empty files below `folder`.
 fn empty(folder: &Path, files: impl IntoIterator<Item = String>) {
     for file in files {
         let path = folder.join(file);
@@ -32,7 +32,7 @@ fn empty(folder: &Path, files: impl IntoIterator<Item = String>) {
     }
 }
 
-/// The laid out tree of a package, below `tree` in the folder.
+/// The layout of a package, below `tree` in the folder.
 fn laid_out(package: &str) -> TempDir {
     let work = TempDir::new().unwrap();
     let programs = work.path().join("programs");
@@ -70,7 +70,7 @@ fn installed_policy_equals_the_default_until_it_is_edited() {
     assert_eq!(toml::from_str::<Policy>(&edited).unwrap().trials, 3);
 }
 
-/// The block that begins so on a page of the docs, and is indented there.
+/// The indented blocks on a page of the docs that begin with this text.
 fn blocks(page: &str, begins: &str) -> Vec<String> {
     let text = fs::read_to_string(source().join("docs").join(page)).unwrap();
     let mut found = Vec::new();

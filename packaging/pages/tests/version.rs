@@ -1,6 +1,7 @@
-//! What is compiled for a node knows which build it is, whichever way it gets there: of two agents the newer runs.
+//! Every program for a node contains its build version, for every kind of installation: of two
+//! agents the newer runs.
 
-// What helpers find amiss ends the test, as it should.
+// A failure in a helper fails the test.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// In place of cargo: notes with which version it is called.
+/// A replacement for cargo that records the version with which it is called.
 const CARGO: &str = r#"#!/bin/sh
 if [ "$1" = build ]; then echo "${CAREEN_VERSION:-none}" >>"$CARGO_TARGET_DIR/said"; fi
 mkdir -p "$CARGO_TARGET_DIR/image" "$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/stage"
@@ -21,7 +22,7 @@ fn packaging() -> PathBuf {
     Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("..")
 }
 
-/// What programs.sh has cargo compile in.
+/// The version that programs.sh makes cargo compile in.
 fn compiled_in(version: Option<&str>) -> BTreeSet<String> {
     let work = TempDir::new().unwrap();
     let cargo = work.path().join("cargo");
@@ -60,7 +61,7 @@ fn a_version_that_is_named_goes_before() {
     assert_eq!(compiled_in(Some(named)), BTreeSet::from([named.to_owned()]));
 }
 
-/// Whoever types the build gets the same.
+/// A person who types the build gets the same.
 #[test]
 fn the_lines_for_making_an_image_without_a_package_name_it() {
     let images = fs::read_to_string(packaging().join("../docs/images.md")).unwrap();
