@@ -1,5 +1,5 @@
-//! The size of the wide runs. It is bounded, unless the environment sets a larger size, as `make
-//! soak` does.
+//! The size of the wide runs. It is bounded, unless the environment sets a larger size, as
+//! `make soak` does.
 
 use std::ops::Range;
 

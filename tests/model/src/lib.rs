@@ -59,8 +59,9 @@
 //!   label, which nobody removes here.
 //! - An agent knows about the removal of a cordon only what it learned since its start. A restarted
 //!   agent continues without that knowledge while the API server stays unavailable, and does not
-//!   know of a cordon that was set again meanwhile. Left out: what libostree does with a staged
-//!   system during a write of the menu.
+//!   know of a cordon that was set again meanwhile.
+//! - A person can stage a system. Left out: what libostree does with a staged system during a write
+//!   of the menu.
 //! - A killed agent also kills its step at the part that the step has reached. Left out: a
 //!   `careen-deploy` that outlives it.
 //! - People do one thing at a time, and no person changes the default in the second in which the

@@ -312,13 +312,13 @@ fn health(state: &State) -> Health {
     }
 }
 
-/// Whether all known health results are good.
+/// Whether every health check passes.
 #[must_use]
 pub fn is_well(health: &Health) -> bool {
     checks(health).all(|check| *check == Check::Pass)
 }
 
-/// Whether all results that need no API server are good.
+/// Whether every check that needs no API server passes.
 #[must_use]
 pub fn is_well_by_itself(health: &Health) -> bool {
     let users = health.required.iter().map(|(_, check)| check);
@@ -326,13 +326,13 @@ pub fn is_well_by_itself(health: &Health) -> bool {
     own.all(|check| *check == Check::Pass)
 }
 
-/// Whether a result is bad. An unavailable result is not a failure.
+/// Whether a check fails. A pending check is not a failure.
 #[must_use]
 pub fn fails(health: &Health) -> bool {
     checks(health).any(|check| matches!(check, Check::Fail(_) | Check::Broken(_)))
 }
 
-/// Whether a result is not available.
+/// Whether a check is pending.
 #[must_use]
 pub fn is_pending(health: &Health) -> bool {
     checks(health).any(|check| matches!(check, Check::Pending(_)))

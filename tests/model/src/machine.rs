@@ -103,9 +103,10 @@ fn turn(
     true
 }
 
-/// Whether everything is well. For an operator who blesses without an API server, after the trial's
-/// deadline: whether everything is well that needs no API server. The old system drained the node
-/// through that server, so a new system that never reached it proves nothing.
+/// Whether every check passes. An operator who blesses without an API server needs only the checks
+/// that need no API server, after the trial's deadline. The agent must also have reached the server
+/// in this boot: the old system drained the node through it, so a new system that never reached it
+/// proves nothing.
 fn is_proof(state: &State, seen: &Observation) -> bool {
     let gone = state.running.reached && seen.node.api == Api::Away;
     let late = gone && state.running.now >= DEADLINE;

@@ -180,7 +180,7 @@ fn drain(state: &mut State, part: u8) {
             state.cluster.cordon = Cordon::ours(number);
             state.ghost.unseen_mark = false;
         }
-        // The party that set it knows of it, however late the watch is.
+        // The agent knows of this cordon from its own write, however late the watch is.
         state.running.link.cordon = Some(state.cluster.cordon);
     } else {
         (state.cluster.pods, state.ghost.unseen) = (false, false);

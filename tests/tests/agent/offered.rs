@@ -178,7 +178,7 @@ async fn baseline_namespace_rejects_the_agent_pod_for_its_host_paths() -> Result
     });
     objects::apply(&admin, &namespace).await?;
     let pod = pod_of(&rendered("image=x")?, "careen-baseline")?;
-    // The server learns of the level a moment after its creation.
+    // The server learns of the Pod Security level a moment after its creation.
     let refusal = || async {
         let refused = tried(&admin, &pod).await.err().context("it was taken")?;
         anyhow::ensure!(format!("{refused:#}").contains("hostPath"), "{refused:#}");
@@ -187,7 +187,7 @@ async fn baseline_namespace_rejects_the_agent_pod_for_its_host_paths() -> Result
     objects::until("the pod refused", PATIENCE, refusal).await
 }
 
-/// The server accepts the DaemonSet itself anywhere; admission checks its pods.
+/// The server accepts the DaemonSet itself in any namespace; admission checks its pods.
 #[tokio::test]
 async fn a_pod_of_the_proxy_is_let_into_its_namespace() -> Result<()> {
     let admin = installed().await?;

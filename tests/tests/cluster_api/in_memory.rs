@@ -151,7 +151,7 @@ fn in_memory_provider_rollout_replaces_no_machine() -> Result<()> {
     })
 }
 
-/// Here Cluster API replaces a node that reboots immediately, unless its Machine forbids that.
+/// Here Cluster API immediately replaces a node that reboots, unless its Machine forbids that.
 #[test]
 fn killed_provider_replaces_no_machine_despite_health_checks() -> Result<()> {
     world::run_alone(VERSION, |world| async move {

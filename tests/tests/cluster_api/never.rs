@@ -79,8 +79,8 @@ async fn annotate(scene: &Scene, kind: &GroupVersionKind, name: &str, word: Valu
     scene.cluster.change(kind, name, change).await
 }
 
-/// Asserts that core calls repeatedly and gets this answer, and that an Event with this reason
-/// contains it and names this. Also asserts that no Machine appeared or disappeared.
+/// Asserts that core calls repeatedly and gets the answer `said`, and that an Event with this
+/// reason contains `said` and `named`. Also asserts that no Machine appeared or disappeared.
 async fn is_held(
     world: &World,
     scene: &Scene,

@@ -26,7 +26,7 @@ async fn restart_core(world: &World) -> Result<()> {
     managers.start_again(Manager::Core).await
 }
 
-/// It gives its extensions a minute.
+/// Core waits a minute for its extensions.
 #[test]
 fn core_exits_without_the_provider_and_resumes_in_place_later() -> Result<()> {
     world::run_alone(VERSION, |world| async move {
@@ -49,7 +49,7 @@ fn core_exits_without_the_provider_and_resumes_in_place_later() -> Result<()> {
     })
 }
 
-/// During that time no extension objects to a replacement.
+/// Until then, no extension objects to a replacement.
 #[test]
 fn core_replaces_machines_until_it_discovers_the_provider() -> Result<()> {
     world::run_alone(VERSION, |world| async move {

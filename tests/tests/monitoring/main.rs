@@ -186,7 +186,7 @@ async fn answers_all(prometheus: &Prometheus) -> Result<()> {
     Ok(())
 }
 
-/// A policy with the agent's metrics at this address.
+/// A policy that serves metrics at this address.
 fn with_metrics_at(agent: SocketAddr) -> String {
     format!("trials = 1\nretry-seconds = 1\n[metrics]\nlisten = \"{agent}\"\n")
 }

@@ -10,7 +10,8 @@ use crate::prometheus::free;
 use crate::rbac_proxy::{RbacProxy, address_of_a_node};
 use crate::with_metrics_at;
 
-/// This test verifies that the replacement that `make test` uses matches the program.
+/// This test verifies that the program and the replacement that `make test` uses refuse the same
+/// requests.
 #[tokio::test]
 async fn kube_rbac_proxy_and_its_stand_in_refuse_the_same_requests() -> Result<()> {
     let agent = free()?;

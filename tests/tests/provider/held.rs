@@ -35,7 +35,8 @@ async fn bad_image_is_not_tried_on_another_annotated_node() -> Result<()> {
     scene.until_asked(second, false).await.map(drop)
 }
 
-/// Its API server accepts what its webhook would reject. The other objects must not depend on that.
+/// The API server accepts a value here that the MachineDeployment's webhook would reject. A Machine
+/// outside that MachineDeployment must not depend on it.
 #[tokio::test]
 async fn deployment_with_an_invalid_value_blocks_no_machine() -> Result<()> {
     let scene = Management::new("unreadable").await?;

@@ -18,7 +18,7 @@ const MANY: usize = 40;
 /// node; then the round proves nothing.
 const ROUNDS: usize = 4;
 
-/// How many writes have had no answer so far.
+/// The number of writes without an answer so far.
 async fn given_up(replica: &Replica) -> Result<Option<f64>> {
     replica.metric("errors_total{class=\"away\"}").await
 }

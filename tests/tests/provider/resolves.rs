@@ -40,7 +40,7 @@ async fn catalogue_is_ready_only_when_every_entry_resolves() -> Result<()> {
     let scene = Management::new("resolves").await?;
     let _replica = Replica::start(&scene, "one").await?;
     let good = entry("v1.90.1", "site:os", 'a');
-    // The API server accepts the entry, but the ref is not of this form.
+    // The API server accepts the entry, but a ref does not have this form.
     let unreadable = entry("v1.90.2", "site:os//edge", 'b');
     apply(&scene, "resolves", &[good.clone(), unreadable]).await?;
     let status = until(&scene, "resolves", "SomeDoNot").await?;

@@ -1,6 +1,6 @@
 //! The agents of all Nodes: each handles the request on its Node, and finishes when the benchmark
-//! says so. They talk through the API server as the real agent does. `cargo test -p careen-tests
-//! --test cluster_api` uses the real agent.
+//! says so. They talk through the API server as the real agent does.
+//! `cargo test -p careen-tests --test cluster_api` uses the real agent.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -23,8 +23,8 @@ use crate::scene::Scene;
 /// The time until the process is idle, or has written everything.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// The memory for a node's facts, without connections and TLS: `cargo test -p careen-provider
-/// --test scale`.
+/// What the facts of one node take in the program, in KiB, without connections and TLS:
+/// `cargo test -p careen-provider --test scale`.
 const FACTS: f64 = 3.1;
 
 /// Measures one size after the other. A failure does not lose the results of the earlier sizes.
