@@ -20,7 +20,7 @@ fn ended(repo: &str, destination: &str) -> (Option<i32>, String) {
 fn a_destination_that_is_none_is_a_wrong_call() {
     let (code, said) = ended("/nonexistent", "registry.example.com/os");
     assert_eq!(code, Some(i32::from(exit::USAGE)), "{said}");
-    assert!(said.contains("accepted is docker://"), "{said}");
+    assert!(said.contains("use docker://"), "{said}");
 }
 
 #[test]
