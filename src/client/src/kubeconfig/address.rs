@@ -167,7 +167,7 @@ mod tests {
         let why = of_variable("HTTPS_PROXY", "ftp://proxy:21").unwrap_err();
         let shown = why.to_string();
         assert!(
-            shown.starts_with("HTTPS_PROXY is \"ftp://proxy:21\": no such scheme"),
+            shown.starts_with("HTTPS_PROXY is \"ftp://proxy:21\": its scheme is not supported"),
             "{shown}"
         );
     }
