@@ -1,5 +1,4 @@
-//! The ImageCatalogue CRD. `packaging/provider/crd.yaml` is generated from it, and a test checks
-//! that they match.
+//! The ImageCatalogue as the API server knows it. `packaging/provider/crd.yaml` is rendered from here and checked for drift.
 
 use std::collections::BTreeMap;
 
@@ -39,8 +38,7 @@ pub struct ImageCatalogueSpec {
     validation = Rule::new("self.image.contains('@')").message("image must be pinned: end it with @ and the commit's 64 hexadecimal digits")
 )]
 pub struct Entry {
-    /// The version of the kubelet and kubeadm in the image, as v1.36.3; exactly as a Machine's
-    /// spec.version says it.
+    /// The version of the kubelet and kubeadm in the image, as v1.36.3; exactly as a Machine's spec.version says it.
     #[schemars(
         length(max = 64),
         regex(pattern = r"^v[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$")
@@ -86,7 +84,7 @@ pub struct ImageCatalogueStatus {
     /// One for each entry, in its order.
     #[serde(default)]
     pub images: Vec<EntryStatus>,
-    // For a list, the API server's table shows only the first item (its tableconvertor.go).
+    // Of a list the API server's table shows the first alone (its tableconvertor.go).
     /// The versions of all entries, each once, with commas between them.
     #[serde(default)]
     pub versions: String,
@@ -128,7 +126,7 @@ pub struct Condition {
 /// The CRD as JSON.
 ///
 /// # Errors
-/// Never in practice: it consists of strings and maps.
+/// Never: it is made of strings and maps.
 pub fn manifest() -> Result<serde_json::Value, serde_json::Error> {
     serde_json::to_value(ImageCatalogue::crd())
 }
