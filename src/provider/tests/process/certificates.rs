@@ -13,7 +13,10 @@ fn rotated_certificate_is_served_without_restart_once_complete() {
 
     std::fs::write(program.folder.path().join("tls.crt"), &new.certificate).unwrap();
     let half = program.until_it_warns();
-    assert!(half.ends_with("The old certificate stays in use."), "{half}");
+    assert!(
+        half.ends_with("The old certificate stays in use."),
+        "{half}"
+    );
     assert_eq!(call(program.hooks, &old.authorities).1["status"], "Success");
 
     lay(program.folder.path(), &new);
