@@ -1,6 +1,6 @@
-//! How the request that a Node answers ended, and what it took, by the Node's own history. This is
-//! for counting alone: no decision rests on it. Everybody who may write the Node may write that
-//! too, so impossible values are dropped.
+//! How the answered request of a Node ended and what it cost, according to the Node's own history.
+//! It is only for metrics: no decision depends on it. Everybody who may write the Node may write
+//! the history too, so impossible values are dropped.
 
 use serde_json::{Value, json};
 use upgrade::bill::Seconds;
@@ -15,54 +15,55 @@ use crate::{PhaseName, is_ours};
 /// [`upgrade::history::BYTES`]; an annotation can have 256 KiB.
 const LONGEST: usize = 16 * 1024;
 
-/// No upgrade takes longer than this, in seconds. A longer time means that a clock was set, or that
-/// somebody made it up.
+/// The maximum duration of an upgrade, in seconds. A longer one means that a clock was set, or that
+/// somebody invented the value.
 const MONTH: u64 = 30 * 24 * 3600;
 
-/// No upgrade has more trial boots: the agent's policy allows at most ten for one request.
+/// The maximum number of trial boots. The agent's policy allows at most ten for one request.
 const MOST_TRIES: u32 = 100;
 
-/// What counts as a code that this version does not know.
+/// The label for a code that this version does not know.
 const OTHER: &str = "Other";
 
-/// How a request ended, by the words of the agent's own metrics.
+/// How a request ended, in the terms of the agent's own metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// In the new system.
+    /// The new system runs.
     Upgraded,
-    /// In the old system after at least one trial boot.
+    /// The old system runs after at least one trial boot.
     FellBack,
-    /// In the old system before any trial boot.
+    /// The old system runs, and there was no trial boot.
     Failed,
-    /// Before anything was touched.
+    /// The agent refused before any change.
     Refused,
-    /// With a person needed.
+    /// A person must look.
     Halted,
 }
 
-/// A request that the agent has finished with.
+/// A request that the agent has finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How.
+    /// The outcome.
     pub outcome: Outcome,
     /// The code of the reason: one of [`Reason`]'s, or `Other`; empty without a reason.
     pub reason: String,
-    /// When, in seconds since 1970 by the node's clock.
+    /// When it ended, in seconds since 1970 by the node's clock.
     pub at: u64,
-    /// Trial boots.
+    /// The number of trial boots.
     pub tries: u32,
-    /// What it took as a whole.
+    /// The total costs.
     pub took: Took,
-    /// Seconds of work in each of [`Phase::NAMES`], all visits together and without the waiting.
+    /// Seconds of work in each of [`Phase::NAMES`], summed over all visits, without waiting.
     pub phases: [Option<u32>; Phase::NAMES.len()],
 }
 
-/// What a request took, in seconds; nothing if the agent did not say it, or it is impossible.
+/// The costs of a request, in seconds. A value is absent if the agent did not report it or if it is
+/// impossible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Took {
-    /// From its beginning to its end, without the waiting.
+    /// From start to end, without waiting.
     pub working: Option<u32>,
-    /// Outside of the operator's hours, or paused.
+    /// Outside the operator's window, or paused.
     pub waiting: Option<u32>,
     /// Under the upgrade's cordon.
     pub cordoned: Option<u32>,
@@ -73,7 +74,7 @@ pub struct Took {
 }
 
 impl Outcome {
-    /// As a label.
+    /// The label value.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -85,7 +86,7 @@ impl Outcome {
         }
     }
 
-    /// A history does not tell these failures apart, but the Node's status does.
+    /// A history does not distinguish these failures, but the Node's status does.
     fn of(past: &Past, phase: PhaseName) -> Option<Self> {
         match (past.answer, phase) {
             (Answer::InProgress, _) => None,
@@ -99,8 +100,8 @@ impl Outcome {
 }
 
 impl Ended {
-    /// The first entry of the history, if it is about the request of ours in the status. `reached`
-    /// says when that reached its phases.
+    /// The first entry of the history, if it belongs to the request in the status and that request
+    /// has this program's prefix. `reached` says when the request reached its phases.
     #[must_use]
     pub fn of(status: &Status, reached: &[Reached], history: &str) -> Option<Self> {
         let id = status.id.as_ref().filter(|id| is_ours(id.as_str()))?;
@@ -118,16 +119,16 @@ impl Ended {
     }
 }
 
-/// The first must be readable. The others were counted when they were the first.
+/// The first entry must be readable. The others were counted when they were first.
 fn first(history: &str) -> Option<Past> {
     let within = Some(history).filter(|text| text.len() <= LONGEST)?;
     let all: Vec<Value> = serde_json::from_str(within).ok()?;
     serde_json::from_value(all.into_iter().next()?).ok()
 }
 
-/// A code that is one of ours, for a label must be of a closed list. serde knows the variants, so no
-/// second list can drift from them: it reads an unknown code as [`Reason::Unheard`], and for a known
-/// one it misses the fields.
+/// Returns a known code unchanged, because labels must come from a closed list. serde knows the
+/// variants, so no second list can drift from them. It reads an unknown code as
+/// [`Reason::Unheard`], and for a known one it reports missing fields.
 fn known(code: &str) -> String {
     let read = serde_json::from_value(json!({ "code": code }));
     let known = !matches!(read, Ok(Reason::Unheard));
@@ -135,7 +136,7 @@ fn known(code: &str) -> String {
     label.to_owned()
 }
 
-/// Nothing if the clock went back in one of the visits.
+/// Nothing if the clock went back during one of the visits.
 fn worked_in(phase: &str, reached: &[Reached]) -> Option<u32> {
     let visits = reached.iter().zip(reached.iter().skip(1));
     let of_it = visits.filter(|(begin, _)| begin.phase == phase);

@@ -1,5 +1,5 @@
-//! Asking a Node for an upgrade: what is written there, what its agent replies, and whether the
-//! reply belongs to the request. `kubectl careen` and careen-provider use the same rules.
+//! The rules for requests to a Node: what to write, what its agent replies, and whether the reply
+//! belongs to the request. `kubectl careen` and careen-provider share them.
 //!
 //! Everything here is pure. The requesters read and write the Node themselves.
 

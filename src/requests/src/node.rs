@@ -1,4 +1,4 @@
-//! A Node, as far as a program that asks it needs to know.
+//! A Node, reduced to what a requesting program needs.
 
 use upgrade::UpgradeId;
 use upgrade::reason::Wait;
@@ -6,7 +6,7 @@ use upgrade::report::Answer;
 
 use crate::{Ended, Reply};
 
-/// The prefix of a program's request ids, so that people see on the Node who made the request.
+/// The prefix of a program's request ids. It shows people on the Node who made the request.
 pub const ID_PREFIX: &str = "capi-";
 
 /// A Node in a few hundred bytes.
@@ -16,21 +16,21 @@ pub struct NodeFacts {
     pub name: String,
     /// Its UID.
     pub uid: String,
-    /// Its resource version: a write names what its writer saw.
+    /// Its resource version. A writer states the version that it saw.
     pub resource_version: String,
     /// Its provider id.
     pub provider_id: Option<String>,
-    /// `amd64`, `arm64`, ...
+    /// For example `amd64` or `arm64`.
     pub architecture: String,
-    /// The kubelet says Ready.
+    /// The kubelet reports Ready.
     pub ready: bool,
-    /// Nothing is scheduled to it.
+    /// It is unschedulable.
     pub cordoned: bool,
-    /// The kubelet's version, as it says it.
+    /// The kubelet's version, unparsed.
     pub kubelet: String,
-    /// It is labelled as part of the control plane.
+    /// It has the control plane label.
     pub control_plane: bool,
-    /// A request is there, and it is `Scheduled`.
+    /// It has a request, and the request is `Scheduled`.
     pub requested: bool,
     /// The image of the request.
     pub image: Option<String>,
@@ -38,21 +38,21 @@ pub struct NodeFacts {
     pub version: Option<String>,
     /// The id of the request.
     pub id: Option<String>,
-    /// Why its agent begins nothing new.
+    /// Why its agent starts nothing new.
     pub paused: Option<String>,
-    /// What the agent replies.
+    /// The agent's reply.
     pub reply: Reply,
     /// When it reached its last phases, by its own clock, in seconds since 1970.
     pub reached: Vec<u64>,
     /// Why it failed.
     pub failure: Option<String>,
-    /// How the request that it answers ended, if it says so and the request was ours. Few Nodes
-    /// have it.
+    /// How the answered request ended, if the Node reports it and the request has this program's
+    /// prefix. Few Nodes have it.
     pub ended: Option<Box<Ended>>,
 }
 
 impl NodeFacts {
-    /// The agent has finished with the request that is there.
+    /// The agent has finished the current request.
     #[must_use]
     pub fn is_answered(&self) -> bool {
         let reply = &self.reply;
@@ -60,7 +60,7 @@ impl NodeFacts {
         ended && self.id.is_some() && self.id.as_deref() == reply.id()
     }
 
-    /// The agent works on a request, or has not answered the one that is there.
+    /// The agent works on a request, or has not answered the current one.
     #[must_use]
     pub fn in_flight(&self) -> bool {
         let working = self.reply.answer == Some(Answer::InProgress);
@@ -68,36 +68,36 @@ impl NodeFacts {
         working || waiting
     }
 
-    /// The wait has no limit: the node is paused, or waits for its hours or its soak.
+    /// The wait has no limit: the node is paused, or waits for its window or its soak.
     #[must_use]
     pub fn waits_by_will(&self) -> bool {
         self.paused.is_some() || self.reply.code().and_then(Wait::of).is_some()
     }
 
-    /// It has failed at a request of ours, which is still there.
+    /// It failed, and the failed request has this program's prefix and is still there.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         let ours = self.requested && self.id.as_deref().is_some_and(is_ours);
         ours && self.is_answered() && self.reply.answer == Some(Answer::Failed)
     }
 
-    /// Whether the agent says that this request has ended well, and the kubelet shows it. This is
-    /// less than [`crate::verify`]: an upgraded Node may be cordoned or not Ready for a moment later.
+    /// Whether the agent reports success for this request, and the kubelet shows it. This is less
+    /// than [`crate::verify`]: an upgraded Node may later be cordoned or not Ready for a moment.
     #[must_use]
     pub fn has_arrived(&self, id: &str, version: &str) -> bool {
         let upgraded = self.reply.answer == Some(Answer::Upgraded);
         upgraded && self.reply.id() == Some(id) && self.kubelet == version
     }
 
-    /// Whether the Node asks for exactly this already.
+    /// Whether the Node already has exactly this request.
     #[must_use]
     pub fn asks_for(&self, id: &UpgradeId, image: &str, version: &str) -> bool {
         let there = [&self.id, &self.image, &self.version].map(Option::as_deref);
         self.requested && there == [Some(id.as_str()), Some(image), Some(version)]
     }
 
-    /// The id of another request that the agent works on, or that waits for it. One of ours that
-    /// the agent has not accepted may be replaced.
+    /// The id of another request that the agent works on or that waits. A request with this
+    /// program's prefix that the agent has not accepted may be replaced.
     #[must_use]
     pub fn other_request(&self, id: &UpgradeId) -> Option<&str> {
         let other = |theirs: &&str| *theirs != id.as_str();
@@ -110,7 +110,7 @@ impl NodeFacts {
     }
 }
 
-/// Whether a request is ours by its id, whichever process made it and whatever it asked for.
+/// Whether a request has this program's prefix, from any process and for any image.
 #[must_use]
 pub fn is_ours(id: &str) -> bool {
     id.starts_with(ID_PREFIX)

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
 
-/// A phase as a status names it.
+/// A phase, as a status names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[allow(missing_docs)] // upgrade::Phase explains each; a test holds both together.
 pub enum PhaseName {
@@ -36,7 +36,7 @@ impl PhaseName {
         read.unwrap_or(Self::Other)
     }
 
-    /// Whether a withdrawn request still stops the upgrade. An unknown phase promises nothing.
+    /// Whether a withdrawn request still stops the upgrade. For an unknown phase the answer is no.
     #[must_use]
     pub const fn can_be_withdrawn(self) -> bool {
         matches!(

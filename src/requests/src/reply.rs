@@ -1,4 +1,4 @@
-//! What a Node's agent replies to a request, and whether the reply belongs to it.
+//! An agent's reply to a request, and whether the reply belongs to it.
 
 use serde::de::DeserializeOwned;
 use upgrade::history::Past;
@@ -7,24 +7,24 @@ use upgrade::{Digest, RawRequest, Target, UpgradeId, names, plain};
 
 use crate::PhaseName;
 
-/// The agent's code for a withdrawn request. It is no answer to a request that is there.
+/// The agent's code for a withdrawn request. It does not answer a request that is there.
 const WITHDRAWN: &str = "Withdrawn";
 
-/// The history keeps at least so many characters of an image.
+/// The history keeps at least this many characters of an image.
 const TOLD: usize = 400;
 
-/// How much a reader takes of the JSON that a node wrote. The agent's own is at most 16 KiB, but an
-/// annotation can have 256 KiB.
+/// Limits on the JSON that a node wrote. The agent's own has at most 16 KiB, but an annotation can
+/// have 256 KiB.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Of one annotation, in bytes. A longer one is not read.
+    /// The limit of one annotation, in bytes. A longer one is not read.
     pub json: usize,
-    /// Of each string in it, in bytes. A longer one is cut.
+    /// The limit of each string in it, in bytes. A longer one is cut.
     pub string: usize,
 }
 
 impl Limits {
-    /// The value of an annotation, each string in it harmless; none if it is absent or cannot be
+    /// The value of an annotation with sanitized strings, or nothing if it is absent or cannot be
     /// read.
     #[must_use]
     pub fn read<T: DeserializeOwned>(self, value: Option<&str>) -> Option<T> {
@@ -33,19 +33,19 @@ impl Limits {
     }
 }
 
-/// What the agent replies.
+/// The agent's reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     /// The short answer.
     pub answer: Option<Answer>,
-    /// The details; none if there are none or they cannot be read.
+    /// The details; nothing if they are absent or cannot be read.
     pub status: Option<Status>,
-    /// There are details that cannot be read.
+    /// The details exist but cannot be read.
     pub unreadable: bool,
 }
 
 impl Reply {
-    /// Reads it from a Node. `get` returns the value of an annotation.
+    /// Reads the reply from a Node. `get` returns the value of an annotation.
     #[must_use]
     pub fn read<'a>(get: impl Fn(&'static str) -> Option<&'a str>, limits: Limits) -> Self {
         let details = get(names::STATUS);
@@ -57,7 +57,7 @@ impl Reply {
         }
     }
 
-    /// The id of the request that the agent replies to.
+    /// The id of the answered request.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         self.status.as_ref()?.id.as_ref().map(UpgradeId::as_str)
@@ -69,7 +69,7 @@ impl Reply {
         self.status.as_ref()?.code.as_deref()
     }
 
-    /// The phase that the details name.
+    /// The phase in the details.
     #[must_use]
     pub fn phase(&self) -> PhaseName {
         let status = self.status.as_ref();
@@ -84,45 +84,46 @@ impl Reply {
         Some((answer, status))
     }
 
-    /// Whether the agent has finished with the request.
+    /// Whether the agent has finished the request.
     #[must_use]
     pub const fn is_last_word(&self) -> bool {
         matches!(self.answer, Some(Answer::Upgraded | Answer::Failed))
     }
 
-    /// Whether the agent says that the request was withdrawn. If the request is there again, the
+    /// Whether the agent reports that the request was withdrawn. If the request is there again, the
     /// agent has not looked yet.
     #[must_use]
     pub fn was_withdrawn(&self) -> bool {
         self.answer == Some(Answer::Failed) && self.code() == Some(WITHDRAWN)
     }
 
-    /// Whether this replies to a request that anybody may have made, perhaps without an id. `past`
-    /// is the Node's history. A program that gives each request its own id uses [`Self::to`].
+    /// Whether this answers a request that anybody may have made, perhaps without an id. `past` is
+    /// the Node's history. A program that gives each request its own id uses [`Self::to`].
     #[must_use]
     pub fn belongs_to(&self, request: &RawRequest, past: &[Past]) -> bool {
         let belongs =
             |status| self.repeats_id(request, status) && self.fits_image(request, status, past);
-        // Without readable details nothing tells the requests apart.
+        // Without readable details nothing distinguishes the requests.
         self.answer.is_some() && self.status.as_ref().is_none_or(belongs)
     }
 
-    /// Only the agent can tell a request without an id from an older one.
+    /// Only the agent can distinguish a request without an id from an older one.
     fn repeats_id(&self, request: &RawRequest, status: &Status) -> bool {
         match (&request.id, &status.id) {
             (None, _) => true,
             (Some(wanted), Some(told)) => wanted == told.as_str(),
-            // A record that cannot be read has no id. The agent does not repeat a malformed id.
+            // An unreadable record has no id. The agent does not repeat a malformed id.
             (Some(wanted), None) => {
                 self.phase() == PhaseName::Halted || wanted.parse::<UpgradeId>().is_err()
             }
         }
     }
 
-    /// A person may set another image beside the id of the last request, or beside none. Then an
-    /// earlier answer is no answer to it. The agent tells both apart, but it may be silent.
+    /// A person may set another image with the id of the last request, or without any id. In that
+    /// case an earlier answer does not belong to it. The agent distinguishes both, but it may be
+    /// silent.
     fn fits_image(&self, request: &RawRequest, status: &Status, past: &[Past]) -> bool {
-        // A record that cannot be read halts any request.
+        // An unreadable record halts any request.
         let halted = self.phase() == PhaseName::Halted;
         let Some(image) = request.image.as_deref().filter(|_| !halted) else {
             return true;
@@ -135,12 +136,13 @@ impl Reply {
     }
 }
 
-/// Whether it is the image in the history, which may be cut there.
+/// Whether this is the image in the history, which may be cut there.
 fn is_told(image: &str, told: &str) -> bool {
     image == told || told.chars().count() >= TOLD && image.starts_with(told)
 }
 
-/// Whether it may be this commit: a ref may be any, and so may the digest of a container image.
+/// Whether the image may be this commit. A ref may be any commit, and so may the digest of a
+/// container image.
 fn leads_to(image: &str, to: Option<&Digest>) -> bool {
     let image: Option<Target> = image.parse().ok();
     let commit = image.and_then(|image| image.commit);

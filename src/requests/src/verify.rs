@@ -1,44 +1,43 @@
-//! Whether "Upgraded" may be believed: the agent's word counts only together with what the cluster
-//! itself shows.
+//! Verifies "Upgraded": the agent's answer counts only together with what the cluster itself shows.
 
 use upgrade::plain;
 
 use crate::NodeFacts;
 
-/// The components whose static pods must be at the version.
+/// The components whose static pods must have the version.
 const COMPONENTS: [&str; 3] = [
     "kube-apiserver",
     "kube-controller-manager",
     "kube-scheduler",
 ];
 
-/// A static pod of a control-plane node.
+/// A static pod of a control plane node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticPod {
-    /// `kube-apiserver`, ...
+    /// For example `kube-apiserver`.
     pub component: String,
     /// The tag of its image, if it has one.
     pub version: Option<String>,
-    /// It is Ready.
+    /// The pod is Ready.
     pub ready: bool,
 }
 
 impl StaticPod {
-    /// It serves the API.
+    /// The pod serves the API.
     #[must_use]
     pub fn serves(&self) -> bool {
         self.component == "kube-apiserver"
     }
 }
 
-/// Whether the Node shows that it is upgraded to this version. `pods` are the static pods of a node
-/// of the control plane.
+/// Whether the Node shows that it is upgraded to this version. `pods` are the static pods of a
+/// control plane node.
 ///
 /// # Errors
-/// What is not so yet, and is waited for.
+/// The condition that does not hold yet.
 pub fn verify(node: &NodeFacts, version: &str, pods: Option<&[StaticPod]>) -> Result<(), String> {
-    // Core compares the strings too (v1.14), so a suffix that we let pass would leave the Machine
-    // out of date for ever.
+    // Core compares the strings too (v1.14). If this check accepted a suffix, the Machine would
+    // stay out of date for ever.
     if node.kubelet != version {
         let found = plain::line(&node.kubelet);
         return Err(format!("the kubelet says {version}; it says {found}"));
@@ -57,8 +56,8 @@ fn are_at(seen: &[StaticPod], version: &str) -> Result<(), String> {
         let Some(pod) = seen.iter().find(|pod| pod.component == component) else {
             return Err(format!("static pod {component} exists"));
         };
-        // A pod whose image has no tag (pinned by digest) cannot say its version. The agent has
-        // judged it on the node.
+        // A pod whose image has no tag (pinned by digest) does not show its version. The agent has
+        // verified it on the node.
         let other = pod.version.as_deref().filter(|tag| *tag != version);
         if let Some(other) = other {
             return Err(format!(
