@@ -1,6 +1,6 @@
-//! Errors of kube in words for a person.
+//! Messages for kube's errors.
 
-/// An error with its causes: kube shows only its own layer ("ServiceError"), and a person needs the
+/// An error with its causes. kube shows only its own layer ("ServiceError"), and a person needs the
 /// cause.
 #[must_use]
 pub fn chain(error: &dyn std::error::Error) -> String {

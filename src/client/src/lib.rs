@@ -1,5 +1,5 @@
-//! What Careen's programs share as clients of an API server: the way there, the objects they read,
-//! and the words for what went wrong.
+//! What Careen's programs share as clients of an API server: the connection, the objects that they
+//! read, and the messages for errors.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod error;

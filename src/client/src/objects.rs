@@ -1,5 +1,5 @@
-//! Nodes and pods with the few fields that agent and kubectl read. The full types of the API decode
-//! to tens of kilobytes an object, and their decoders alone would be a fifth of the agent.
+//! Nodes and pods with only the fields that the agent and kubectl read. The API's full types decode
+//! to tens of kilobytes per object, and their decoders alone would be a fifth of the agent.
 
 use k8s_openapi::api::core::v1;
 use kube::api::{Api, PatchParams};
@@ -13,21 +13,21 @@ pub type Node = Object<Option<NodeSpec>, NodeStatus>;
 /// A pod.
 pub type Pod = Object<Option<PodSpec>, PodStatus>;
 
-/// What a Node should be.
+/// The desired state of a Node.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct NodeSpec {
-    /// Cordoned.
+    /// The Node is cordoned.
     pub unschedulable: bool,
 }
 
-/// What its kubelet says.
+/// The state that its kubelet reports.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodeStatus {
-    /// `Ready` and others.
+    /// `Ready` and other conditions.
     pub conditions: Vec<Condition>,
-    /// Boot and versions.
+    /// The boot id and the versions.
     pub node_info: NodeInfo,
 }
 
@@ -48,21 +48,21 @@ pub struct Condition {
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// The word for why.
+    /// The reason, in one word.
     #[serde(default)]
     pub reason: String,
-    /// The sentence for why.
+    /// The reason, in a sentence.
     #[serde(default)]
     pub message: String,
-    /// When the status last changed, as the API writes it.
+    /// When the status last changed, in the API's format.
     #[serde(default)]
     pub last_transition_time: Option<String>,
-    /// When its writer last wrote it, as the API writes it.
+    /// When its writer last wrote it, in the API's format.
     #[serde(default)]
     pub last_heartbeat_time: Option<String>,
 }
 
-/// Boot and versions of a Node.
+/// The boot id and the versions of a Node.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct NodeInfo {
@@ -74,19 +74,19 @@ pub struct NodeInfo {
     pub kubelet_version: String,
 }
 
-/// What a pod should be.
+/// The desired state of a pod.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct PodSpec {
-    /// As its priority class says.
+    /// The priority, from its priority class.
     pub priority: i32,
 }
 
-/// How a pod is.
+/// The observed state of a pod.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct PodStatus {
-    /// `Running`, `Succeeded`, ...
+    /// For example `Running` or `Succeeded`.
     pub phase: String,
 }
 
@@ -108,7 +108,7 @@ where
     Api::all_with(client, &ApiResource::erase::<v1::Pod>(&()))
 }
 
-/// The parameters of a patch whose writer has this name in `managedFields`.
+/// The parameters of a patch with this field manager.
 #[must_use]
 pub fn patch_by(manager: &str) -> PatchParams {
     PatchParams {

@@ -4,7 +4,7 @@ use http::Uri;
 use http::uri::Authority;
 use thiserror::Error;
 
-/// A text that names no usable proxy. It is shown without credentials.
+/// A text that does not name a usable proxy. It is shown without credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{field} is {value:?}: {why}. Use http://, https:// or socks5:// before a host and, if needed, a port, as in \"http://proxy.example.org:3128\""
@@ -15,16 +15,16 @@ pub struct BadProxy {
     why: &'static str,
 }
 
-/// The `proxy-url` of a kubeconfig, which must name its scheme (client-go,
+/// The `proxy-url` of a kubeconfig, which must have a scheme (client-go,
 /// tools/clientcmd/helpers.go, `parseProxyURL`).
 ///
 /// # Errors
-/// It names no usable proxy.
+/// If it does not name a usable proxy.
 pub fn of_kubeconfig(text: &str) -> Result<Uri, BadProxy> {
     parse("the cluster's proxy-url", text, text)
 }
 
-/// A variable, in which a host alone means `http://` (golang.org/x/net/http/httpproxy,
+/// A variable, in which a host without a scheme means `http://` (golang.org/x/net/http/httpproxy,
 /// `parseProxy`).
 ///
 /// # Errors
@@ -49,7 +49,7 @@ fn parse(field: &'static str, text: &str, address: &str) -> Result<Uri, BadProxy
     let (scheme, port) = known(scheme).ok_or_else(|| bad("its scheme is not supported"))?;
     let user = authority.as_str().rsplit_once('@').map(|(user, _)| user);
     if scheme == "socks5" && user.is_some() {
-        // kube hands a user only to HTTP proxies (kube-client 5.0, client/builder.rs).
+        // kube passes a user only to HTTP proxies (kube-client 5.0, client/builder.rs).
         return Err(bad("a SOCKS proxy takes no user"));
     }
     let place = place(authority, port).map_err(bad)?;
@@ -61,7 +61,7 @@ fn parse(field: &'static str, text: &str, address: &str) -> Result<Uri, BadProxy
 }
 
 /// The scheme as kube expects it, and its default port as in Go's net/http. The h in socks5h asks
-/// the proxy to find the server's address, and hyper always does so.
+/// the proxy to resolve the server's name, and hyper always does so.
 fn known(scheme: &str) -> Option<(&'static str, u16)> {
     match scheme.to_ascii_lowercase().as_str() {
         "http" => Some(("http", 80)),

@@ -1,5 +1,5 @@
 //! `NO_PROXY` as Go reads it (golang.org/x/net/http/httpproxy): hosts without a proxy. A malformed
-//! word names no host.
+//! word matches no host.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ enum Exception {
         address: IpAddr,
         port: String,
     },
-    /// All below, with a dot before it.
+    /// All names below it, with a leading dot.
     Domain {
         below: String,
         itself: bool,
@@ -26,14 +26,14 @@ enum Exception {
 }
 
 impl Exceptions {
-    /// The words between commas.
+    /// Parses the comma-separated words.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let words = text.split(',').map(|word| word.trim().to_ascii_lowercase());
         Self(words.filter_map(|word| Exception::of(&word)).collect())
     }
 
-    /// Whether this host, an address without brackets or a name, is among them.
+    /// Whether this host (a name, or an address without brackets) is one of them.
     #[must_use]
     pub fn hold(&self, host: &str, port: u16) -> bool {
         let (host, port) = (host.to_ascii_lowercase(), port.to_string());
@@ -92,7 +92,7 @@ fn open(port: &str, at: &str) -> bool {
     port.is_empty() || port == at
 }
 
-/// `name` means itself and all names below it; `.name` and `*.name` mean only those below.
+/// `name` matches itself and all names below it; `.name` and `*.name` match only those below.
 fn domain(host: &str, port: &str) -> Option<Exception> {
     let host = match host.strip_prefix('*') {
         Some(rest) if rest.starts_with('.') => rest,
@@ -132,8 +132,8 @@ fn split(word: &str) -> (&str, &str) {
 mod tests {
     use super::*;
 
-    /// Go's own table (httpproxy, proxy_test.go, `UseProxyTests`) without the loopback addresses,
-    /// which never come here.
+    /// Go's own table (httpproxy, proxy_test.go, `UseProxyTests`), without the loopback addresses,
+    /// which are handled earlier.
     const OF_GO: &str = "foobar.com, .barbaz.net, *.quux.org, 192.168.1.1, 192.168.1.2:81, 192.168.1.3:80, \
                          10.0.0.0/30, 2001:db8::52:0:1, [2001:db8::52:0:2]:443, [2001:db8::52:0:3]:80, 2002:db8:a::45/64";
 

@@ -1,9 +1,9 @@
-//! A kubeconfig as client-go reads it: kube's settings with the proxy to the API server.
+//! A kubeconfig as client-go reads it: kube's settings, with the proxy to the API server.
 //!
-//! kube looks for a proxy by itself, but holds `NO_PROXY` against the proxy's own address in place
-//! of the server's, and refuses a whole kubeconfig for one comma too many in it (kube-client 5.0,
-//! config/file_loader.rs and no_proxy.rs). So this module does what kube does with kube's public
-//! parts, and never lets kube read the environment.
+//! kube finds a proxy by itself, but compares `NO_PROXY` with the proxy's own address instead of
+//! the server's. It also rejects a whole kubeconfig for one superfluous comma in it (kube-client
+//! 5.0, config/file_loader.rs and no_proxy.rs). So this module uses kube's public parts to do the
+//! same, and never lets kube read the environment.
 
 mod address;
 mod exceptions;
@@ -20,29 +20,29 @@ pub use address::BadProxy;
 pub use proxy::Variables;
 use proxy::decide;
 
-/// Why no API server can be reached.
+/// Why no API server is reachable.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The kubeconfig cannot be used.
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
-    /// The text that should name a proxy names none.
+    /// The text that should name a proxy does not.
     #[error(transparent)]
     Proxy(#[from] BadProxy),
-    /// There is neither a kubeconfig nor a pod's account.
+    /// There is neither a kubeconfig nor a pod's ServiceAccount.
     #[error("{kubeconfig}; and this process is not in a pod: {pod}")]
     Nowhere {
-        /// What is wrong with the kubeconfig.
+        /// The error of the kubeconfig.
         kubeconfig: KubeconfigError,
-        /// Why this is no pod.
+        /// Why this is not a pod.
         pod: InClusterError,
     },
 }
 
-/// The settings of a kubeconfig in this context, or in its current one.
+/// The settings of a kubeconfig, for this context or its current one.
 ///
 /// # Errors
-/// The kubeconfig cannot be used, or its proxy is none.
+/// If the kubeconfig or its proxy cannot be used.
 pub fn config(
     content: Kubeconfig,
     context: Option<&str>,
@@ -63,10 +63,10 @@ pub fn config(
     led(config, cluster.proxy_url.as_deref(), variables)
 }
 
-/// As kubectl finds it: `KUBECONFIG`, or `~/.kube/config`, or a pod's account.
+/// The settings as kubectl finds them: `KUBECONFIG`, `~/.kube/config`, or a pod's ServiceAccount.
 ///
 /// # Errors
-/// As [`config`], and there is none of them.
+/// As [`config`], or if there is none of them.
 pub fn inferred(variables: &Variables) -> Result<Config, Error> {
     let read = Kubeconfig::read().map_err(Error::Kubeconfig);
     match read.and_then(|content| config(content, None, variables)) {
@@ -86,7 +86,7 @@ fn led(mut config: Config, proxy: Option<&str>, variables: &Variables) -> Result
     Ok(config)
 }
 
-/// kube's tunnel asks for port 443 of a server without a port, also without TLS (hyper-util 0.1,
+/// kube's tunnel uses port 443 for a server without a port, even without TLS (hyper-util 0.1,
 /// client/legacy/connect/proxy/tunnel.rs).
 fn with_port(server: Uri) -> Result<Uri, KubeconfigError> {
     let plain = server.scheme_str() == Some("http") && server.port().is_none();
@@ -121,7 +121,7 @@ fn server(cluster: &Cluster) -> Result<Uri, KubeconfigError> {
     server.parse().map_err(KubeconfigError::ParseClusterUrl)
 }
 
-/// As in client-go, a context without a user, or with a user that is missing, is anonymous.
+/// As in client-go, a context without a user, or with a missing user, is anonymous.
 fn user(content: Kubeconfig, context: &Context, cluster: &ExecAuthCluster) -> AuthInfo {
     let named = content
         .auth_infos
@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// A certificate, as far as these tests look at it.
+    /// A certificate that is valid enough for these tests.
     const AUTHORITY: &str =
         "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCkFBQUEKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=";
 

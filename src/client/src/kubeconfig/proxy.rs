@@ -1,12 +1,12 @@
-//! Which proxy leads to an API server.
+//! Which proxy to use for an API server.
 
 use http::Uri;
 
 use super::address::{self, BadProxy};
 use super::exceptions::Exceptions;
 
-/// The proxy variables of an environment. Of two names for the same variable the first one that is
-/// not empty counts. The default has none.
+/// The proxy variables of an environment. Of two names for the same variable, the first one that is
+/// not empty wins. The default has none.
 #[derive(Clone, Default)]
 pub struct Variables {
     https: Option<Named>,
@@ -23,7 +23,7 @@ impl Variables {
         Self::of(|name| std::env::var(name).ok())
     }
 
-    /// The variables that this look-up gives.
+    /// The variables that this function returns.
     pub fn of(value: impl Fn(&str) -> Option<String>) -> Self {
         let first = |names: [&'static str; 2]| {
             let set = |name| Some((name, value(name).filter(|text| !text.is_empty())?));
@@ -45,7 +45,7 @@ impl Variables {
         }
     }
 
-    /// As in Go, a proxy of the environment never leads to this machine.
+    /// As in Go, a proxy from the environment never applies to this machine.
     fn except(&self, server: &Uri) -> bool {
         let host = server.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -67,12 +67,12 @@ fn is_loopback(address: std::net::IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// The proxy to an API server, as client-go chooses it: the `proxy-url` of the kubeconfig without
+/// The proxy to an API server, chosen as in client-go: the kubeconfig's `proxy-url` without
 /// exceptions, or else the environment's.
 ///
 /// # Errors
-/// The chosen text names no proxy. client-go then ignores a variable, and the request takes a way
-/// that nobody wants.
+/// If the chosen text does not name a proxy. client-go ignores such a variable, and the request
+/// then takes a route that nobody wants.
 pub fn decide(
     server: &Uri,
     proxy_url: Option<&str>,
