@@ -1,5 +1,5 @@
 //! One connection to a system bus, and the calls to systemd on it. zbus waits for an answer without
-//! a limit, so each call gets one here.
+//! a limit, so each call has a timeout here.
 
 use std::future::Future;
 use std::path::Path;
@@ -13,31 +13,31 @@ use crate::proxies::{
 };
 use crate::state::ActiveState;
 
-/// How long an answer may take. systemd answers at once or is in deep trouble.
+/// The timeout of a call. systemd answers at once unless it is in serious trouble.
 const ANSWER: Duration = Duration::from_secs(25);
 
-/// systemd's name for a unit that is not loaded (systemd
+/// systemd's error for a unit that is not loaded (systemd
 /// src/libsystemd/sd-bus/bus-common-errors.h).
 const NO_SUCH_UNIT: &str = "org.freedesktop.systemd1.NoSuchUnit";
 
-/// The states of a unit in which something goes on.
+/// The states of a unit that runs, starts or stops.
 const ALIVE: [&str; 4] = ["active", "activating", "deactivating", "reloading"];
 
-/// How often a unit that should end is looked at.
+/// How often to check a unit that should end.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The job takes the place of a conflicting one.
+/// The job replaces a conflicting one.
 const REPLACE: &str = "replace";
 
-/// A connection. It is made for one step and dropped after it: an idle agent holds none, and a bus
-/// that restarts in between does no harm. A call fails if the bus is away, if systemd refuses, or
-/// if no answer comes in time.
+/// A connection. It is opened for one step and dropped after it. So an idle agent has none, and a
+/// bus that restarts in between does no harm. A call fails if the bus is down, if systemd refuses,
+/// or if no answer comes in time.
 pub struct Bus {
     connection: Connection,
     answer: Duration,
 }
 
-/// What systemd says of a service.
+/// The state of a service, as systemd reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     /// The path of its unit file; empty without one.
@@ -46,17 +46,17 @@ pub struct Service {
     pub state: ActiveState,
     /// When it became active, in microseconds of `CLOCK_MONOTONIC`.
     pub entered: u64,
-    /// What it says of itself.
+    /// The status text that the service reports.
     pub status: String,
 }
 
 impl Bus {
-    /// Connects to the system bus. An answer may take 25 s.
+    /// Connects to the system bus. The timeout of a call is 25 s.
     pub async fn system() -> Result<Self> {
         Self::build(connection::Builder::system(), ANSWER).await
     }
 
-    /// Connects to the bus at this socket. The connection and each answer may take so long.
+    /// Connects to the bus at this socket. The timeout applies to the connection and to each call.
     pub async fn at(socket: &Path, answer: Duration) -> Result<Self> {
         let address = format!("unix:path={}", socket.display());
         Self::build(connection::Builder::address(address.as_str()), answer).await
@@ -67,13 +67,13 @@ impl Bus {
         Ok(Self { connection, answer })
     }
 
-    /// The same connection, on which an answer may take so long.
+    /// The same connection, with this timeout for calls.
     #[must_use]
     pub fn with_answer(self, answer: Duration) -> Self {
         Self { answer, ..self }
     }
 
-    /// Waits for a call as long as an answer may take.
+    /// Waits for a call until the timeout.
     pub async fn limited<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
         within(self.answer, call).await
     }
@@ -93,21 +93,21 @@ impl Bus {
             .await
     }
 
-    /// Asks for a start of a unit; does not wait for its end.
+    /// Starts a unit, without waiting for the job.
     pub async fn start(&self, unit: &str) -> Result<()> {
         let systemd = self.manager().await?;
         let job = self.limited(systemd.start_unit(unit, REPLACE)).await;
         job.map(drop)
     }
 
-    /// Asks for a start of a unit that has no file, only these properties.
+    /// Starts a unit that has no file, only these properties. Does not wait for the job.
     pub async fn start_transient(&self, unit: &str, properties: &[Property<'_>]) -> Result<()> {
         let systemd = self.manager().await?;
         let job = systemd.start_transient_unit(unit, "fail", properties, &[]);
         self.limited(job).await.map(drop)
     }
 
-    /// Stops a unit and waits until it has ended. Returns false if it lives on after this time.
+    /// Stops a unit and waits until it has ended. Returns false if it still runs after this time.
     pub async fn end(&self, unit: &str, limit: Duration) -> Result<bool> {
         if self.is_alive(unit).await? {
             self.stop(unit).await?;
@@ -122,21 +122,21 @@ impl Bus {
         Ok(true)
     }
 
-    /// Asks for a stop of a unit; does not wait for its end.
+    /// Stops a unit, without waiting for the job.
     pub async fn stop(&self, unit: &str) -> Result<()> {
         let systemd = self.manager().await?;
         let job = self.limited(systemd.stop_unit(unit, REPLACE)).await;
         job.map(drop)
     }
 
-    /// Asks for a restart of a unit; does not wait for its end.
+    /// Restarts a unit, without waiting for the job.
     pub async fn restart(&self, unit: &str) -> Result<()> {
         let systemd = self.manager().await?;
         let job = self.limited(systemd.restart_unit(unit, REPLACE)).await;
         job.map(drop)
     }
 
-    /// Reads all unit files again and runs generators.
+    /// Reloads all unit files and runs the generators.
     pub async fn reload(&self) -> Result<()> {
         let systemd = self.manager().await?;
         self.limited(systemd.reload()).await
@@ -148,15 +148,15 @@ impl Bus {
         self.limited(systemd.reboot()).await
     }
 
-    /// One item for each job that ends from now on. systemd may refuse to send them, which the
-    /// stream does not show.
+    /// A stream with one item for each job that ends from now on. systemd may refuse to send them,
+    /// which the stream does not show.
     pub async fn ended_jobs(&self) -> Result<JobRemovedStream> {
         let systemd = self.manager().await?;
         let _ = self.limited(systemd.subscribe()).await;
         self.limited(systemd.receive_job_removed()).await
     }
 
-    /// A unit's state; nothing when it is not loaded.
+    /// A unit's state; nothing if the unit is not loaded.
     pub async fn state(&self, unit: &str) -> Result<Option<ActiveState>> {
         match self.loaded_state(unit).await {
             Ok(state) => Ok(Some(state.into())),
@@ -165,7 +165,7 @@ impl Bus {
         }
     }
 
-    /// The unit may go away between the two calls.
+    /// The unit may disappear between the two calls.
     async fn loaded_state(&self, unit: &str) -> Result<String> {
         let path = self.limited(self.manager().await?.get_unit(unit)).await?;
         let unit = self.unit(path).await?;
@@ -178,7 +178,7 @@ impl Bus {
         Ok(state.is_some_and(|state| state.is_alive()))
     }
 
-    /// The units of this pattern that run, start or stop.
+    /// The units that match this pattern and run, start or stop.
     pub async fn alive(&self, pattern: &str) -> Result<Vec<String>> {
         let systemd = self.manager().await?;
         let patterns = [pattern];
@@ -187,7 +187,7 @@ impl Bus {
         Ok(listed.into_iter().map(|unit| unit.0).collect())
     }
 
-    /// A service, also one that has no file.
+    /// A service, including one without a file.
     pub async fn service(&self, unit: &str) -> Result<Service> {
         let path = self.limited(self.manager().await?.load_unit(unit)).await?;
         let service = ServiceUnitProxy::builder(&self.connection).path(path.clone());
@@ -210,8 +210,8 @@ async fn within<T>(limit: Duration, call: impl Future<Output = Result<T>>) -> Re
     tokio::time::timeout(limit, call).await.map_err(late)?
 }
 
-/// Whether systemd says that it has no such unit, which is how a transient one ends. Any other
-/// error says nothing of the unit.
+/// Whether systemd reports that it has no such unit, which is how a transient one ends. Any other
+/// error says nothing about the unit.
 fn is_not_loaded(error: &Error) -> bool {
     match error {
         Error::MethodError(name, ..) => name.as_str() == NO_SUCH_UNIT,

@@ -1,4 +1,5 @@
-//! systemd and logind as Careen calls them over D-Bus, and what a service tells systemd.
+//! The D-Bus calls that Careen makes to systemd and logind, and a service's notifications to
+//! systemd.
 //!
 //! The agent and the installer share it. The few calls are declared here and not taken from a crate
 //! (docs/decisions.md says why).

@@ -1,24 +1,24 @@
-//! What a service tells systemd of itself: it is ready, what it does, it is alive. A message is one
-//! datagram (sd_notify(3)).
+//! A service's notifications to systemd: ready, status, alive. A message is one datagram
+//! (sd_notify(3)).
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// The socket of systemd, if systemd listens.
+/// systemd's notification socket, if there is one.
 pub struct Notify {
     socket: Option<(UnixDatagram, SocketAddr)>,
     last: String,
 }
 
 impl Notify {
-    /// The socket in the environment. A program that a person starts has none.
+    /// The socket from the environment. A program that a person starts has none.
     #[must_use]
     pub fn from_environment() -> Self {
         Self::at(std::env::var("NOTIFY_SOCKET").ok().as_deref())
     }
 
-    /// The socket at this path, or with an `@` before it the abstract one of this name.
+    /// The socket at this path, or the abstract socket of this name if it starts with `@`.
     #[must_use]
     pub fn at(socket: Option<&str>) -> Self {
         let socket = socket
@@ -30,22 +30,22 @@ impl Notify {
         }
     }
 
-    /// The service is up.
+    /// The service is ready.
     pub fn ready(&self) {
         self.send("READY=1");
     }
 
-    /// The service goes down.
+    /// The service is stopping.
     pub fn stopping(&self) {
         self.send("STOPPING=1");
     }
 
-    /// The service is not up yet: from now on its start may take as long as this.
+    /// The service is not ready yet: its start may take this much longer from now on.
     pub fn more_time(&self, time: Duration) {
         self.send(&format!("EXTEND_TIMEOUT_USEC={}", time.as_micros()));
     }
 
-    /// The text that `systemctl status` shows. It is sent when it changes.
+    /// The text that `systemctl status` shows. It is sent only when it changes.
     pub fn status(&mut self, text: &str) {
         if self.last != text {
             self.send(&format!("STATUS={}", text.replace('\n', " ")));
@@ -53,14 +53,14 @@ impl Notify {
         }
     }
 
-    /// The service's loop still turns.
+    /// The service's loop is still running.
     pub fn alive(&self) {
         self.send("WATCHDOG=1");
     }
 
     fn send(&self, message: &str) {
         if let Some((socket, address)) = &self.socket {
-            // There is nothing to do about a message that nobody receives.
+            // Nothing can be done about a message that nobody receives.
             let _ = socket.send_to_addr(message.as_bytes(), address);
         }
     }
@@ -73,7 +73,7 @@ fn address(path: &str) -> Option<SocketAddr> {
     }
 }
 
-/// How often the loop must say that it is alive: half of what systemd waits. Nothing without a
+/// How often the loop must report that it is alive: half of systemd's timeout. Nothing without a
 /// watchdog.
 #[must_use]
 pub fn watchdog() -> Option<Duration> {

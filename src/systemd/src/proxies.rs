@@ -1,12 +1,12 @@
-//! The D-Bus interfaces: org.freedesktop.systemd1(5) and org.freedesktop.login1(5), as far as
-//! Careen uses them.
+//! The D-Bus interfaces org.freedesktop.systemd1(5) and org.freedesktop.login1(5), as far as Careen
+//! uses them.
 
 use zbus::{ObjectPath, OwnedFd, OwnedObjectPath, Variant, proxy};
 
 /// A property of a transient unit.
 pub type Property<'a> = (&'a str, Variant<'a>);
 
-/// One unit in the answer of `ListUnitsByPatterns`; the first field is its name.
+/// One unit in the answer of `ListUnitsByPatterns`. The first field is its name.
 pub type Listed = (
     String,
     String,
@@ -87,12 +87,12 @@ pub trait ServiceUnit {
 pub trait Login {
     /// Takes an inhibitor lock, which lasts until the descriptor is closed.
     fn inhibit(&self, what: &str, who: &str, why: &str, mode: &str) -> zbus::Result<OwnedFd>;
-    /// Reboots. Flags 0 is a plain reboot: `systemctl reboot` would turn itself into kexec or a
-    /// soft reboot where one is prepared.
+    /// Reboots. Flags 0 means a plain reboot: `systemctl reboot` would become a kexec or a soft
+    /// reboot if one is prepared.
     fn reboot_with_flags(&self, flags: u64) -> zbus::Result<()>;
     /// Inhibitor locks as (what, who, why, mode, uid, pid).
     fn list_inhibitors(&self) -> zbus::Result<Vec<(String, String, String, String, u32, u32)>>;
-    /// The shutdown begins, or was called off.
+    /// The shutdown starts, or was cancelled.
     #[zbus(signal)]
     fn prepare_for_shutdown(&self, start: bool) -> zbus::Result<()>;
 }

@@ -3,11 +3,11 @@
 /// `ActiveState` of a unit, as org.freedesktop.systemd1(5) names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActiveState {
-    /// It runs; a oneshot with `RemainAfterExit=` has succeeded.
+    /// It runs. A oneshot with `RemainAfterExit=` has succeeded.
     Active,
-    /// It runs, and reads its configuration again.
+    /// It runs and reloads its configuration.
     Reloading,
-    /// It starts, or waits to be started again.
+    /// It starts, or waits for its next start.
     Activating,
     /// It does not run.
     Inactive,
@@ -18,13 +18,13 @@ pub enum ActiveState {
 }
 
 impl ActiveState {
-    /// Whether something goes on in the unit: it runs, starts or stops.
+    /// Whether the unit runs, starts or stops.
     #[must_use]
     pub const fn is_alive(&self) -> bool {
         !matches!(self, Self::Inactive | Self::Failed)
     }
 
-    /// systemd's word.
+    /// systemd's name of the state.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {

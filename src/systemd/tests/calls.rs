@@ -1,4 +1,4 @@
-//! The calls as systemd hears them: names, types and order of arguments are those of
+//! The calls as systemd receives them: names, types and order of arguments are those of
 //! org.freedesktop.systemd1(5). The test plays systemd on a bus of its own.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -70,13 +70,13 @@ async fn played_a_systemd() {
     };
     heard.take();
     assert_eq!(bus.service(AGENT).await.unwrap(), service);
-    // systemd loads also a unit that has no file.
+    // systemd also loads a unit that has no file.
     assert_eq!(heard.take()[0], format!("LoadUnit {AGENT}"));
     bus.stop(AGENT).await.unwrap();
     assert_eq!(heard.take(), ["StopUnit careen-agent.service replace"]);
 }
 
-/// What was asked for. The agent's unit runs until it is stopped, and has ended at the third look
+/// The received calls. The agent's unit runs until it is stopped, and has ended at the third check
 /// after that.
 #[derive(Clone, Default)]
 struct Heard {

@@ -1,7 +1,7 @@
-//! A system bus for one test, on which the test plays systemd or logind. Needs dbus-daemon.
+//! A system bus for one test, on which the test plays systemd or logind. It needs dbus-daemon.
 //!
-//! libdbus and zbus find the system bus by a variable of the process. So the test runs another test
-//! of the same program in a process of its own, and that test plays.
+//! libdbus and zbus find the system bus by an environment variable of the process. So the test runs
+//! another test of the same program in its own process, and that test plays the service.
 #![allow(dead_code)] // Each test uses a part.
 
 use std::io::{BufRead, BufReader};
@@ -12,11 +12,11 @@ use futures::StreamExt;
 use zbus::message::Type;
 use zbus::{Connection, Message, MessageStream, OwnedObjectPath};
 
-/// Where libdbus and zbus look for the system bus.
+/// The variable in which libdbus and zbus look for the system bus.
 const BUS: &str = "DBUS_SYSTEM_BUS_ADDRESS";
-/// What an address begins with; the path follows.
+/// The start of an address; the path follows.
 const UNIX: &str = "unix:path=";
-/// Set for the test that plays: the process of its dbus-daemon.
+/// Set for the test that plays: the process id of its dbus-daemon.
 const PLAYED: &str = "CAREEN_BUS_IS_PLAYED";
 
 /// A bus, until it is dropped.
@@ -61,19 +61,18 @@ pub fn on_a_bus_of_its_own(played: &str) {
     );
 }
 
-/// The process of the bus; none if the test runs without a bus of its own and has nothing to play
-/// on.
+/// The process of the bus. Nothing if the test runs without its own bus and cannot play.
 pub fn daemon() -> Option<i32> {
     std::env::var(PLAYED).ok()?.parse().ok()
 }
 
-/// The socket of the bus, as [`daemon`].
+/// The socket of the bus, like [`daemon`].
 pub fn socket() -> Option<PathBuf> {
     daemon()?;
     Some(std::env::var(BUS).ok()?.strip_prefix(UNIX)?.into())
 }
 
-/// Plays the owner of this name, who answers each call so.
+/// Plays the owner of this name, which answers each call this way.
 pub async fn play(name: &'static str, mut answer: impl Answer) {
     let player = Connection::system().await.unwrap();
     let mut calls = MessageStream::from(&player);
@@ -87,7 +86,7 @@ pub async fn play(name: &'static str, mut answer: impl Answer) {
     });
 }
 
-/// Somebody who is called.
+/// A service that is called.
 pub trait Answer: Send + 'static {
     /// Answers one call.
     fn to(
@@ -102,7 +101,7 @@ pub fn path() -> OwnedObjectPath {
     "/org/freedesktop/systemd1/job/1".try_into().unwrap()
 }
 
-/// One unit as systemd's `ListUnitsByPatterns` tells it. This is not the type under test, which
+/// One unit as systemd's `ListUnitsByPatterns` returns it. It is not the type under test, which
 /// would agree with itself even if it is wrong.
 pub type Row = (
     String,
