@@ -1,4 +1,4 @@
-//! Doing what was decided. Each act can be cut off anywhere and done again.
+//! Carries out decisions. Each action can be interrupted anywhere and repeated.
 
 use host::agents::Role;
 use thiserror::Error;
@@ -12,7 +12,7 @@ use crate::room;
 use crate::systemd::{Origin, Refused, Systemd};
 use crate::units;
 
-/// Why it was not done.
+/// Why an action failed.
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // the messages say it
 pub enum Failed {
@@ -34,10 +34,10 @@ pub enum Failed {
     Systemd(#[from] Refused),
 }
 
-/// Does it.
+/// Carries the action out.
 ///
 /// # Errors
-/// When it is not done; the next turn sees what is left to do.
+/// If it fails; the next turn sees what is left to do.
 pub fn act(act: Act, node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     match act {
         Act::Nothing => Ok(()),
@@ -50,8 +50,9 @@ pub fn act(act: Act, node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     }
 }
 
-/// Copies while the old agent runs, which nobody sees; what makes the copy count is changed when it does not, behind the look that counts.
-/// Whatever fails there, an agent is started again.
+/// Copies while the old agent runs, which has no effect yet. The change that activates the copy is
+/// made after the agent has stopped, and after the final check. If anything fails there, an agent
+/// is started again.
 fn install(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     room::check(node)?;
     node.agents.take(&node.brought)?;
@@ -63,7 +64,8 @@ fn install(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Nothing is stopped: there is no agent that could be in the middle of anything, and a run of careen-deploy that lives is followed by the next.
+/// Stops nothing: no agent is running that could be in the middle of an upgrade, and the next agent
+/// follows a careen-deploy that still runs.
 fn rescue(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     room::check(node)?;
     node.agents.take(&node.brought)?;
@@ -73,12 +75,13 @@ fn rescue(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The link that makes it run comes last: a pod that is killed on the way leaves the old agent, and the next pod sees what is left to do.
+/// Sets the link that activates the agent last. A pod that is killed before that leaves the old
+/// agent, and the next pod sees what is left to do.
 fn switch(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     let id = &node.brought.id;
     let image_has_one = systemd.service(names::AGENT_UNIT)?.origin == Origin::Image;
     if !image_has_one && !has_a_proven_one(node) {
-        // Our units name the proven one, and here nothing better is known.
+        // The installer's units start the proven agent, and here no better one is known.
         node.agents.appoint(Role::Proven, id)?;
     }
     units::put(node)?;
@@ -86,7 +89,8 @@ fn switch(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     Ok(node.agents.want(id)?)
 }
 
-/// The same bytes under the same name: nothing else is changed by it, so it may be done at any time.
+/// Writes the same bytes under the same name. It changes nothing else, so it may be done at any
+/// time.
 fn mend(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     room::check(node)?;
     node.agents.take(&node.brought)?;
@@ -97,8 +101,8 @@ fn mend(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     start(node, systemd)
 }
 
-/// A pod that was killed may have put units that systemd never read, or somebody has removed them: where no unit is known there is no agent
-/// that could be in the middle of anything.
+/// A pod that was killed may have written units that systemd never loaded, or somebody may have
+/// removed them. Where no unit is known, no agent can be in the middle of an upgrade.
 fn start(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     if systemd.service(names::AGENT_UNIT)?.origin == Origin::Nobody {
         units::put(node)?;
@@ -107,11 +111,13 @@ fn start(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     Ok(systemd.start(names::AGENT_UNIT)?)
 }
 
-/// Between a look at the record and the stop of the agent it may have begun something: so the look that counts is the one after the stop,
-/// when nobody is left who could. `at_most` is what the change is allowed with.
+/// Stops the agent unless it is busy. The agent may start something between a look at the record
+/// and its stop. So the decisive look is the one after the stop, when nobody is left to start
+/// anything. `at_most` is the highest state that permits the change.
 ///
 /// # Errors
-/// [`Failed::Overtaken`] when it has, and whatever else fails; then the agent is started again.
+/// [`Failed::Overtaken`] if the agent started something, or any other failure. The agent is then
+/// started again.
 pub fn stop_unless_busy(
     node: &Node,
     systemd: &dyn Systemd,
@@ -138,7 +144,8 @@ fn prove(node: &Node) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The launcher has left it already; this keeps it from being wanted again. No restart: what serves goes on serving.
+/// The launcher has already left this agent; this keeps it from being selected again. It restarts
+/// nothing: the running agent continues.
 fn give_up(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     node.agents.give_up(&node.brought.id)?;
     match node.agents.id(Role::Proven)? {

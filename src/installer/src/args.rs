@@ -28,7 +28,8 @@ pub struct Cli {
 pub enum Verb {
     /// Install the agent, watch it and update it until stopped. Stopping removes nothing.
     Install,
-    /// Remove what a pod has installed on this node, unless an upgrade is under way; then wait to be deleted.
+    /// Remove what a pod has installed on this node, unless an upgrade is under way; then wait to
+    /// be deleted.
     Uninstall,
     /// For the readiness probe: print the state, and exit with 1 when not ready.
     Ready,

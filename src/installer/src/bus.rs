@@ -1,6 +1,6 @@
-//! The host's systemd over its D-Bus socket, which the pod has mounted.
+//! The host's systemd over its D-Bus socket, which the pod mounts.
 //!
-//! Root needs no capability for it: systemd asks only for the caller's user id if it cannot see
+//! Root needs no capability for it: systemd checks only the caller's user id if it cannot see
 //! capabilities (systemd src/libsystemd/sd-bus/bus-convenience.c, `sd_bus_query_sender_privilege`).
 
 use std::path::Path;
@@ -12,14 +12,14 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::systemd::{Active, Origin, Refused, Service, Systemd};
 
-/// How long an answer may take. systemd answers at once or is in deep trouble; a reload runs all
-/// generators.
+/// The timeout of a call. systemd answers at once unless it is in serious trouble; a reload runs
+/// all generators.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// How long a service has to end: the agent's own limit is 60 s, then systemd kills it.
+/// How long a service may take to end. The agent's own limit is 60 s; after that systemd kills it.
 const END: Duration = Duration::from_secs(75);
 
-/// A connection for one turn: a bus that restarts in between does no harm.
+/// A connection for one turn, so that a bus that restarts in between does no harm.
 pub struct Bus {
     runtime: Runtime,
     bus: systemd::Bus,
@@ -29,7 +29,7 @@ impl Bus {
     /// Connects to the socket at this path.
     ///
     /// # Errors
-    /// Nothing answers there.
+    /// If nothing answers there.
     pub fn connect(socket: &Path) -> Result<Self, Refused> {
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -83,7 +83,7 @@ impl Systemd for Bus {
 fn origin(fragment: &str) -> Origin {
     match fragment {
         "" => Origin::Nobody,
-        // Where /lib is no link to /usr/lib.
+        // For hosts where /lib is not a link to /usr/lib.
         path if path.starts_with("/usr/lib/") || path.starts_with("/lib/") => Origin::Image,
         _ => Origin::Elsewhere,
     }

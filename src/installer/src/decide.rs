@@ -1,4 +1,4 @@
-//! What to do next, and how it is: a pure function of what is seen.
+//! The next action and the reported state: a pure function of the observed state.
 
 use upgrade::Standing;
 use upgrade::launch::STARTS;
@@ -7,38 +7,38 @@ use crate::health::Health;
 use crate::look::Seen;
 use crate::systemd::Active;
 
-/// How long a new agent must have run in one piece, in seconds, before it counts as one that runs.
+/// How long, in seconds, a new agent must have run without a break before it counts as running.
 pub const PROBATION: u64 = upgrade::launch::LASTS;
 
 /// One change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// None.
+    /// No change.
     Nothing,
-    /// Bring what the pod has to the node, and start it in place of what runs.
+    /// Copy the pod's agent to the node, and start it in place of the running one.
     Install,
-    /// Bring what the pod has to a node that has no agent left to end its upgrade.
+    /// Copy the pod's agent to a node that has no agent left to end its upgrade.
     Rescue,
-    /// Put back what the pod brings where it was damaged on the disk, and start it.
+    /// Restore the pod's agent where it was damaged on disk, and start it.
     Mend,
     /// Start the service, which is down.
     Start,
-    /// What is wanted has shown that it runs.
+    /// The selected agent has proved that it runs.
     Prove,
-    /// What is wanted does not start: leave it.
+    /// The selected agent does not start: leave it.
     GiveUp,
 }
 
-/// An act, and what is said until it is done.
+/// An action, and the state to report until it is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// What is done.
+    /// The action.
     pub act: Act,
-    /// How it is.
+    /// The state.
     pub health: Health,
 }
 
-/// What to do next.
+/// The next action.
 #[must_use]
 pub fn decide(seen: &Seen) -> Decision {
     if seen.given_up.as_ref() == Some(&seen.brought) {
@@ -62,7 +62,8 @@ pub fn decide(seen: &Seen) -> Decision {
     }
 }
 
-/// It ran under another image, or on another day. Nothing is changed: the former system, after a fallback, and the next boot try it again.
+/// The agent ran under another image, or earlier. Nothing is changed: the former system, after a
+/// fallback, and the next boot retry it.
 fn left_in_this_boot(seen: &Seen) -> Decision {
     let text = format!(
         "{} ran on this node before but does not run in this boot, after several starts; {} serves instead. See its log above or in the node's journal. If this node's system is older than the one it was built on, build it on the older one; the next boot tries again",
@@ -72,7 +73,8 @@ fn left_in_this_boot(seen: &Seen) -> Decision {
     waiting(Act::Nothing, text)
 }
 
-/// What the pod brings was tried and did not run. What was there before serves on, and a person must see it.
+/// The pod's agent was tried and did not run. The previous agent keeps running, and a person must
+/// see it.
 fn left(seen: &Seen) -> Decision {
     let act = match seen.service.active {
         Active::Down => Act::Start,
@@ -90,7 +92,8 @@ fn not_in_place(seen: &Seen) -> Decision {
     match seen.standing {
         Standing::Free => waiting(Act::Install, format!("installing {}", seen.brought)),
         Standing::Waits | Standing::UnderWay | Standing::Frozen if !seen.can_run => orphaned(seen),
-        // It may last for days, and the roll-out goes to no further node before this one is done.
+        // The wait may last for days, and the rollout reaches no further node before this one is
+        // done.
         Standing::Waits => waiting(Act::Install, beside_a_wait(seen)),
         Standing::UnderWay | Standing::Frozen => under_way(seen),
     }
@@ -103,8 +106,8 @@ fn beside_a_wait(seen: &Seen) -> String {
     )
 }
 
-/// Somebody has emptied the folder, or the disk has spoilt what lay there. No agent is changed where there is none, and without one the upgrade
-/// would never end.
+/// Somebody emptied the folder, or the disk damaged its content. Where there is no agent, none is
+/// replaced, and without one the upgrade would never end.
 fn orphaned(seen: &Seen) -> Decision {
     let text = format!(
         "an upgrade of this node is under way, and no agent is left to finish it; installing {}",
@@ -113,7 +116,8 @@ fn orphaned(seen: &Seen) -> Decision {
     waiting(Act::Rescue, text)
 }
 
-/// A pod that was killed may have left the agent stopped; without one the upgrade that is waited for would never end.
+/// A pod that was killed may have left the agent stopped. Without an agent the upgrade would never
+/// end.
 fn under_way(seen: &Seen) -> Decision {
     let act = match seen.service.active {
         Active::Down => Act::Start,
@@ -127,7 +131,8 @@ fn under_way(seen: &Seen) -> Decision {
     waiting(act, text)
 }
 
-/// Where nothing runs it is repaired even in the middle of an upgrade: the bytes are those that were there when that began.
+/// If nothing runs, the agent is restored even during an upgrade: the bytes are those that were
+/// there when the upgrade started.
 fn damaged(seen: &Seen) -> Decision {
     match (seen.service.active, seen.standing) {
         (Active::Down | Active::Changing, _) => waiting(
@@ -145,7 +150,7 @@ fn damaged(seen: &Seen) -> Decision {
     }
 }
 
-/// Starting is safe at any time: an agent takes up the record where the last one left it.
+/// A start is safe at any time: an agent continues the record where the last one stopped.
 fn down() -> Decision {
     waiting(
         Act::Start,
@@ -168,13 +173,14 @@ fn on_probation(seen: &Seen) -> Decision {
         return waiting(Act::GiveUp, format!("{} does not start", seen.brought));
     }
     match seen.service.active {
-        // Images that were made before there was a launcher. Its first act is to say what it runs.
+        // For images from before the launcher. The launcher's first action is to record what it
+        // runs.
         Active::Running if seen.launched.is_none() => waiting(
             Act::Nothing,
             "this image is too old to update its agent: its unit starts the image's own agent, not the launcher. Upgrade the node to a newer image"
                 .to_owned(),
         ),
-        // The launcher has found the image's own to be newer.
+        // The launcher has found that the image's own agent is newer.
         Active::Running => well(seen),
         Active::Changing | Active::Down => waiting(Act::Nothing, "the agent is starting".to_owned()),
     }
@@ -183,7 +189,7 @@ fn on_probation(seen: &Seen) -> Decision {
 fn soon(seen: &Seen) -> Decision {
     let has_run = seen.service.active == Active::Running && seen.service.seconds >= PROBATION;
     match (has_run, seen.standing) {
-        // Links are part of what is frozen. It runs, and that is what readiness is about.
+        // Links must not change while frozen. The agent runs, and that is what readiness is about.
         (true, Standing::Frozen) => well(seen),
         (true, Standing::Free | Standing::Waits | Standing::UnderWay) => {
             waiting(Act::Prove, format!("{} runs", seen.brought))
@@ -196,7 +202,7 @@ fn started(who: &str) -> String {
     format!("{who} has started and must run for {PROBATION} s to be accepted")
 }
 
-/// One that ends again and again runs for moments in between, and is not well in any of them.
+/// An agent that ends again and again runs for moments in between, but is not healthy.
 fn well(seen: &Seen) -> Decision {
     if seen.service.seconds < PROBATION {
         return waiting(Act::Nothing, started(&serves(seen)));

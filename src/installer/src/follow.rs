@@ -1,4 +1,5 @@
-//! The agent's log as the pod's own: `journalctl --follow` on the host's journal, which the pod has mounted read-only.
+//! Copies the agent's log into the pod's log: `journalctl --follow` on the host's journal, which
+//! the pod mounts read-only.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,13 +9,13 @@ use host::programs::Program;
 use tracing::warn;
 use upgrade::names;
 
-/// How many lines of before are shown: what led to a pod's start is mostly what one wants to see.
+/// How many earlier lines to show. What led to a pod's start is usually the interesting part.
 const BEFORE: &str = "100";
 
-/// Where a host keeps its journal: on the disk, or where it keeps none there, in memory.
+/// Where a host stores its journal: on disk, or otherwise in memory.
 const PLACES: [&str; 2] = ["var/log/journal", "run/log/journal"];
 
-/// A journalctl that is started again when it ends.
+/// A journalctl that is restarted when it ends.
 #[derive(Debug)]
 pub struct Follower {
     root: PathBuf,
@@ -23,7 +24,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Of the host whose root is mounted there.
+    /// A follower for the host whose root is mounted here.
     #[must_use]
     pub fn new(root: &Path) -> Self {
         Self {
@@ -33,14 +34,14 @@ impl Follower {
         }
     }
 
-    /// Starts it unless it runs.
+    /// Starts journalctl unless it runs.
     pub fn keep_alive(&mut self) {
         if let Some(child) = &mut self.child
             && matches!(child.try_wait(), Ok(None))
         {
             return;
         }
-        // After an end nothing of before: it was shown.
+        // After a restart no earlier lines, because they were already shown.
         let before = if self.child.is_some() { "0" } else { BEFORE };
         let started = self.command(before).map(|command| command?.spawn());
         self.child = match started {
@@ -66,7 +67,7 @@ impl Follower {
 
     fn command(&self, before: &str) -> Option<io::Result<Command>> {
         let places = PLACES.map(|place| self.root.join(place));
-        // A folder that is left empty where the journal went elsewhere is none.
+        // An empty folder, left when the journal moved elsewhere, does not count.
         let holds = |place: &&PathBuf| place.read_dir().is_ok_and(|mut list| list.next().is_some());
         let place = places.iter().find(holds)?;
         let mut command = match Program::Journalctl.command() {

@@ -1,4 +1,5 @@
-//! How it is, handed from the process that works to the one that kubelet runs to ask (a readiness probe by `exec` needs no open port).
+//! Passes the state from the working process to the readiness probe's process. A readiness probe by
+//! `exec` needs no open port.
 
 use std::fs;
 use std::path::Path;
@@ -6,33 +7,34 @@ use std::time::{Duration, SystemTime};
 
 use host::durable;
 
-/// After so long without a word the process that works counts as hanging. Its longest act waits for the agent's end, 75 s.
+/// After this much silence the working process counts as hung. Its longest action waits for the
+/// agent's end, 75 s.
 pub(crate) const SILENCE: Duration = Duration::from_secs(120);
 
-/// The first line of the file when it is so.
+/// The first line of the file if the state is ready.
 const READY: &str = "ready";
 const NOT_READY: &str = "not ready";
 
-/// How it is.
+/// The state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// What this pod wants runs, and is well.
+    /// What this pod installs is running and healthy.
     pub ready: bool,
-    /// In words.
+    /// The description.
     pub text: String,
 }
 
 impl Health {
-    /// Tells it.
+    /// Writes the state.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn tell(&self, file: &Path) -> host::Result<()> {
         let first = if self.ready { READY } else { NOT_READY };
         durable::write(file, format!("{first}\n{}\n", self.text).as_bytes(), 0o600)
     }
 
-    /// What was told last, judged at this moment.
+    /// The state that was last written, judged at this moment.
     #[must_use]
     pub fn heard(file: &Path, now: SystemTime) -> Self {
         let not_ready = |text: String| Self { ready: false, text };
@@ -43,7 +45,8 @@ impl Health {
                 return not_ready(format!("the installer has not reported yet: {error}"));
             }
         };
-        // A clock that was set back makes it young, not old: no more than a late alarm.
+        // A clock that was set back makes the file look newer, not older. The only effect is a late
+        // alarm.
         if now.duration_since(told).is_ok_and(|age| age > SILENCE) {
             return not_ready(format!(
                 "the installer has not reported for {} s",

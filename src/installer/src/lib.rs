@@ -1,8 +1,10 @@
-//! What runs in the DaemonSet's pod: it delivers the agent to the host and watches it there. The agent itself runs as a service of the
-//! host's systemd, under the kubelet's credential, whatever becomes of the pod.
+//! The program in the DaemonSet's pod. It installs the agent on the host and watches it there. The
+//! agent itself runs as a service of the host's systemd, with the kubelet's credential, and does
+//! not depend on the pod.
 //!
-//! Every few seconds: [`look`] at everything, [`decide()`] purely, do one [`act`], say how it is ([`health`]). Nothing is remembered between
-//! two turns, so a pod that dies in the middle of one is followed by one that goes on. Only [`remove`] removes anything.
+//! Every few seconds it [`look`]s at everything, [`decide()`]s purely, does one [`act`], and
+//! reports its [`health`]. It keeps no state between two turns, so after a pod dies in the middle
+//! of one, the next pod continues. Only [`remove`] removes anything.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

@@ -1,4 +1,5 @@
-//! One pod at a time works on a node: an uninstall beside an install, or two versions, would go round in circles.
+//! Lets only one pod at a time work on a node. Otherwise an uninstall next to an install, or two
+//! versions, would undo each other for ever.
 
 use std::fs::File;
 use std::path::Path;
@@ -6,16 +7,17 @@ use std::path::Path;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-/// The folder whose lock it is. A folder, so that no file is left on the node; the kernel releases it with the pod that held it.
+/// The locked folder. Locking a folder leaves no file on the node, and the kernel releases the lock
+/// when the pod ends.
 pub const FOLDER: &str = "var/lib/careen";
 
 /// Held until it is dropped.
 pub type Lock = Flock<File>;
 
-/// Takes the lock of the folder.
+/// Locks the folder.
 ///
 /// # Errors
-/// Why it cannot be had, for a person.
+/// Why the lock is not available, for a person.
 pub fn take(folder: &Path) -> Result<Lock, String> {
     let opened = File::open(folder);
     let opened = opened.map_err(|error| format!("opening {}: {error}", folder.display()))?;

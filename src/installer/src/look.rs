@@ -1,4 +1,4 @@
-//! What is seen in one turn.
+//! The observed state of one turn.
 
 use host::agents::{AgentId, Launched, Role};
 use host::journal::Store;
@@ -9,39 +9,39 @@ use crate::node::Node;
 use crate::systemd::{Active, Origin, Refused, Service, Systemd};
 use crate::units;
 
-/// The runs of careen-deploy: one that lives is a step in the middle, also where the record speaks of no upgrade (it cleans up). Only the look
-/// for a plan is none: the next agent ends it.
+/// The runs of careen-deploy. One that is running is a step in progress, even if the record shows
+/// no upgrade (it cleans up). Only the run for a plan does not count: the next agent ends it.
 const STEPS: &str = "careen-deploy-*";
 
-/// Everything that a decision is taken on.
+/// All input of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// What the pod brings.
+    /// The pod's bundle.
     pub brought: AgentId,
-    /// What the image has is of the same version or newer, so that it runs in place of what the pod brings.
+    /// The image's agent has the same version or a newer one, so it runs instead of the pod's.
     pub image_goes_first: bool,
-    /// What shall run.
+    /// The agent that should run.
     pub wanted: Option<AgentId>,
-    /// What has shown that it runs.
+    /// The agent that has proved that it runs.
     pub proven: Option<AgentId>,
-    /// What was tried and left.
+    /// The agent that was tried and left.
     pub given_up: Option<AgentId>,
-    /// What was started last.
+    /// The agent that was last started.
     pub launched: Option<Launched>,
-    /// Whether an upgrade allows a change.
+    /// Whether an upgrade permits a change.
     pub standing: Standing,
     /// The agent's service.
     pub service: Service,
-    /// Our units, for an image without them are those of this pod.
+    /// The installer's units for an image without them are those of this pod.
     pub units_are_ours: bool,
-    /// What the pod brings lies whole on the disk, as far as it was looked at.
+    /// The pod's bundle is complete on disk, as far as it was checked.
     pub is_whole: bool,
-    /// An agent is there that runs, or could.
+    /// There is an agent that runs or can run.
     pub can_run: bool,
 }
 
 impl Seen {
-    /// Whether what the pod brings has run here before and does not in this boot.
+    /// Whether the pod's agent ran here before and does not in this boot.
     #[must_use]
     pub fn is_left(&self) -> bool {
         let left = self.launched.as_ref().and_then(|last| last.left.as_ref());
@@ -49,7 +49,7 @@ impl Seen {
     }
 }
 
-/// Why it cannot be told how the node is.
+/// Why the node's state is unknown.
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // the messages say it
 pub enum Blind {
@@ -65,10 +65,10 @@ pub enum Blind {
     Systemd(#[from] Refused),
 }
 
-/// Whether an upgrade allows a change: what the record says and what runs.
+/// Whether an upgrade permits a change, from the record and the running units.
 ///
 /// # Errors
-/// When it cannot be told.
+/// If this cannot be determined.
 pub fn standing(node: &Node, systemd: &dyn Systemd) -> Result<Standing, Blind> {
     let repository = node.places.sysroot.join("ostree/repo");
     if !repository.is_dir() {
@@ -85,10 +85,10 @@ pub fn standing(node: &Node, systemd: &dyn Systemd) -> Result<Standing, Blind> {
     Ok(Standing::of(&record).max(at_least))
 }
 
-/// Looks at everything.
+/// Observes everything.
 ///
 /// # Errors
-/// When something cannot be told.
+/// If something cannot be determined.
 pub fn look(node: &Node, systemd: &dyn Systemd) -> Result<Seen, Blind> {
     let service = systemd.service(names::AGENT_UNIT)?;
     let seen = Seen {
@@ -108,7 +108,8 @@ pub fn look(node: &Node, systemd: &dyn Systemd) -> Result<Seen, Blind> {
     Ok(Seen { is_whole, ..seen })
 }
 
-/// Whether there is an agent that runs, or could: the image's own, or the proven one, which our units start.
+/// Whether there is an agent that runs or can run: the image's own, or the proven one, which the
+/// installer's units start.
 #[must_use]
 pub fn can_run(node: &Node, service: &Service) -> bool {
     match (service.active, service.origin) {
@@ -119,14 +120,14 @@ pub fn can_run(node: &Node, service: &Service) -> bool {
     }
 }
 
-/// Whether the bundle that has shown that it runs is there, to the last bit.
+/// Whether the bundle that has proved that it runs is there and undamaged.
 #[must_use]
 pub fn has_a_proven_one(node: &Node) -> bool {
     let proven = node.agents.id(Role::Proven);
     proven.is_ok_and(|id| id.is_some_and(|id| node.agents.bundle(&id).is_ok()))
 }
 
-/// As the launcher chooses, which says what it started.
+/// The launcher's choice, which it records when it starts an agent.
 fn image_goes_first(node: &Node) -> bool {
     let images = |last: &Launched| match last.ran {
         Some(_) => None,
@@ -136,8 +137,8 @@ fn image_goes_first(node: &Node) -> bool {
     image.is_some_and(|image| image >= node.brought.release)
 }
 
-/// Whether something else runs than should, for no reason that is seen here. Only then are the digests looked at: the launcher does it at every
-/// start, and all programs are read for it.
+/// Whether the wrong agent runs for no visible reason. Only in that case are the digests checked,
+/// because that reads all programs, and the launcher does it at every start.
 fn is_missed(seen: &Seen) -> bool {
     let is_to_run = seen.wanted.as_ref() == Some(&seen.brought)
         && seen.given_up.as_ref() != Some(&seen.brought);

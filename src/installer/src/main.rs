@@ -1,4 +1,4 @@
-//! `careen-installer`: wiring.
+//! The entry point of `careen-installer`.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -23,7 +23,7 @@ use installer::remove::remove;
 use installer::turns;
 use nix::sys::signal::{SigSet, Signal};
 
-/// Where the host's D-Bus listens.
+/// The socket of the host's D-Bus.
 const SOCKET: &str = "run/dbus/system_bus_socket";
 
 fn main() -> ExitCode {
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
 }
 
 fn work(cli: &Cli) -> Result<()> {
-    // Before any thread, so that none dies of them.
+    // Before any thread starts, so that a signal kills none of them.
     let over = asked_to_end()?;
     let node = Node::new(&cli.root, &cli.bundle).context("this pod's image is incomplete")?;
     let mut held = None;
@@ -69,7 +69,7 @@ fn work(cli: &Cli) -> Result<()> {
 }
 
 fn turn(cli: &Cli, node: &Node) -> Result<Health, Failed> {
-    // Nothing was done yet, so it is tried again soon: at boot the bus may come after the pod.
+    // Nothing was done yet, so it is retried soon. At boot the bus may start after the pod.
     let bus = Bus::connect(&cli.root.join(SOCKET)).map_err(Blind::from)?;
     match cli.verb {
         Verb::Uninstall => remove(node, &bus),
@@ -77,7 +77,7 @@ fn turn(cli: &Cli, node: &Node) -> Result<Health, Failed> {
     }
 }
 
-/// The first process of a container dies of no signal that it does not take.
+/// The first process of a container ignores every signal that it does not handle.
 fn asked_to_end() -> Result<Receiver<()>> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGTERM);

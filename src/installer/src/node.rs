@@ -1,4 +1,4 @@
-//! The node as the pod has it mounted, and what the pod brings.
+//! The node as the pod mounts it, and the pod's bundle.
 
 use std::path::{Path, PathBuf};
 
@@ -9,19 +9,19 @@ use upgrade::names;
 /// The node and the bundle for it.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What the pod brings.
+    /// The pod's bundle.
     pub brought: Bundle,
-    /// What is installed.
+    /// The installed agents.
     pub agents: Agents,
     /// The host's folders.
     pub places: Places,
 }
 
 impl Node {
-    /// The host's root as it is mounted in the pod, and the folder of the pod's bundle.
+    /// The host's root as the pod mounts it, and the folder of the pod's bundle.
     ///
     /// # Errors
-    /// When the bundle is not whole.
+    /// If the bundle is incomplete.
     pub fn new(root: &Path, bundle: &Path) -> Result<Self> {
         Ok(Self {
             brought: Bundle::open(bundle)?,
@@ -30,13 +30,13 @@ impl Node {
         })
     }
 
-    /// Where a path of the host lies for us.
+    /// The pod's path for a path of the host.
     #[must_use]
     pub fn path(&self, on_the_host: &str) -> PathBuf {
         self.places.root.join(on_the_host.trim_start_matches('/'))
     }
 
-    /// The folder of our units, for an image without them.
+    /// The folder of the installer's units, for an image without them.
     #[must_use]
     pub fn units(&self) -> PathBuf {
         self.path(names::POD_UNITS)

@@ -1,4 +1,5 @@
-//! The uninstall: an operator has asked for it by a manifest of its own. A pod that is merely stopped or deleted never comes here.
+//! The uninstall, which an operator requests with a separate manifest. A pod that is only stopped
+//! or deleted never comes here.
 
 use host::agents::Role;
 use host::snapshot;
@@ -12,22 +13,23 @@ use crate::node::Node;
 use crate::systemd::{Active, Origin, Systemd};
 use crate::units;
 
-/// The end of it.
+/// The final message.
 const GONE: &str = "Careen is removed from this node. Delete this DaemonSet when all nodes say so";
 
-/// An upgrade goes first.
+/// The message while an upgrade is in progress.
 const UNDER_WAY: &str = "refused: an upgrade of this node is under way. Careen is removed after it; to end it sooner, withdraw the request";
 
-/// An upgrade would go first, and does not.
+/// The message if an upgrade is in progress and no agent can finish it.
 const ORPHANED: &str = "refused: an upgrade of this node is under way, and no agent is left to finish it. Install again to bring one, and uninstall after the upgrade";
 
-/// Removes what a pod has installed, unless an upgrade is under way, of which half would be left without anybody to end it, or the last one has
-/// left something to put back.
+/// Removes what a pod has installed. It refuses while an upgrade is in progress, which nobody would
+/// finish, or while the last one has left something to restore.
 ///
-/// What belongs to the node stays: the record, the policy, and the image's own agent, which serves again.
+/// What belongs to the node stays: the record, the policy, and the image's own agent, which takes
+/// over again.
 ///
 /// # Errors
-/// When something of it may be left; it can be done again.
+/// If something may be left. The removal can be repeated.
 pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
     if is_gone(node) {
         return Ok(told(true, GONE));
@@ -36,7 +38,7 @@ pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
         return Ok(told(false, &why));
     }
     stop_unless_busy(node, systemd, Standing::Free)?;
-    // Its program goes with us.
+    // Its program is removed too.
     systemd.stop(names::PLAN_UNIT)?;
     units::remove(node)?;
     node.agents.dismiss(Role::Wanted)?;
@@ -45,13 +47,14 @@ pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
     if systemd.service(names::AGENT_UNIT)?.origin == Origin::Image {
         systemd.start(names::AGENT_UNIT)?;
     }
-    // Last: until it is gone, it is seen that something is left to do.
+    // Last: as long as it exists, it shows that something is left to do.
     node.agents.remove()?;
     info!("removed");
     Ok(told(true, GONE))
 }
 
-/// Why nothing may be removed yet. What an upgrade owes is noted before the record says that it has ended, so it is looked at behind that.
+/// Why nothing may be removed yet. An upgrade notes what it owes before the record says that it has
+/// ended. So this checks the record first and the note after it.
 fn in_the_way(node: &Node, systemd: &dyn Systemd) -> Result<Option<String>, Failed> {
     match standing(node, systemd)? {
         Standing::Free => owes(node, systemd),
@@ -66,7 +69,8 @@ fn in_the_way(node: &Node, systemd: &dyn Systemd) -> Result<Option<String>, Fail
     }
 }
 
-/// Where the image has no unit of its own for that, ours alone puts the kubelet's state back, at the next boot.
+/// If the image has no unit of its own for that, only the installer's unit restores the kubelet's
+/// state, at the next boot.
 fn owes(node: &Node, systemd: &dyn Systemd) -> Result<Option<String>, Failed> {
     if systemd.service(names::AGENT_UNIT)?.origin == Origin::Image {
         return Ok(None);
@@ -86,7 +90,8 @@ fn owes(node: &Node, systemd: &dyn Systemd) -> Result<Option<String>, Failed> {
     )))
 }
 
-/// A pod that was killed may have left the agent stopped, and then the upgrade would never end. Whether there is one that can run.
+/// Starts the agent if necessary. A pod that was killed may have left it stopped, and then the
+/// upgrade would never end. Returns whether there is an agent that can run.
 fn keep_going(node: &Node, systemd: &dyn Systemd) -> Result<bool, Failed> {
     let agent = systemd.service(names::AGENT_UNIT)?;
     if !can_run(node, &agent) {
@@ -99,7 +104,8 @@ fn keep_going(node: &Node, systemd: &dyn Systemd) -> Result<bool, Failed> {
     Ok(true)
 }
 
-/// Programs without units, or units without programs, are what a pod that was killed has left, or a person who has emptied a folder.
+/// Programs without units, or units without programs, are the remains of a pod that was killed or
+/// of a person who emptied a folder.
 fn is_gone(node: &Node) -> bool {
     !node.agents.folder().exists() && units::are_gone(node)
 }

@@ -1,4 +1,5 @@
-//! Room for what the pod brings, asked for before the agent is touched: a full node keeps the agent that runs and the room that it has left.
+//! Checks the disk space for the pod's files before the agent is touched. A full node keeps the
+//! running agent and its remaining space.
 
 use std::fs;
 use std::path::Path;
@@ -9,13 +10,14 @@ use host::room;
 use crate::act::Failed;
 use crate::node::Node;
 
-/// What is left beside a copy, in bytes: the agent's record, the kubelet and the journal are written on the same disk.
+/// The bytes that must remain free after a copy. The agent's record, the kubelet and the journal
+/// use the same disk.
 const TO_SPARE: u64 = 16 << 20;
 
-/// Whether there is room for a copy and some more.
+/// Checks that there is space for a copy and the reserve.
 ///
 /// # Errors
-/// [`Failed::NoRoom`], and when it cannot be told.
+/// [`Failed::NoRoom`], or if the free space cannot be determined.
 pub fn check(node: &Node) -> Result<(), Failed> {
     let place = there(node.agents.folder());
     let free = room::free(place)?;
@@ -30,13 +32,13 @@ pub fn check(node: &Node) -> Result<(), Failed> {
     })
 }
 
-/// The folder itself, or where it is going to be made.
+/// The folder itself, or the existing folder in which it will be created.
 fn there(folder: &Path) -> &Path {
     let mut above = folder.ancestors();
     above.find(|path| path.is_dir()).unwrap_or(folder)
 }
 
-/// What a file takes that cannot be looked at, the copy will say.
+/// A file whose size cannot be read counts as empty; the copy then reports the error.
 fn bytes(bundle: &Bundle) -> u64 {
     let files = fs::read_dir(&bundle.folder).into_iter().flatten().flatten();
     let sizes = files.filter_map(|file| file.metadata().ok());

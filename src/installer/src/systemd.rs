@@ -1,19 +1,19 @@
-//! The few things that are asked of the host's systemd.
+//! The few calls that the installer makes to the host's systemd.
 
 use thiserror::Error;
 
-/// Why systemd did not do it.
+/// Why a call failed.
 #[derive(Debug, Error)]
 pub enum Refused {
-    /// It was not reached, or said no.
+    /// systemd was not reachable, or refused.
     #[error("systemd on the host: {0}")]
     Call(String),
-    /// It did, but the unit would not end.
+    /// systemd stopped the unit, but the unit did not end.
     #[error("{unit} did not end within {seconds} s after it was stopped")]
     StillThere {
         /// The unit.
         unit: String,
-        /// How long was waited.
+        /// How long the installer waited.
         seconds: u64,
     },
 }
@@ -21,69 +21,69 @@ pub enum Refused {
 /// Whether a unit runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Active {
-    /// It runs, and has said so.
+    /// It runs, and has reported that it is ready.
     Running,
-    /// It starts or stops, or waits to be started again.
+    /// It starts or stops, or waits for its next start.
     Changing,
-    /// It does not, and nothing will change that by itself.
+    /// It does not run, and will not start by itself.
     #[default]
     Down,
 }
 
-/// Who brought a unit's file.
+/// Where a unit's file comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody: there is none.
+    /// There is no file.
     #[default]
     Nobody,
     /// The image, below /usr.
     Image,
-    /// Somebody else: us, or the administrator.
+    /// Elsewhere: the installer or the administrator.
     Elsewhere,
 }
 
-/// What systemd says of a service.
+/// The state of a service, as systemd reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Service {
-    /// Who brought it.
+    /// Where its file comes from.
     pub origin: Origin,
     /// Whether it runs.
     pub active: Active,
-    /// For how long it has, in seconds.
+    /// For how many seconds it has been running.
     pub seconds: u64,
-    /// What it says of itself.
+    /// The status text that it reports.
     pub status: String,
 }
 
 /// The host's systemd.
 pub trait Systemd {
-    /// How a service is.
+    /// The state of a service.
     ///
     /// # Errors
-    /// When systemd does not say.
+    /// If systemd does not answer.
     fn service(&self, unit: &str) -> Result<Service, Refused>;
 
     /// The units that match a pattern and run, start or stop.
     ///
     /// # Errors
-    /// When systemd does not say.
+    /// If systemd does not answer.
     fn alive(&self, pattern: &str) -> Result<Vec<String>, Refused>;
 
-    /// Reads all unit files again, and runs generators.
+    /// Reloads all unit files and runs the generators.
     ///
     /// # Errors
-    /// When systemd does not.
+    /// If systemd does not.
     fn reload(&self) -> Result<(), Refused>;
 
-    /// Asks for a start. How it ends is seen later.
+    /// Starts a unit, without waiting for the result.
     ///
     /// # Errors
-    /// When systemd does not take the job.
+    /// If systemd does not accept the job.
     fn start(&self, unit: &str) -> Result<(), Refused>;
 
     /// Stops a service and waits until it has ended.
     ///
     /// # Errors
-    /// When systemd does not, or the service does not end.
+    /// If systemd refuses, or the service does not end.
     fn stop(&self, unit: &str) -> Result<(), Refused>;
 }

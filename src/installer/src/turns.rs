@@ -1,4 +1,4 @@
-//! Turn by turn until the end of the pod.
+//! Runs turn by turn until the end of the pod.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -13,17 +13,19 @@ use crate::look::look;
 use crate::node::Node;
 use crate::systemd::Systemd;
 
-/// Between two turns. Nothing here is urgent, and a look costs the node's systemd three calls.
+/// The pause between two turns. Nothing here is urgent, and a look costs the node's systemd three
+/// calls.
 const PACE: Duration = Duration::from_secs(5);
 
-/// After an act that failed: each try copies again, or stops and starts the agent, and a node that is full or broken is not to be worn out by it.
-/// Short enough that the probe still hears of the pod.
+/// The pause after a failed action. Each try copies again, or stops and starts the agent, and must
+/// not wear out a node that is full or broken. It is short enough that the probe still hears of the
+/// pod.
 const AFTER_A_FAILURE: Duration = Duration::from_secs(45);
 
-/// One turn of a pod that installs.
+/// One turn of an installing pod.
 ///
 /// # Errors
-/// When the node could not be looked at, or the act was not done.
+/// If the node could not be observed, or the action failed.
 pub fn install(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
     let decision = decide(&look(node, systemd)?);
     act(decision.act, node, systemd)?;
@@ -42,13 +44,14 @@ pub fn outcome(turn: Result<Health, Failed>) -> Health {
 /// How long to wait before the next turn.
 fn pause(turn: &Result<Health, Failed>) -> Duration {
     match turn {
-        // Looks, which change nothing.
+        // Looks change nothing.
         Ok(_) | Err(Failed::Overtaken | Failed::Blind(_)) => PACE,
         Err(Failed::NoRoom { .. } | Failed::Host(_) | Failed::Systemd(_)) => AFTER_A_FAILURE,
     }
 }
 
-/// Turn by turn, telling in `file` how it is, until somebody says the word or is gone. An act that is begun is ended.
+/// Runs turn by turn and writes the state to `file`, until it is told to end or the sender is gone.
+/// It finishes an action that it has started.
 pub fn run(file: &Path, over: &Receiver<()>, mut turn: impl FnMut() -> Result<Health, Failed>) {
     let mut told = None;
     loop {

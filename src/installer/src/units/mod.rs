@@ -1,8 +1,10 @@
 //! Careen's units for an image that has none of them.
 //!
-//! A full unit in /etc would mask the image's of the same name, also that of the next image, since /etc is carried over. So the units lie
-//! in /etc/careen/units, and a generator gives them to systemd in `generator.late`, which is of the lowest priority there is
-//! (systemd.generator(7)), and only where the image has no agent's unit. /etc and not /var: generators run before /var is mounted.
+//! A full unit in /etc would mask the image's unit of the same name, even that of the next image,
+//! since /etc is carried over. So the units are in /etc/careen/units, and a generator gives them to
+//! systemd in `generator.late`, which has the lowest priority (systemd.generator(7)). It does so
+//! only if the image has no agent's unit. The folder is in /etc and not in /var because generators
+//! run before /var is mounted.
 
 mod moved;
 
@@ -16,10 +18,10 @@ use crate::node::Node;
 use host::durable;
 use moved::{ENVIRONMENT, moved, pulled_in_by};
 
-/// What systemd runs at every boot and reload.
+/// The generator, which systemd runs at every boot and reload.
 const GENERATOR: &str = include_str!("generator.sh");
 
-/// Those of the running system; the initramfs has its own from its image.
+/// The units of the running system. The initramfs has its own from its image.
 pub const UNITS: &[(&str, &str)] = &[
     unit(
         "careen-agent.service",
@@ -66,13 +68,13 @@ const fn unit(name: &'static str, text: &'static str) -> (&'static str, &'static
 /// A file or a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// With this content.
+    /// A file with this content.
     File(String),
-    /// To there.
+    /// A link to this path.
     Link(PathBuf),
 }
 
-/// The folder as it shall be.
+/// The desired content of the folder.
 #[must_use]
 pub fn tree() -> BTreeMap<PathBuf, Entry> {
     let mut tree = BTreeMap::new();
@@ -86,18 +88,18 @@ pub fn tree() -> BTreeMap<PathBuf, Entry> {
     tree
 }
 
-/// What they set in the environment of other units' programs.
+/// The environment variables that the units set for other units' programs.
 #[must_use]
 pub fn environment() -> String {
     moved::environment(UNITS.iter().map(|(_, text)| *text))
 }
 
-/// Where that lies.
+/// The file with the environment variables.
 fn environment_file(node: &Node) -> PathBuf {
     node.agents.folder().join(ENVIRONMENT)
 }
 
-/// Whether they and the generator are those of this pod.
+/// Whether the units and the generator are those of this pod.
 #[must_use]
 pub fn are_in_place(node: &Node) -> bool {
     let is =
@@ -107,7 +109,7 @@ pub fn are_in_place(node: &Node) -> bool {
         && found(&node.units()).is_ok_and(|there| there == tree())
 }
 
-/// What lies in a folder.
+/// The content of a folder.
 fn found(folder: &Path) -> io::Result<BTreeMap<PathBuf, Entry>> {
     let mut tree = BTreeMap::new();
     for name in files(folder)? {
@@ -121,7 +123,7 @@ fn found(folder: &Path) -> io::Result<BTreeMap<PathBuf, Entry>> {
     Ok(tree)
 }
 
-/// All that is no folder, by its path below this one.
+/// Everything except folders, by its path below this folder.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![PathBuf::new()];
@@ -138,11 +140,12 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Puts them there, and the generator, which makes them count, last. Each takes the place of the older one whole, and what is not ours any more
-/// goes when all of ours is there: a pod that is killed here leaves units that an agent starts by.
+/// Writes the units and then the generator, which activates them. Each file atomically replaces the
+/// older one, and obsolete files are removed only when all others are in place. So a pod that is
+/// killed here leaves units with which an agent starts.
 ///
 /// # Errors
-/// When something of it may not be on the disk.
+/// If something may not be on disk.
 pub fn put(node: &Node) -> host::Result<()> {
     if are_in_place(node) {
         return Ok(());
@@ -173,7 +176,7 @@ fn lay(path: &Path, entry: &Entry) -> host::Result<()> {
     }
 }
 
-/// Where an older pod had a file there may be a folder to be now, or the other way round.
+/// An older pod may have had a file where a folder is needed now, or the other way round.
 fn make_way(path: &Path, for_a_folder: bool) -> host::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(facts) if facts.is_dir() && !for_a_folder => durable::remove_folder(path),
@@ -191,7 +194,7 @@ fn link(target: &Path, path: &Path) -> host::Result<()> {
     durable::rename(&new, path)
 }
 
-/// Removes what an older pod had and this one has not, and what one that was killed has left half written.
+/// Removes obsolete files of an older pod, and half-written files of one that was killed.
 fn clear(folder: &Path, tree: &BTreeMap<PathBuf, Entry>) -> host::Result<()> {
     let files = files(folder).map_err(|error| failed("listing", folder, error))?;
     for name in files.iter().filter(|name| !tree.contains_key(*name)) {
@@ -215,10 +218,10 @@ pub fn are_gone(node: &Node) -> bool {
     left.iter().all(|path| fs::symlink_metadata(path).is_err())
 }
 
-/// Takes them away again. What they set in the environment goes with the programs.
+/// Removes them. The file with the environment variables is removed with the programs.
 ///
 /// # Errors
-/// When something of it may be left.
+/// If something may be left.
 pub fn remove(node: &Node) -> host::Result<()> {
     durable::remove(&node.generator())?;
     durable::remove_folder(&node.units())

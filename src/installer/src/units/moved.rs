@@ -1,20 +1,23 @@
-//! The units for programs that lie below /var, and may be gone from there.
+//! Adapts units to programs that are below /var, where they may be missing.
 //!
-//! A system that is kept has an /etc of its own, out of the pod's reach, with our units in it still when an uninstall has taken the programs
-//! away. So nothing in them may fail where there are no programs.
+//! The kept system has its own /etc, which the pod cannot reach. Its copies of the units remain
+//! after an uninstall has removed the programs. So nothing in them may fail if the programs are
+//! missing.
 
 use upgrade::names;
 
-/// Where the image has what the units run.
+/// Where the image has the programs that the units run.
 const IN_THE_IMAGE: &str = "/usr/libexec/careen/";
 
-/// Holds a unit back outside a trial. No trial is begun without an agent; and where a program is missed in one, the boot has to fail.
+/// Restricts a unit to a trial. No trial starts without an agent; and if a program is missing
+/// during a trial, the boot must fail.
 const ON_TRIAL: &str = "ConditionKernelCommandLine=careen.trial=1";
 
-/// The file, among the programs, with what a unit sets in the environment of another's.
+/// The file, next to the programs, with the environment variables that a unit sets for another
+/// unit's program.
 pub const ENVIRONMENT: &str = "environment";
 
-/// The unit for programs that lie below /var.
+/// The unit for programs below /var.
 pub fn moved(text: &str) -> String {
     let is_for_trials = text.lines().any(|line| line == ON_TRIAL);
     let line = |line: &str| match line {
@@ -22,7 +25,8 @@ pub fn moved(text: &str) -> String {
         mounts if mounts.starts_with("RequiresMountsFor=") => {
             format!("{mounts} {}\n", names::AGENTS_DIR)
         }
-        // systemd passes over a file that is not there, and a variable that names a program which is not there would stop libostree.
+        // systemd ignores a missing file, and a variable that names a missing program would stop
+        // libostree.
         set if variable(set).is_some() => {
             format!("EnvironmentFile=-{}/{ENVIRONMENT}\n", names::AGENTS_DIR)
         }
@@ -35,7 +39,7 @@ fn below_var(line: &str) -> String {
     line.replace(IN_THE_IMAGE, &format!("{}/proven/", names::AGENTS_DIR))
 }
 
-/// One for each program that the unit runs.
+/// One condition for each program that the unit runs.
 fn conditions(text: &str) -> String {
     let runs = text
         .lines()
@@ -46,13 +50,13 @@ fn conditions(text: &str) -> String {
     conditions.collect()
 }
 
-/// What a line puts into the environment, where that names a program of ours.
+/// The environment variable of a line, if it names one of Careen's programs.
 fn variable(line: &str) -> Option<&str> {
     let set = line.strip_prefix("Environment=")?;
     set.contains(IN_THE_IMAGE).then_some(set)
 }
 
-/// What all units together put there.
+/// The environment variables of all units together.
 pub fn environment<'a>(units: impl Iterator<Item = &'a str>) -> String {
     let variables = units.flat_map(|text| text.lines().filter_map(variable));
     variables
@@ -60,7 +64,7 @@ pub fn environment<'a>(units: impl Iterator<Item = &'a str>) -> String {
         .collect()
 }
 
-/// The folders, `.wants` and `.requires`, that a unit's [Install] section asks for a link in.
+/// The folders, `.wants` and `.requires`, in which a unit's [Install] section asks for a link.
 pub fn pulled_in_by(text: &str) -> Vec<String> {
     let mut folders = Vec::new();
     for (setting, suffix) in [("WantedBy=", "wants"), ("RequiredBy=", "requires")] {
