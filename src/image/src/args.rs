@@ -1,4 +1,5 @@
-//! The command line, in a file of its own: `careen-pages` makes the manual page and the completions from it, without libostree.
+//! The command line, in a separate file: `careen-pages` generates the manual page and the
+//! completions from it, without libostree.
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ pub struct Cli {
     pub authfile: Option<PathBuf>,
     /// The branch or commit.
     pub revision: String,
-    /// Where to push: docker://<host>/<name>:<tag>; for a site without a network oci-archive:<path> or oci:<path>.
+    /// Where to push: docker://<host>/<name>:<tag>; for a site without a network oci-archive:<path>
+    /// or oci:<path>.
     pub destination: String,
 }

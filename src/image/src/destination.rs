@@ -1,4 +1,4 @@
-//! Where an image goes, and how it is called there.
+//! The destination of an image, and its name there.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ pub struct Destination {
     transport: Transport,
     /// Host and name, or the path.
     place: String,
-    /// The tag under which a registry is to show it.
+    /// The tag in the registry.
     tag: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl FromStr for Destination {
     }
 }
 
-/// A colon behind the last slash begins the tag; one before it, the port.
+/// A colon after the last slash starts the tag; one before it starts the port.
 fn split(transport: Transport, text: &str) -> (&str, Option<&str>) {
     let name = text.rfind('/').unwrap_or(0);
     let at = text[name..].find(':').map(|at| name + at);
@@ -60,7 +60,7 @@ fn split(transport: Transport, text: &str) -> (&str, Option<&str>) {
 }
 
 impl Destination {
-    /// In the words of the library that pushes.
+    /// The reference for the library that pushes.
     pub(crate) fn reference(&self) -> ImageReference {
         let tag = self.tag.as_ref().map(|tag| format!(":{tag}"));
         ImageReference {
@@ -69,7 +69,7 @@ impl Destination {
         }
     }
 
-    /// As careen.dev/image takes it: by its digest, and no tag.
+    /// The value for careen.dev/image: with the digest and without a tag.
     pub(crate) fn image(&self, digest: &str) -> String {
         format!("{}{}@{digest}", self.transport, self.place)
     }

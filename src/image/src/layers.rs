@@ -1,6 +1,6 @@
-//! Which file goes into which layer. What is built from the same packages must fall into the same layers, build after build, or a node would
-//! fetch everything again: so a file's place hangs on its package's name alone, or its own path where no package has it, and not on sizes or on
-//! what else there is.
+//! Assigns files to layers. The same packages must fall into the same layers in every build, or a
+//! node would fetch everything again. So a file's layer depends only on its package's name, or on
+//! its own path if no package owns it. It does not depend on sizes or on other files.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -12,18 +12,19 @@ use ostree_ext::objectsource::{ContentID, ObjectMeta, ObjectSourceMeta};
 use ostree_ext::ostree::{Repo, RepoFile};
 use sha2::{Digest, Sha256};
 
-/// Layers for what packages own, and for what none owns (kernel's initramfs, kubelet, a site's own files). Together fewer than the 64 up to which
-/// ostree-ext gives each of them a layer of its own (chunking.rs, `basic_packing`).
+/// The numbers of layers for files that packages own and for others (kernel's initramfs, kubelet, a
+/// site's own files). Together they are fewer than 64, up to which ostree-ext gives each a layer of
+/// its own (chunking.rs, `basic_packing`).
 const OF_PACKAGES: u8 = 40;
 const OF_OTHERS: u8 = 20;
-/// Where Debian's lists of files are: moved, as OSTree systems have it, or in their first place.
+/// The places of Debian's file lists: moved, as OSTree systems have them, or original.
 const LISTS: [&str; 2] = ["usr/lib/sysimage/dpkg/info", "var/lib/dpkg/info"];
 const NEVER: Option<&gio::Cancellable> = None;
 
-/// Sorts all files of a commit.
+/// Assigns all files of a commit.
 ///
 /// # Errors
-/// When the commit cannot be read.
+/// If the commit cannot be read.
 pub fn of(repo: &Repo, commit: &str) -> Result<ObjectMeta> {
     let (root, _) = repo.read_commit(commit, NEVER)?;
     let owners = owners(&root)?;
@@ -31,10 +32,10 @@ pub fn of(repo: &Repo, commit: &str) -> Result<ObjectMeta> {
     walk(&root, "", &mut |path: &str, object: String| {
         let layer: ContentID = Rc::from(layer(&owners, path));
         meta.set.insert(described(&layer));
-        // A file in two places is one object, and belongs where it is met first.
+        // A file in two places is one object, and belongs to the layer of the first.
         meta.map.entry(object).or_insert(layer);
     })?;
-    // Of a layer all whose files are objects of another one, nothing is left.
+    // A layer is empty if all its files are objects of other layers.
     let used: HashSet<_> = meta.map.values().cloned().collect();
     meta.set.retain(|layer| used.contains(&layer.identifier));
     Ok(meta)
@@ -57,12 +58,12 @@ fn layer(owners: &HashMap<String, String>, path: &str) -> String {
     }
 }
 
-/// The same for the same text, for ever.
+/// Always the same for the same text.
 fn bucket(text: &str) -> u8 {
     Sha256::digest(text.as_bytes())[0]
 }
 
-/// Paths with their packages; none where the tree has no lists of Debian's.
+/// Paths with their packages; empty if the tree has no Debian file lists.
 fn owners(root: &gio::File) -> Result<HashMap<String, String>> {
     let mut owners = HashMap::new();
     for folder in LISTS {
@@ -85,7 +86,7 @@ fn owners(root: &gio::File) -> Result<HashMap<String, String>> {
     Ok(owners)
 }
 
-/// Where a path of a package is in an OSTree image: /usr is merged, and /etc is below it.
+/// The place of a package's path in an OSTree image: /usr is merged, and /etc is below it.
 fn in_image(path: &str) -> String {
     let path = path.trim_start_matches('/');
     let top = path.split('/').next().unwrap_or_default();
@@ -134,7 +135,7 @@ mod tests {
             ("usr/bin/zsh".to_owned(), "zsh".to_owned()),
         ]);
         assert_eq!(layer(&owners, "usr/bin/bash"), layer(&more, "usr/bin/bash"));
-        // Written down: another number would have every node fetch everything once.
+        // Fixed here: another number would make every node fetch everything once.
         assert_eq!(bucket("bash"), 0x37);
     }
 

@@ -1,6 +1,7 @@
-//! Wraps an OSTree commit in a container image and puts that where nodes can get it: the other end of `careen-deploy fetch-image`.
+//! Wraps an OSTree commit in a container image and pushes it to where nodes can get it. It is the
+//! counterpart of `careen-deploy fetch-image`.
 //!
-//! It runs where images are built, never on a node, and drives skopeo to push.
+//! It runs where images are built, never on a node, and uses skopeo to push.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
@@ -16,23 +17,23 @@ use ostree_ext::container::{Config, ExportOpts, encapsulate};
 use ostree_ext::gio;
 use ostree_ext::ostree::Repo;
 
-/// What to wrap, and where it is to go.
+/// What to wrap, and where to push it.
 #[derive(Debug)]
 pub struct Order {
     /// The repository.
     pub repo: PathBuf,
     /// The branch or commit.
     pub revision: String,
-    /// Where the image goes.
+    /// The destination.
     pub destination: Destination,
-    /// Credentials, as `skopeo login` writes them.
+    /// Credentials, in the format of `skopeo login`.
     pub authfile: Option<PathBuf>,
 }
 
-/// Wraps and pushes; the image as careen.dev/image takes it.
+/// Wraps and pushes. Returns the value for careen.dev/image.
 ///
 /// # Errors
-/// When the repository has no such commit, or skopeo cannot push.
+/// If the repository has no such commit, or skopeo cannot push.
 pub fn push(order: &Order) -> Result<String> {
     let repo = open(&order.repo)?;
     let commit = repo

@@ -1,4 +1,4 @@
-//! `careen-image`: a built OSTree commit as a container image that nodes can be upgraded to.
+//! `careen-image`: turns an OSTree commit into a container image that nodes can be upgraded to.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
