@@ -1,4 +1,4 @@
-//! The drawing that is to be replaced, and its size on a screen.
+//! The drawing that the next one replaces, and its size on a screen.
 
 use unicode_width::UnicodeWidthStr;
 
