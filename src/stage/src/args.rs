@@ -1,11 +1,11 @@
-//! The command line. Everything that is looked at is a flag, so that a test can show a whole boot in a folder.
+//! The command line. Every input is a flag, so that a test can simulate a whole boot in a folder.
 
 use std::path::PathBuf;
 
 use host::Places;
 use lexopt::prelude::*;
 
-/// What a wrong call is told.
+/// The message for a wrong call.
 pub const USAGE: &str = "usage: careen-stage guard|verify|check|deadman|restore|fallback|gate
   --sysroot DIR   the physical root (/sysroot; after ostree-prepare-root in the initramfs /sysroot/sysroot)
   --root DIR      the root that runs or will run (/; in the initramfs /sysroot)
@@ -24,7 +24,7 @@ pub const USAGE: &str = "usage: careen-stage guard|verify|check|deadman|restore|
 pub enum Verb {
     /// In the initramfs, before the new root is prepared.
     Guard,
-    /// In the initramfs, when the new root is prepared.
+    /// In the initramfs, after the new root is prepared.
     Verify,
     /// In the real root, before the kubelet.
     Check,
@@ -32,7 +32,7 @@ pub enum Verb {
     Deadman,
     /// In the old system, before the kubelet.
     Restore,
-    /// In place of an emergency shell.
+    /// Instead of an emergency shell.
     Fallback,
     /// Before boot-complete.target.
     Gate,
@@ -43,19 +43,19 @@ pub enum Verb {
 pub struct Args {
     /// What to do.
     pub verb: Verb,
-    /// Where.
+    /// The folders.
     pub places: Places,
     /// /run.
     pub run: PathBuf,
-    /// The kernel's command line.
+    /// The file with the kernel's command line.
     pub cmdline: PathBuf,
-    /// The boot's id.
+    /// The file with the boot's id.
     pub boot_id: PathBuf,
-    /// In place of the kernel's clock.
+    /// Replaces the kernel's clock.
     pub now: Option<u64>,
-    /// In place of the record's deadline, in seconds.
+    /// Replaces the record's deadline, in seconds.
     pub limit: Option<u64>,
-    /// What a look may take though the trial is due, in seconds.
+    /// How long a look may take after the trial is due, in seconds.
     pub patience: Option<u64>,
     /// Reboot nothing.
     pub dry_run: bool,
@@ -77,7 +77,7 @@ struct Given {
     dry_run: bool,
 }
 
-/// Parses it.
+/// Parses the command line.
 ///
 /// # Errors
 /// What is wrong with it.

@@ -1,4 +1,5 @@
-//! `check`: the critical files that the initramfs left for later, before the kubelet and its runtime start.
+//! `check`: checks the critical files that the initramfs left for later, before the kubelet and its
+//! runtime start.
 
 use std::process::ExitCode;
 
@@ -10,7 +11,8 @@ use crate::{guard, look, passed, strict};
 
 /// Lets the kubelet start, or reboots.
 pub fn run(args: &Args) -> ExitCode {
-    // The argument of a trial outlives the blessing until the next reboot, and a person may isolate rescue.target and come back from there.
+    // The trial's kernel argument outlives the blessing until the next reboot, and a person may
+    // isolate rescue.target and return from there.
     if !look::is_trial(args) || passed::has_passed(args) == Some(true) {
         return ExitCode::SUCCESS;
     }
@@ -31,7 +33,7 @@ fn check(args: &Args) -> Result<(), String> {
     };
     eprintln!("careen-stage: {detail}");
     if !args.dry_run {
-        // Only here is there something to write, and /sysroot is read-only for all others.
+        // Only this place has something to write; /sysroot is read-only for everything else.
         let writable = mounts::make_private().and_then(|()| mounts::make_writable(&places.sysroot));
         writable.map_err(|error| error.to_string())?;
     }

@@ -1,8 +1,9 @@
-//! `deadman`: ends a trial that reaches no verdict, whatever became of the agent, of systemd, or of the disk.
+//! `deadman`: ends a trial that reaches no verdict, whatever happened to the agent, to systemd, or
+//! to the disk.
 //!
-//! One process for the whole trial: what is in memory needs nobody to start it. A disk that no
-//! longer answers holds the process that asks it, and not even SIGKILL calls that back; so each
-//! look is a thread's, and who waits for it touches no disk.
+//! One process serves the whole trial, because a process in memory needs nobody to start it. A disk
+//! that no longer answers blocks the process that reads it, and not even SIGKILL ends that. So a
+//! thread makes each look, and the main thread touches no disk.
 
 use std::io;
 use std::path::Path;
@@ -18,19 +19,21 @@ use upgrade::{OneShot, SinceBoot, deadman, names};
 use crate::args::Args;
 use crate::{look, mark, passed, strict};
 
-/// Between two looks.
+/// The pause between two looks.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// What a look may take though the trial is due: a disk may be slow, and the trial blessed.
+/// How long a look may take after the trial is due, in seconds: a disk may be slow, and the trial
+/// may be blessed.
 const PATIENCE: u64 = 60;
 
-/// What a look has found.
+/// The result of a look.
 enum Trial {
-    /// There is none any more; `proven` where the record says so, and nothing of it can come back in this boot.
+    /// There is no trial any more. `proven` means that the record says so and that no trial can
+    /// return in this boot.
     Over { proven: bool },
-    /// It ends then, without a verdict.
+    /// The trial ends at this time without a verdict.
     Until(SinceBoot),
-    /// What runs, or its record, cannot be read at the moment.
+    /// The running system or its record cannot be read at the moment.
     Unreadable,
 }
 
@@ -59,7 +62,7 @@ pub fn run(args: &Args) -> ExitCode {
     watch(args)
 }
 
-/// Looks until there is nothing to end any more.
+/// Looks until there is nothing left to end.
 fn watch(args: &Args) -> ExitCode {
     let mut until = deadman::by_default();
     loop {
@@ -81,7 +84,7 @@ fn watch(args: &Args) -> ExitCode {
     }
 }
 
-/// Who cannot read for a moment, or gets no thread to look with, goes by the last look.
+/// If a look fails, or no thread can be started for it, the last result counts.
 fn known(until: SinceBoot, found: Option<&Trial>) -> SinceBoot {
     match found {
         Some(Trial::Until(at)) => *at,
@@ -98,7 +101,7 @@ fn end(args: &Args, disk_answers: bool) -> ExitCode {
     strict::reboot(args, why)
 }
 
-/// Nothing when the look does not come back until the trial is due by what was known before.
+/// Nothing if the look does not finish before the trial is due according to the previous result.
 fn look_in_time(args: &Args, until: SinceBoot) -> Option<Trial> {
     let (least, looking) = (args.patience.unwrap_or(PATIENCE), args.clone());
     let limit = patience(until, look::now(args), Duration::from_secs(least));
@@ -128,7 +131,7 @@ fn trial(args: &Args) -> Trial {
     }
 }
 
-/// A proven system needs no further looking after in this boot.
+/// A proven system needs no further supervision in this boot.
 fn rest(args: &Args) {
     eprintln!("careen-stage: this system has passed its trial, so the deadman ends");
     mark::leave(args);

@@ -1,11 +1,12 @@
-//! `fallback`: called where a shell for emergencies would open. On a trial nobody sits there, and the old system waits.
+//! `fallback`: runs where an emergency shell would open. During a trial nobody uses it, and the old
+//! system is available.
 
 use std::process::ExitCode;
 
 use crate::args::Args;
 use crate::{look, passed, strict};
 
-/// Reboots on a trial; on any other boot the distribution's own emergency goes on.
+/// Reboots during a trial. In any other boot the distribution's own emergency handling continues.
 pub fn run(args: &Args) -> ExitCode {
     if !look::is_trial(args) || passed::has_passed(args) == Some(true) {
         return ExitCode::SUCCESS;

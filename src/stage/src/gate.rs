@@ -1,4 +1,5 @@
-//! `gate`: holds boot-complete.target back until a trial has its good verdict. The deadman ends a trial that gets none.
+//! `gate`: delays boot-complete.target until a trial has a good verdict. The deadman ends a trial
+//! that gets none.
 
 use std::process::ExitCode;
 use std::thread;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use crate::args::Args;
 use crate::{look, passed};
 
-/// How often the record is looked at.
+/// How often the record is read.
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// Returns when this boot counts as good.

@@ -1,4 +1,5 @@
-//! `guard`: whether the system that is about to be entered may be. Runs before ostree-prepare-root.
+//! `guard`: whether the system that is about to be entered is permitted. It runs before
+//! ostree-prepare-root.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,10 +16,11 @@ use upgrade::{Act, Deployment, Journal, Observation, Policy, Record};
 use crate::args::Args;
 use crate::{look, refusal, strict};
 
-/// Passes of observe, decide, store, perform: one to disarm and one to judge, and one to spare.
+/// The maximum of passes of observe, decide, store, perform: one to disarm, one to judge, and one
+/// spare.
 const PASSES: u32 = 3;
 
-/// Lets the boot go on, or reboots.
+/// Lets the boot continue, or reboots.
 pub fn run(args: &Args) -> ExitCode {
     if !look::is_trial(args) {
         return ExitCode::SUCCESS;
@@ -38,7 +40,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
-/// Asks the brain, writes down what it says and does it.
+/// Asks the brain, records the decision and carries it out.
 ///
 /// # Errors
 /// Why this boot must end.
@@ -77,13 +79,14 @@ fn next(args: &Args, seen: &Observation) -> Result<Act, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Clears the one-shot entry that the loader left. The initramfs sees /boot only on the physical root.
+/// Clears the one-shot entry that the loader left. The initramfs sees /boot only on the physical
+/// root.
 fn disarm(args: &Args) -> Result<(), String> {
     let _writable = Writable::make(&args.places.sysroot).map_err(|error| error.to_string())?;
     loader::aim(&args.places, Aim::Default).map_err(|error| error.to_string())
 }
 
-/// The critical files are what they were when they were deployed.
+/// Checks that the critical files are unchanged since they were deployed.
 fn check(places: &Places, deployment: &Deployment, folder: &Path) -> Result<(), String> {
     kernel::check(places, folder, &deployment.stateroot, &deployment.bootcsum)?;
     let manifest = Manifest::read(places, &deployment.digest).map_err(|error| error.to_string())?;
@@ -96,11 +99,12 @@ fn check(places: &Places, deployment: &Deployment, folder: &Path) -> Result<(), 
     manifest.check(folder, Which::Boot)
 }
 
-/// The record on a root that is mounted read-only: writable for as long as a write takes.
+/// The record on a root that is mounted read-only. It is made writable only for the duration of a
+/// write.
 pub struct Remounting<'a> {
     /// The record.
     pub store: Store,
-    /// Where its file system is mounted.
+    /// The mount point of its file system.
     pub sysroot: &'a Path,
 }
 

@@ -1,4 +1,4 @@
-//! Observing as far as an initramfs can: no API server, no requests, no health.
+//! Observes as much as an initramfs can: no API server, no requests, no health.
 
 use host::boot::{self, Link};
 use host::cmdline::Cmdline;
@@ -7,21 +7,21 @@ use upgrade::{Deployment, Home, Machine, NodeView, Observation, SinceBoot, Turn}
 
 use crate::args::Args;
 
-/// Whether this boot is a trial. A command line that cannot be read makes none.
+/// Whether this boot is a trial. With an unreadable command line it is not.
 pub fn is_trial(args: &Args) -> bool {
     Cmdline::read(&args.cmdline).is_ok_and(|cmdline| cmdline.is_trial())
 }
 
 /// The time since this boot.
 pub fn now(args: &Args) -> SinceBoot {
-    // Without a clock nothing is overdue; the watchdog is left.
+    // Without a clock nothing is overdue; the watchdog remains.
     args.now
         .map(SinceBoot)
         .or_else(|| os::since_boot().ok())
         .unwrap_or_default()
 }
 
-/// The deployment that the loader's `ostree=` leads to: it is about to become the root.
+/// The deployment that the loader's `ostree=` points to. It is about to become the root.
 pub fn meant(args: &Args) -> Result<(Deployment, std::path::PathBuf)> {
     let cmdline = Cmdline::read(&args.cmdline)?;
     let bad = |detail: String| Error::Damaged {
@@ -37,7 +37,7 @@ pub fn meant(args: &Args) -> Result<(Deployment, std::path::PathBuf)> {
     link.follow(&args.places.sysroot)
 }
 
-/// What the stage sees when this deployment runs or is about to.
+/// The stage's observation when this deployment runs or is about to run.
 pub fn observe(
     args: &Args,
     booted: Deployment,
@@ -47,7 +47,8 @@ pub fn observe(
     Ok(Observation {
         machine: Machine {
             trial: is_trial(args),
-            // A /boot of its own is out of the initramfs' sight; then no order of deployments is known.
+            // The initramfs cannot see a separate /boot. In that case the order of deployments is
+            // unknown.
             deployments: boot::default_first(places).unwrap_or_default(),
             one_shot: loader::one_shot(places),
             architecture: os::machine()?,

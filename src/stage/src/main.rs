@@ -1,7 +1,9 @@
-//! `careen-stage`: what must happen in the initramfs and at the edges of a boot, from one static program.
+//! `careen-stage`: everything that must happen in the initramfs and at the edges of a boot, in one
+//! static program.
 //!
-//! Everything is strict on a trial (`careen.trial=1`) and does nothing on any other boot, so that a person can always
-//! rescue a system by the distribution's own means. It links neither libostree nor a D-Bus nor a Kubernetes client.
+//! It is strict during a trial (`careen.trial=1`) and does nothing in any other boot, so a person
+//! can always rescue a system with the distribution's own tools. It links neither libostree nor a
+//! D-Bus nor a Kubernetes client.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]

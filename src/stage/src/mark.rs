@@ -1,7 +1,9 @@
-//! The mark in /run that this boot's trial is over for good: what has passed has passed, whatever becomes of the record and the boot menu behind it.
+//! The mark in /run that this boot's trial is finally over. A passed trial stays passed, whatever
+//! happens to the record and the boot menu later.
 //!
-//! The deadman writes it, and systemd reads it in the conditions of the deadman's units. Its name holds the boot's id: /run goes with the kernel
-//! (a kexec among it), and lasts through a soft reboot, which leaves the kernel, its command line and the id as they are.
+//! The deadman writes it, and systemd reads it in the conditions of the deadman's units. Its name
+//! contains the boot's id. A new kernel clears /run (also after a kexec). /run survives a soft
+//! reboot, which keeps the kernel, its command line and the id.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
@@ -13,12 +15,12 @@ use upgrade::{BootId, names};
 
 use crate::args::Args;
 
-/// Whether it was left in this boot.
+/// Whether the mark was written in this boot.
 pub fn is_left(args: &Args) -> bool {
     os::boot_id(&args.boot_id).is_ok_and(|boot| file(args, &boot).exists())
 }
 
-/// Leaves it.
+/// Writes the mark.
 pub fn leave(args: &Args) {
     let Ok(boot) = os::boot_id(&args.boot_id) else {
         return;
@@ -32,7 +34,8 @@ pub fn leave(args: &Args) {
     }
 }
 
-/// Root's alone, as what systemd-tmpfiles makes: a process that could write here could keep a bad trial from its end.
+/// Only root may write here, as for what systemd-tmpfiles creates: a process that could write here
+/// could keep a bad trial from its end.
 fn write(args: &Args, file: &Path) -> io::Result<()> {
     let (mut folder, mut empty) = (DirBuilder::new(), OpenOptions::new());
     folder.recursive(true).mode(0o700).create(folder_of(args))?;

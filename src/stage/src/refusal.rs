@@ -1,4 +1,4 @@
-//! What the console is told when the brain refuses a boot. It is often all that a person gets to see.
+//! The console message when the brain refuses a boot. It is often all that a person can see.
 
 use host::journal::Store;
 use upgrade::{Observation, Phase, Reason};
@@ -25,7 +25,7 @@ pub fn of(args: &Args, seen: &Observation) -> String {
 }
 
 fn by_phase(phase: &Phase) -> String {
-    // Written by this very decision, or by the one before it in this boot.
+    // Written by this decision, or by the previous one in this boot.
     if let Phase::Reverting { reason } = phase
         && matches!(reason, Reason::StageRefused { .. })
     {

@@ -1,5 +1,5 @@
-//! `restore`: puts the kubelet's state back in the old system, once behind each time that the target may have run. Runs before the kubelet
-//! and needs no API server.
+//! `restore`: restores the kubelet's state in the old system, once after each time that the target
+//! may have run. It runs before the kubelet and needs no API server.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,8 @@ use upgrade::{BootId, Deployment, Phase, Upgrade, UpgradeId, names};
 
 use crate::args::Args;
 
-/// Restores when a trial may have written, and whatever this system is owed. Never fails the boot: the kubelet may start on what there is.
+/// Restores if a trial may have written, and whatever this system is owed. It never fails the boot:
+/// the kubelet may start with the state that is there.
 pub fn run(args: &Args) -> ExitCode {
     let places = &args.places;
     let booted = match boot::booted(&places.sysroot, &places.root) {
@@ -25,12 +26,14 @@ pub fn run(args: &Args) -> ExitCode {
         (Ok(_), Some(upgrade)) if is_kept(args, &upgrade.id) => by(args, upgrade, &booted),
         (Ok(_), _) => true,
     };
-    // Behind the record's: what is owed from before is older, and what the record's upgrade has saved may be what that trial had left.
+    // After the record's own: what earlier upgrades owe is older, and what the record's upgrade
+    // saved may be the state that such a trial left.
     let of_others = others(args, upgrade.map(|upgrade| &upgrade.id), &booted);
     code(of_the_record && of_others)
 }
 
-/// Which system runs cannot be told now, and may be when the agent looks, which would end the upgrade: what was due is owed until then.
+/// The running system is unknown now, but may be known when the agent looks, which would end the
+/// upgrade. The restore stays owed until then.
 fn not_now(args: &Args, error: &Error) -> bool {
     let read = Store::new(&args.places.sysroot).read();
     let upgrade = read.ok().and_then(|read| read.upgrade);
@@ -41,7 +44,7 @@ fn not_now(args: &Args, error: &Error) -> bool {
     failed(&format!("restores nothing: {error}"))
 }
 
-/// What is owed to this system by upgrades that the record tells of no more.
+/// Restores what upgrades that are no longer in the record owe to this system.
 fn others(args: &Args, current: Option<&UpgradeId>, booted: &Deployment) -> bool {
     let all = match snapshot::all_owed(&args.places) {
         Ok(all) => all,
@@ -52,7 +55,7 @@ fn others(args: &Args, current: Option<&UpgradeId>, booted: &Deployment) -> bool
     mine.fold(true, |well, (id, owed)| late(args, id, owed) && well)
 }
 
-/// What another upgrade owes is put back once, and nobody else takes it away.
+/// Restores what another upgrade owes, once. Nobody else removes it.
 fn late(args: &Args, id: &UpgradeId, owed: &Owed) -> bool {
     match put_back(args, id) {
         Ok(changed) => is_back(
@@ -63,7 +66,8 @@ fn late(args: &Args, id: &UpgradeId, owed: &Owed) -> bool {
     }
 }
 
-/// Whether there is something to put back, or was to be: what is owed and damaged is told as that at each boot.
+/// Whether there is, or should be, something to restore. If what is owed is damaged, every boot
+/// reports that.
 fn is_kept(args: &Args, id: &UpgradeId) -> bool {
     snapshot::exists(&args.places, id) || snapshot::owed(&args.places, id).is_some()
 }
@@ -76,7 +80,8 @@ fn by(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> bool {
         return true;
     }
     let (id, to) = (&upgrade.id, Some(&upgrade.from));
-    // Before it is begun: who is killed in it, by the power or because the unit's time is up, has not put it back.
+    // Noted before the start: if the process is killed, by a power cut or the unit's timeout, the
+    // restore did not happen.
     owe(args, id, to, "it began and did not end");
     match put_back(args, id) {
         Ok(changed) => is_back(changed, no_more_due(args, upgrade)),
@@ -84,7 +89,7 @@ fn by(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> bool {
     }
 }
 
-/// What could not be put back is due at each boot, also once its upgrade has failed and is over.
+/// A failed restore is due at each boot, even after its upgrade has failed and is over.
 fn is_due(args: &Args, upgrade: &Upgrade, booted: &Deployment) -> bool {
     let places = &args.places;
     let owed = snapshot::owed(places, &upgrade.id);
@@ -104,11 +109,12 @@ fn put_back(args: &Args, id: &UpgradeId) -> host::Result<usize> {
     snapshot::open(&args.places, id)?.put_back(&args.places)
 }
 
-/// What the target writes now is not for the old system: there it is put back once more. What is owed by an upgrade that is over stays owed, for
-/// nothing but that note has it put back.
+/// The target now writes state that the old system must not use, so the old system restores once
+/// more. What a finished upgrade owes stays owed, because only that note causes its restore.
 fn target_runs(args: &Args, upgrade: &Upgrade) -> bool {
     let (places, id) = (&args.places, &upgrade.id);
-    // Whatever it says by now: one that was left while a trial was armed is taken for that trial's later.
+    // In every case: a mark that was written while a trial was armed would be taken for that
+    // trial's later.
     let is_marked = snapshot::is_noted(places, id) || snapshot::owed(places, id).is_some();
     if !is_marked || matches!(upgrade.phase, Phase::Failed { .. }) {
         return true;
@@ -140,7 +146,8 @@ fn no_more_due(args: &Args, upgrade: &Upgrade) -> host::Result<()> {
     }
 }
 
-/// The kubelet starts on what there is, and a person can do by hand what is said here.
+/// The kubelet starts with the state that is there, and the message tells a person what to do by
+/// hand.
 fn stays_owed(args: &Args, id: &UpgradeId, to: Option<&Deployment>, error: &Error) -> bool {
     owe(args, id, to, &error.to_string());
     let folder = args.places.snapshot(id);
@@ -157,11 +164,11 @@ fn owe(args: &Args, id: &UpgradeId, to: Option<&Deployment>, why: &str) {
         to: to.cloned(),
     };
     let noted = writable(args).and_then(|()| snapshot::owe(&args.places, id, &owed));
-    // The kubelet's state matters more than the note.
+    // The kubelet's state is more important than the note.
     told(noted, "cannot note that it must be restored");
 }
 
-/// /sysroot is read-only for all others.
+/// /sysroot is read-only for everything else.
 fn writable(args: &Args) -> host::Result<()> {
     if args.dry_run {
         return Ok(());
@@ -170,7 +177,7 @@ fn writable(args: &Args) -> host::Result<()> {
     mounts::make_writable(&args.places.sysroot)
 }
 
-/// Whether it went well; what did not is said.
+/// Whether it succeeded. Prints a failure.
 fn told(done: host::Result<()>, what: &str) -> bool {
     match done {
         Ok(()) => true,

@@ -1,4 +1,4 @@
-//! Ending a boot.
+//! Ends a boot.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use upgrade::{OneShot, exit};
 
 use crate::args::Args;
 
-/// How long clearing the one-shot entry may take. On a disk that fails, or after systemd has stopped
+/// How long clearing the one-shot entry may take. On a failing disk, or after systemd has stopped
 /// mounting, it never ends.
 const DISARM: Duration = Duration::from_secs(10);
 
-/// Reboots and does not come back, except where that is impossible.
+/// Reboots and does not return, unless a reboot is impossible.
 pub fn reboot(args: &Args, why: &str) -> ExitCode {
     eprintln!("careen-stage: rebooting into the old system: {why}");
     disarm(args);
@@ -26,9 +26,9 @@ pub fn reboot(args: &Args, why: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Clears the one-shot entry that the loader left. The guard has cleared it if it sees /boot. A /boot
-/// of its own is mounted only in the real root, where the agent clears it, if the agent starts. The
-/// reboot does not depend on it.
+/// Clears the one-shot entry that the loader left. The guard has cleared it if it sees /boot. A
+/// separate /boot is mounted only in the real root, where the agent clears it, if the agent starts.
+/// The reboot does not depend on it.
 fn disarm(args: &Args) {
     let (places, mounted) = (args.places.clone(), !args.dry_run);
     let _ = power::in_time(DISARM, move || clear_one_shot(&places, mounted));
@@ -54,7 +54,8 @@ pub fn clear_one_shot(places: &Places, mounted: bool) {
     }
 }
 
-/// As for the agent: /boot may be mounted read-only, or be no mount. Only this thread sees the change.
+/// As for the agent: /boot may be mounted read-only, or may not be a mount. Only this thread sees
+/// the change.
 fn make_writable(places: &Places) {
     let writable = mounts::make_private().and_then(|()| mounts::make_writable(&places.boot));
     if let Err(error) = writable {

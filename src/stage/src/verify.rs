@@ -1,5 +1,6 @@
-//! `verify`: whether the root that was prepared is the one that was meant. Runs after ostree-prepare-root, which systemd has
-//! been seen to drop from the boot (fedora-coreos-tracker issue 1527): then the physical root would be entered.
+//! `verify`: whether the prepared root is the intended one. It runs after ostree-prepare-root,
+//! which systemd has been seen to drop from the boot (fedora-coreos-tracker issue 1527). In that
+//! case the boot would enter the physical root.
 
 use std::process::ExitCode;
 
@@ -8,14 +9,15 @@ use host::{Places, boot};
 use crate::args::Args;
 use crate::{guard, look, strict};
 
-/// Lets the boot go on, or reboots.
+/// Lets the boot continue, or reboots.
 pub fn run(args: &Args) -> ExitCode {
     if !look::is_trial(args) {
         return ExitCode::SUCCESS;
     }
     let args = unprepared(args);
     let found = check(&args);
-    // What the loader meant has no name when its link is broken; then there is nobody to put the verdict on.
+    // If the link of the selected entry is broken, its system has no name, so the verdict cannot be
+    // recorded.
     let written = look::meant(&args)
         .map_err(|error| error.to_string())
         .and_then(|(deployment, _)| guard::judge(&args, &deployment, &found));
@@ -25,7 +27,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
 }
 
-/// Where nothing was prepared, the physical root is still where the guard saw it.
+/// If nothing was prepared, the physical root is still where the guard saw it.
 fn unprepared(args: &Args) -> Args {
     let mut args = args.clone();
     if !args.places.sysroot.join("ostree").is_dir()

@@ -1,8 +1,9 @@
-//! `careen-grub -o FILE`: writes grub.cfg when libostree changes the boot entries (`OSTREE_GRUB2_EXEC`).
+//! `careen-grub -o FILE`: writes grub.cfg when libostree changes the boot entries
+//! (`OSTREE_GRUB2_EXEC`).
 //!
-//! libostree calls it before it swaps the link `loader`, so the entries to read are those beside FILE
-//! (`boot/loader.N/grub.cfg`); on EFI FILE is on the ESP and `_OSTREE_GRUB2_BOOTVERSION` is N
-//! (libostree, ostree-bootloader-grub2.c). It looks at files alone: an installer runs it without /dev.
+//! libostree calls it before it swaps the link `loader`, so the entries to read are next to FILE
+//! (`boot/loader.N/grub.cfg`). On EFI, FILE is on the ESP and `_OSTREE_GRUB2_BOOTVERSION` is N
+//! (libostree, ostree-bootloader-grub2.c). It reads only files: an installer runs it without /dev.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -86,7 +87,8 @@ fn write(wanted: &Wanted) -> host::Result<()> {
         sysroot,
         boot: wanted.boot.clone(),
     };
-    // GRUB sees the file system of /boot: when that is the root's, libostree's `bootprefix` puts /boot before every path.
+    // GRUB sees the file system of /boot. If that is the root's, libostree's `bootprefix` puts
+    // /boot before every path.
     let prefixed = items
         .first()
         .is_some_and(|item| item.entry.linux.starts_with("/boot/"));
@@ -99,11 +101,11 @@ fn write(wanted: &Wanted) -> host::Result<()> {
     durable::write(&wanted.output, render(&items, &grubenv).as_bytes(), 0o600)
 }
 
-/// The default has proved itself, and so has what is pinned. All else is on trial at best.
+/// The default and pinned deployments have proved themselves. Everything else is at best on trial.
 fn items(set: &Path, sysroot: &Path) -> host::Result<Vec<Item>> {
     let proven = |link: Option<&str>| {
         let link: Option<Link> = link.and_then(|link| link.parse().ok());
-        // An entry whose tree is not there is no place to fall back to.
+        // An entry without its tree is no place to fall back to.
         link.and_then(|link| link.follow(sysroot).ok())
             .is_some_and(|(deployment, _)| deployment.pinned)
     };
