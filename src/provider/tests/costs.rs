@@ -1,4 +1,5 @@
-//! What upgrades cost and why nodes fall back, as the management cluster's metrics have it from the Nodes' own histories.
+//! What upgrades cost and why nodes fall back, as the management cluster's metrics show it from the
+//! Nodes' own histories.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -16,7 +17,7 @@ use upgrade::names;
 
 const ID: &str = "capi-0123456789abcdef";
 
-/// A world of which nothing is asked but to count.
+/// A world that is only used to count.
 fn world() -> World {
     let config = Config::new("http://127.0.0.1:1".parse().unwrap());
     let client = Client::try_from(config).unwrap();
@@ -25,7 +26,7 @@ fn world() -> World {
     World::new(machines, clusters, queue, Settings::default())
 }
 
-/// A Machine that is marked for this request.
+/// A Machine with the mark of this request.
 fn marked(id: &str) -> Machine {
     Machine {
         namespace: "t".into(),
@@ -38,7 +39,7 @@ fn marked(id: &str) -> Machine {
     }
 }
 
-/// What the agent writes of an upgrade that fell back after two trial boots.
+/// The agent's entry for an upgrade that fell back after two trial boots.
 fn fell_back() -> Value {
     json!({
         "id": ID, "answer": "Failed", "image": "ostree:site:os", "began": 1000, "ended": 2000, "tries": 2, "code": "Unhealthy",
@@ -52,7 +53,7 @@ fn fell_back_with(key: &str, value: Value) -> Value {
     past
 }
 
-/// The Node as it is seen once its agent has given its last word.
+/// The Node once its agent has given its final answer.
 fn node(history: &str, phase: &str) -> NodeFacts {
     let reached = [
         ("Accepted", 1000, 300),
@@ -72,12 +73,12 @@ fn node(history: &str, phase: &str) -> NodeFacts {
     facts(serde_json::from_value(object).unwrap())
 }
 
-/// That Node with this as the first of its history.
+/// That Node with this as the first entry of its history.
 fn with_past(past: &Value) -> NodeFacts {
     node(&json!([past]).to_string(), "Failed")
 }
 
-/// What is counted once the mark has come off of the Machines with these Nodes.
+/// What is counted once the mark is removed from the Machines with these Nodes.
 fn counted(nodes: &[NodeFacts]) -> String {
     let world = world();
     for node in nodes {
@@ -221,7 +222,7 @@ async fn impossible_duration_is_skipped_and_the_others_count() {
     }
 }
 
-/// A node may write anything, and each label of a metric is kept for as long as we live.
+/// A node may write anything, and each label of a metric is kept for the life of the process.
 #[tokio::test]
 async fn whatever_a_node_calls_its_reason_it_makes_no_label_of_it() {
     let node = |number: u64| {

@@ -1,4 +1,5 @@
-//! The table of careen-provider's metrics in docs/monitoring.md names what it serves, and nothing else; the shipped alerts and dashboard ask for that.
+//! The table of careen-provider's metrics in docs/monitoring.md names exactly what it serves, and
+//! the shipped alerts and dashboard query only that.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -10,7 +11,8 @@ use provider::metrics::Metrics;
 use requests::{Ended, Outcome, Took};
 use upgrade::Phase;
 
-/// The text of `/metrics` once everything has been counted: what was never counted is not in it.
+/// The text of `/metrics` once everything has been counted, because it does not contain what was
+/// never counted.
 fn served() -> String {
     let metrics = Metrics::default();
     metrics.answered(
@@ -40,7 +42,7 @@ fn ended() -> Ended {
     }
 }
 
-/// The metrics of that text, as one asks for them.
+/// The metrics of that text, by the names used in queries.
 fn names(text: &str) -> BTreeSet<String> {
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     types
@@ -51,7 +53,7 @@ fn names(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Those of the table on the page.
+/// The metrics of the table on the page.
 fn documented() -> BTreeSet<String> {
     let here = std::env::var("CARGO_MANIFEST_DIR").unwrap();
     let page = Path::new(&here).join("../../docs/monitoring.md");
@@ -80,7 +82,7 @@ fn nothing_is_registered_that_this_test_does_not_count() {
     assert_eq!(names(&served()).len(), registered.iter().sum::<usize>());
 }
 
-/// A query for what nobody serves is silent for ever.
+/// A query for a metric that nobody serves is silent for ever.
 #[test]
 fn alerts_and_dashboard_ask_for_what_is_served() {
     let served = names(&served());

@@ -1,4 +1,4 @@
-//! When a node is asked, and with what.
+//! When a node gets a request, and which one.
 
 use provider::engine::{Answer, MarkWrite, NodeWrite, Why};
 use provider::names;
@@ -21,7 +21,7 @@ fn a_node_at_rest_is_asked_with_id_image_and_version() {
     );
 }
 
-/// Its answer would make somebody look; its silence makes nobody.
+/// An answer would cause a new decision; silence causes none.
 #[test]
 fn who_has_asked_a_node_looks_again_right_behind_its_deadline() {
     assert_eq!(scene().decide().again, Some(301));

@@ -1,4 +1,4 @@
-//! "Done" is said once and only once everything is seen.
+//! "Done" is reported only once everything is verified.
 
 use provider::engine::{Answer, MarkWrite};
 use upgrade::report::Answer as NodeAnswer;

@@ -1,4 +1,5 @@
-//! How soon core is to ask again. It keeps the interval whatever happens meanwhile, so this is how late it hears of the next thing.
+//! How soon core should ask again. Core keeps the interval until its next call, so the interval is
+//! the delay with which it hears of the next change.
 
 use provider::engine::{Answer, Progress, Why};
 use upgrade::Phase;

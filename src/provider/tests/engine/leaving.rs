@@ -1,11 +1,12 @@
-//! Cancelled, withdrawn, paused, deleted: what we asked is taken back, and what we put on the Machine comes off.
+//! Cancelled, withdrawn, paused, deleted: the provider withdraws its request, and removes what it
+//! put on the Machine.
 
 use provider::engine::{Answer, MarkWrite, NodeWrite, Why};
 use upgrade::report::Answer as NodeAnswer;
 
 use crate::scene::*;
 
-/// Seconds after which a request is not on its way any more.
+/// Seconds after which a request is no longer in transit.
 const LANDED: i64 = 90;
 
 type Way = (&'static str, fn(&mut Scene));
@@ -90,7 +91,7 @@ fn cancel_during_an_outage_withdraws_when_the_cluster_returns() {
     }
 }
 
-/// Its "done" was said, and core believed it.
+/// The provider reported "done", and core believed it.
 #[test]
 fn node_cordoned_right_after_done_still_counts_as_upgraded() {
     let mut scene = scene().upgraded();
@@ -104,7 +105,8 @@ fn node_cordoned_right_after_done_still_counts_as_upgraded() {
     assert_eq!(scene.decide().answer, Answer::Cancelled(Why::Withdrawn));
 }
 
-/// Core takes its annotations off because of our "done"; whoever said it may have died before it told the InfraMachine.
+/// Core removes its annotations because of the provider's "done". The replica that reported it may
+/// have died before it told the InfraMachine.
 #[test]
 fn node_upgraded_before_the_withdrawal_is_reported_as_done() {
     let mut scene = scene().upgraded();
@@ -149,7 +151,8 @@ fn nothing_is_taken_back_on_a_node_of_another_machine() {
     }
 }
 
-/// One of us marks and dies while its request is on its way; another cancels meanwhile.
+/// One replica writes the mark and dies while its request is in transit. Another one cancels
+/// meanwhile.
 #[test]
 fn request_landing_after_a_cancel_finds_the_mark_and_withdraws() {
     for (way, leave) in cancelled_ways() {
@@ -167,7 +170,8 @@ fn request_landing_after_a_cancel_finds_the_mark_and_withdraws() {
     }
 }
 
-/// Another of us has marked by a clock that is ahead, or ours was put back since: neither ends the time in which a request may land.
+/// Another replica's clock may be ahead, or this clock may have been set back since. Neither ends
+/// the time in which a request may arrive.
 #[test]
 fn a_mark_of_a_moment_that_is_yet_to_come_is_a_young_one() {
     for (way, leave) in cancelled_ways() {
@@ -199,7 +203,7 @@ fn a_mark_of_the_far_future_is_made_anew_and_goes_in_its_time() {
     }
 }
 
-/// Else nobody would take its health check's place back before that future has come.
+/// Otherwise nobody would restore its health check before that future time.
 #[test]
 fn mark_dated_in_the_future_expires_one_limit_from_now() {
     let asked = scene().asked().answered(NodeAnswer::InProgress, "Fetched");
@@ -229,7 +233,7 @@ fn held_machine_keeps_its_mark_while_its_request_may_land() {
     assert_eq!(scene.decide().mark, Some(MarkWrite::Off));
 }
 
-/// Withdrawn, asked again, withdrawn again before the agent has looked.
+/// Withdrawn, requested again, and withdrawn again before the agent has looked.
 #[test]
 fn old_withdrawal_answer_does_not_apply_to_a_renewed_request() {
     for (way, leave) in cancelled_ways() {
@@ -244,7 +248,8 @@ fn old_withdrawal_answer_does_not_apply_to_a_renewed_request() {
     }
 }
 
-/// Whoever marked for a new image died before it wrote that; the Node still asks for the old one.
+/// The replica that wrote the mark for a new image died before it wrote the request. The Node still
+/// has the old one.
 #[test]
 fn cancel_withdraws_any_request_that_has_our_prefix() {
     for (way, leave) in cancelled_ways() {
@@ -284,7 +289,8 @@ fn cancelled_node_that_never_ends_regains_its_health_check() {
     }
 }
 
-/// Whoever comes after us hears of a Machine only when core calls for it. Core may be gone, or not know us any more.
+/// The successor hears of a Machine only when core calls for it. Core may be gone, or may no longer
+/// know the provider.
 #[test]
 fn idle_node_regains_its_health_check_when_core_is_silent() {
     let gone = || {
@@ -305,7 +311,7 @@ fn idle_node_regains_its_health_check_when_core_is_silent() {
         others(),
     ] {
         scene.road = Asked::Untold;
-        // Its mark is old, and we are new.
+        // Its mark is old, and the provider is new.
         (scene.now, scene.seen) = (NOW + 10_000, NOW + 9_900);
         let early = scene.decide();
         assert_eq!((early.mark.clone(), early.again), (None, Some(201)));

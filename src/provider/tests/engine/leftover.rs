@@ -1,11 +1,12 @@
-//! Nobody asks any more and no mark is left, but the InfraMachine still says that its node is on its way.
+//! Nobody requests the upgrade any more and no mark is left, but the InfraMachine still reports
+//! progress.
 
 use provider::engine::{Answer, Why, leftover};
 use upgrade::report::Answer as NodeAnswer;
 
 use crate::scene::*;
 
-/// What it is told, with the mark gone.
+/// The report after the mark is gone.
 fn told(scene: &Scene) -> Option<Answer> {
     leftover(&scene.machine, scene.view())
 }

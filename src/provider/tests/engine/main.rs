@@ -1,4 +1,4 @@
-//! The decision, class by class: every test is a sentence about one Machine and its Node.
+//! The decision, class by class. Every test is a sentence about one Machine and its Node.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod asking;

@@ -1,4 +1,4 @@
-//! A Machine that should go from v1.35.4 to v1.36.3, its Node, and what a test makes of them.
+//! A Machine that should go from v1.35.4 to v1.36.3, its Node, and how a test changes them.
 
 use provider::engine::{
     Answer, ControlPlane, Decision, Facts, Kubelet, Machine, Mark, MarkWrite, NodeView, NodeWrite,
@@ -23,14 +23,14 @@ pub struct Scene {
     pub working: usize,
     pub failed: usize,
     pub allowed: usize,
-    /// Of Node `old` of Machine `m-old`.
+    /// The version of Node `old` of Machine `m-old`.
     pub oldest_kubelet: Option<Version>,
-    /// The Machine among those at work that keeps its turn.
+    /// The working Machine that keeps its turn.
     pub keeper: Option<Other>,
     pub now: i64,
-    /// Since when both API servers are seen.
+    /// Since when both API servers are visible.
     pub seen: i64,
-    /// When the workload cluster's was heard last; now, where nothing is said.
+    /// When the workload cluster's API server was last heard; by default now.
     pub heard: Option<i64>,
 }
 
@@ -158,7 +158,7 @@ impl Scene {
         self.node.as_mut().unwrap()
     }
 
-    /// Our request stands on the Node, and the mark on the Machine.
+    /// The provider's request is on the Node, and the mark is on the Machine.
     pub fn asked(mut self) -> Self {
         let (id, image) = (self.id(), self.wanted.image.clone().unwrap().to_string());
         self.machine.mark = Some(Mark {
@@ -173,7 +173,7 @@ impl Scene {
         self
     }
 
-    /// The agent has answered our request.
+    /// The agent has answered the provider's request.
     pub fn answered(self, answer: NodeAnswer, phase: &str) -> Self {
         let id = self.id();
         self.answered_to(&id, answer, phase)
@@ -192,21 +192,21 @@ impl Scene {
         self
     }
 
-    /// The agent's answer is that our request was taken back.
+    /// The agent answers that the request was withdrawn.
     pub fn withdrawn(self) -> Self {
         let mut this = self.answered(NodeAnswer::Failed, "Failed");
         this.node().reply.status.as_mut().unwrap().code = Some("Withdrawn".into());
         this
     }
 
-    /// Nothing is asked of the Node any more.
+    /// The Node no longer has a request.
     pub fn taken_back(mut self) -> Self {
         let node = self.node();
         (node.requested, node.id, node.image, node.version) = (false, None, None, None);
         self
     }
 
-    /// What becomes of the Machine when the decision is carried out.
+    /// The Machine after the decision is carried out.
     pub fn carry_out(&mut self, decision: &Decision) {
         match &decision.mark {
             Some(MarkWrite::On(mark)) => {
@@ -227,7 +227,7 @@ impl Scene {
         }
     }
 
-    /// Everything that "done" rests on holds.
+    /// All conditions for "done" hold.
     pub fn upgraded(self) -> Self {
         let mut this = self.asked().answered(NodeAnswer::Upgraded, "Upgraded");
         this.node().kubelet = NEW.into();

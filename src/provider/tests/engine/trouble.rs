@@ -1,4 +1,4 @@
-//! Nodes that fail, lie, hang or cannot be seen.
+//! Nodes that fail, lie, hang or are not visible.
 
 use provider::engine::{Answer, MarkWrite, Why};
 use upgrade::report::Answer as NodeAnswer;
@@ -84,7 +84,7 @@ fn an_upgrade_that_does_not_end_becomes_a_reason() {
     );
 }
 
-/// A node writes itself which phases it reached, and when.
+/// A node reports by itself which phases it reached, and when.
 #[test]
 fn a_node_that_reaches_phases_without_end_is_stalled_in_the_end() {
     let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
@@ -145,7 +145,7 @@ fn machine_of_a_missing_node_regains_its_health_check() {
     assert_eq!(held(&scene.decide()), "NoNode");
 }
 
-/// The Machine's Node is made anew, for another machine.
+/// The Machine's Node is created again, for another machine.
 #[test]
 fn work_of_another_machines_node_keeps_no_mark() {
     let mut scene = scene().asked().answered(NodeAnswer::InProgress, "Trial");
@@ -191,7 +191,7 @@ fn failure_class_is_from_a_closed_list_for_any_node_code() {
     );
 }
 
-/// What becomes of the Machine once the time of its node is over, and when the node goes on after all.
+/// The Machine once its node's time is over, and when the node continues after all.
 fn health_checks_come_back(mut scene: Scene, limit: i64, code: &str) -> Scene {
     scene.now = NOW + limit;
     let late = scene.decide();
@@ -272,7 +272,8 @@ fn time_in_which_an_api_server_was_away_is_held_against_nobody() {
     assert_eq!(held(&works.decide()), "Stalled");
 }
 
-/// Whether it has answered cannot be known while its API server hangs: connections stay open, and nothing comes.
+/// While its API server hangs, nobody knows whether the node has answered: connections stay open,
+/// and nothing arrives.
 #[test]
 fn node_is_not_silent_or_stalled_before_its_api_server_is_heard() {
     let works = scene().asked().answered(NodeAnswer::InProgress, "Trial");
@@ -304,7 +305,8 @@ fn absence_does_not_restart_the_time_limit_of_a_released_node() {
     }
 }
 
-/// The mark was written before the management API went away, the request only when it was back.
+/// The mark was written before the management API became unreachable, and the request only after it
+/// was back.
 #[test]
 fn a_request_that_is_written_long_after_its_mark_is_marked_anew() {
     let mut scene = scene().asked().taken_back();

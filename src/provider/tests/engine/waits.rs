@@ -1,4 +1,5 @@
-//! Nodes that wait by somebody's will, however long: not stalled, and not at once when the wait is over either.
+//! Nodes that wait for a window, a soak or the end of a pause, for any time. They are not stalled,
+//! nor immediately when the wait is over.
 
 use provider::engine::{Answer, Decision, MarkWrite, Why};
 use upgrade::reason::Wait;

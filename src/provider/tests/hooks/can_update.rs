@@ -1,4 +1,4 @@
-//! Whether a change can be made in place: what is let in, what is not and why.
+//! Whether a change can be made in place: what is accepted, what is not, and why.
 
 use futures::FutureExt;
 use provider::machines::{ClusterFacts, ControlPlaneFacts, DeploymentFacts, Key};
@@ -23,7 +23,7 @@ async fn version_change_is_covered_completely_by_both_patch_types() {
         for hook in ["canupdatemachine", "canupdatemachineset"] {
             let mut sample = sample(hook);
             sample.request["settings"] = json!({ "patchType": form, "imageFields": "osRef" });
-            // In the capture the InfraMachine's own field is no image of ours.
+            // In the capture, the InfraMachine's own field does not name an image for Careen.
             for side in ["current", "desired"] {
                 if let Some(field) = sample.request.pointer_mut(&format!(
                     "/{side}/infrastructureMachineTemplate/spec/template/spec/osRef"
@@ -148,7 +148,7 @@ async fn the_nearest_word_about_replacing_counts() {
     );
 }
 
-/// Core calls for every namespace; one that is not watched may hold a word against replacing.
+/// Core calls for every namespace. One that is not watched may have a never-replace setting.
 #[tokio::test]
 async fn unseen_cluster_or_machine_deployment_blocks_replacement() {
     let mut sample = sample("canupdatemachineset");
@@ -196,7 +196,7 @@ async fn never_replace_of_a_control_plane_applies_to_its_machines() {
     assert_eq!(call_with(&world, &sample)["status"], "Failure", "held");
 }
 
-/// The agent refuses its node, so that a rollout begun with it would stand still there.
+/// The agent refuses its node, so a rollout that started with it would stop there.
 #[tokio::test]
 async fn control_plane_is_left_to_core_or_held_under_never_replace() {
     let (world, _) = world_with(Settings::default());

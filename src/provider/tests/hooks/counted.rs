@@ -1,4 +1,5 @@
-//! What `/metrics` says of the hooks: core takes every answer with 200, so what it means is counted beside that.
+//! What `/metrics` shows of the hooks. Core gets every answer with status 200, so the meaning is
+//! counted separately.
 
 use std::time::Duration;
 
@@ -7,14 +8,14 @@ use provider::world::World;
 
 use crate::scene::*;
 
-/// Calls as a sample does, and has it counted as the server does.
+/// Makes a sample's call, and counts it as the server does.
 fn count(world: &World, sample: &Sample) {
     let reply = call(world, &sample.path, sample.request.to_string().as_bytes());
     let hook = hook_of(sample.path.split('?').next().unwrap()).unwrap();
     world.metrics.answered(hook, &reply, Duration::ZERO);
 }
 
-/// How often a hook was answered so.
+/// How often a hook gave this answer.
 fn counted(world: &World, hook: &str, outcome: &str) -> usize {
     let labels = [format!("hook=\"{hook}\""), format!("outcome=\"{outcome}\"")];
     let text = world.metrics.text();

@@ -1,4 +1,5 @@
-//! Which images a Machine may name: what is let in as a change is what the node is then asked for.
+//! Which images a Machine may name: what is accepted as a change is what the node's request then
+//! names.
 
 use provider::hooks::{PatchType, Rules, image_of};
 use serde_json::{Value, json};
@@ -6,7 +7,7 @@ use upgrade::container::Transport;
 
 use crate::scene::*;
 
-/// A change of the InfraMachine's image to this one, nothing else but the version.
+/// A change of the InfraMachine's image to this one, and otherwise only of the version.
 fn change_to(image: &str) -> Sample {
     let mut sample = sample("canupdatemachineset");
     sample.request["settings"] = json!({ "imageFields": "osRef" });

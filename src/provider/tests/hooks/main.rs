@@ -1,4 +1,5 @@
-//! The hooks, called as core calls them: with requests captured from its real managers, and with what only wrong hands send.
+//! The hooks, called as core calls them: with requests captured from its real managers, and with
+//! requests that only an attacker sends.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod can_update;

@@ -1,4 +1,5 @@
-//! A world as the watches would have filled it, and requests as they were captured from core v1.14.2 (v1.13.6 sends the same).
+//! A world as the watches would fill it, and requests as captured from core v1.14.2 (v1.13.6 sends
+//! the same).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -56,11 +57,12 @@ pub fn catalogue(world: &World, images: Vec<Entry>) {
 }
 
 pub fn client() -> Client {
-    // Nobody listens there, and nobody asks: the states are given.
+    // Nothing listens there, and nothing connects: the states are given.
     Client::try_from(Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap()
 }
 
-/// As its agents will one day let it: the samples of CanUpdateMachine are of a control plane.
+/// The settings for a future agent that accepts control planes: the samples of CanUpdateMachine
+/// come from one.
 pub fn with_control_planes() -> Settings {
     Settings {
         control_planes: true,
@@ -68,7 +70,8 @@ pub fn with_control_planes() -> Settings {
     }
 }
 
-/// Cluster t1/c1 with the Machines of the samples, all at v1.34.2, the control plane at v1.34.3, images for both.
+/// Cluster t1/c1 with the Machines of the samples, all at v1.34.2, the control plane at v1.34.3,
+/// and images for both.
 pub fn world_with(settings: Settings) -> (World, Arc<ClusterState>) {
     let (machines, queue) = (Machines::default(), Queue::default());
     let clusters = Clusters::new(client(), machines.clone(), queue.clone());
@@ -141,7 +144,7 @@ pub fn answered(kubelet: &str, id: &str, answer: Answer) -> NodeFacts {
     }
 }
 
-/// Calls the path of a sample with a body.
+/// Calls a sample's path with a body.
 pub fn call(world: &World, path: &str, body: &[u8]) -> Reply {
     let hook = hook_of(path.split('?').next().unwrap()).expect("a hook that is served");
     answer(world, hook, body, NOW)
@@ -159,7 +162,7 @@ pub fn discover(world: &World) -> Value {
     answer(world, Hook::Discovery, body, NOW).body
 }
 
-/// Applies a patch of a response to the spec's owner, as core does: only `spec` is copied back.
+/// Applies a response's patch to the owner of the spec, as core does: only `spec` is copied back.
 pub fn patched(response: &Value, key: &str, current: &Value) -> Value {
     let mut object = current.clone();
     let Some(patch) = response.get(key) else {

@@ -1,4 +1,5 @@
-//! The table of answers that go wrong (`capi-run.md`, section 6), one test a row that is ours to avoid.
+//! The table of answers that core misreads (`capi-run.md`, section 6), with one test for each row
+//! that the provider must avoid.
 
 use provider::clusters::Clusters;
 use provider::hooks::{Hook, Response};

@@ -1,4 +1,4 @@
-//! Whose turn it is among the Machines of a MachineDeployment, by what the watches show.
+//! Which Machine of a MachineDeployment has its turn, by what the watches show.
 
 use provider::clusters::ClusterState;
 use provider::engine::{Answer as Said, Machine, Mark, Told};
@@ -11,7 +11,8 @@ use crate::scene::*;
 
 const OTHER: &str = "n1-dlvkt-other";
 
-/// Another Machine of the same MachineDeployment, and its Node after it has answered a request of ours so.
+/// Another Machine of the same MachineDeployment, and its Node after it has given this answer to a
+/// request of the provider.
 fn another(world: &World, state: &ClusterState, machine: Machine, answer: Answer) -> NodeFacts {
     world.machines.put(Machine {
         name: OTHER.into(),
@@ -113,7 +114,7 @@ async fn relisted_or_dropped_cluster_frees_turns_of_missing_nodes() {
     assert_eq!(world.machines.others_at_work(&group, &worker().key()), 0);
 }
 
-/// It was never asked for anything, or by somebody else.
+/// It never had a request, or has one from somebody else.
 #[tokio::test]
 async fn node_claiming_to_work_holds_its_group_for_a_limited_time() {
     let (world, state) = world();
@@ -215,7 +216,7 @@ async fn failed_node_keeps_its_turn_until_a_person_leaves_it_out() {
     assert_eq!(said(&world, &annotated()), "InProgress");
 }
 
-/// The oldest kubelet that the control plane waits for, and whose it is.
+/// The oldest kubelet that the control plane waits for, and its owner.
 fn oldest(world: &World, state: &ClusterState) -> Option<(String, String)> {
     let found = world.oldest_kubelet(&Key::new("t1", "c1"), state)?;
     assert_eq!(found.version.to_string(), "v1.0.0", "{found:?}");

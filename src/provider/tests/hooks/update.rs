@@ -1,4 +1,4 @@
-//! UpdateMachine: begin and progress in one.
+//! UpdateMachine: start and progress in one call.
 
 use futures::FutureExt;
 use provider::engine::Told;
@@ -91,7 +91,8 @@ fn wanting(world: &provider::world::World, version: &str) -> Sample {
     sample
 }
 
-/// It may be another server's by now, and where no Node of the control plane is to be seen nothing else would show that.
+/// Another server may answer by now. If no Node of the control plane is visible, nothing else would
+/// show that.
 #[tokio::test]
 async fn server_version_is_read_again_while_it_alone_holds_a_machine() {
     let (world, state) = world();
@@ -134,7 +135,7 @@ async fn late_duplicate_of_an_old_call_starts_nothing_and_is_not_done() {
     assert_eq!(world.told(&machine).unwrap().version, "v1.34.4");
 }
 
-/// A watch that was behind shows the next update of a Machine without the end of the one before.
+/// A watch that lagged shows the next update of a Machine without the end of the previous one.
 #[tokio::test]
 async fn call_for_an_old_version_does_not_apply_to_the_current_one() {
     let (world, state) = world();
@@ -169,7 +170,8 @@ async fn call_for_a_machine_that_core_does_not_update_starts_nothing() {
     assert_eq!((world.queue.depth(), world.told(&machine)), (0, None));
 }
 
-/// The owner of a Machine marks it first, then writes what it should be, then has the hook called.
+/// The owner of a Machine first marks it, then writes the desired state, then makes the hook
+/// pending.
 #[tokio::test]
 async fn a_call_before_core_has_the_hook_to_call_begins_nothing() {
     let (world, _) = world();

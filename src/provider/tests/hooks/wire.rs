@@ -1,4 +1,5 @@
-//! Over the wire: TLS without a server name, both protocols, client certificates, bodies without end.
+//! Tests over the wire: TLS without a server name, both protocols, client certificates, endless
+//! bodies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +74,7 @@ fn client_config(trust: &str, own: Option<(&str, &str)>) -> ClientConfig {
     }
 }
 
-/// As core connects: to an IP address, so that no server name is sent.
+/// Connects as core does: to an IP address, so that no server name is sent.
 async fn connect(
     server: &Server,
     mut config: ClientConfig,
@@ -162,7 +163,8 @@ async fn oversized_body_is_refused_and_the_next_call_is_served() {
     let trust = client_config(&server.pair.authorities, None);
     let sample = sample("updatemachine");
     let stream = connect(&server, trust.clone(), b"http/1.1").await.unwrap();
-    // The server answers before it has read all and closes; the client sees the answer or the closed connection.
+    // The server answers and closes before it has read everything. The client sees the answer or
+    // the closed connection.
     match post(stream, &sample.path, vec![b'x'; 20 << 20]).await {
         Ok((status, _)) => assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE),
         Err(error) => assert!(!error.is_timeout(), "{error}"),
@@ -196,11 +198,11 @@ async fn who_says_nothing_is_hung_up_on() {
     assert!(matches!(read, Ok(0) | Err(_)));
 }
 
-/// Whether the server hangs up, however long the client waits.
+/// Whether the server closes the connection, however long the client waits.
 async fn is_hung_up_on(stream: &mut TlsStream<TcpStream>) -> bool {
     let read = async {
         let mut buffer = [0; 256];
-        // What it says meanwhile, as HTTP/2 does, is no end.
+        // What the server sends meanwhile, as HTTP/2 does, is not an end.
         while matches!(
             tokio::io::AsyncReadExt::read(stream, &mut buffer).await,
             Ok(1..)
@@ -218,7 +220,7 @@ async fn client_silent_after_the_handshake_is_dropped_in_http_1_and_2() {
     };
     let server = server(limits, None).await;
     let trust = client_config(&server.pair.authorities, None);
-    // The beginning of HTTP/2, and then silence.
+    // The start of HTTP/2, and then silence.
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     let ways: [(&[u8], &[u8]); 4] = [
         (b"http/1.1", b""),
@@ -266,7 +268,7 @@ async fn silent_clients_give_their_places_back() {
         .expect("there is a place again");
 }
 
-/// A client's certificate by an authority of ours.
+/// A client's certificate, issued by the test's authority.
 fn client_of(pair: &Pair) -> (String, String) {
     let mut authority = CertificateParams::default();
     authority
@@ -327,7 +329,8 @@ async fn renewed_certificate_is_served_under_the_same_authority() {
         .current
         .set(renewed.certificate.as_bytes(), renewed.key.as_bytes())
         .unwrap();
-    // It begins an hour before it was made, which is in 70 days: so only the chain is looked at here, not the time.
+    // Its validity starts an hour before it was made, which is in 70 days. So this checks only the
+    // chain and not the time.
     let trust = client_config(&server.pair.authorities, None);
     let seen = connect(&server, trust, b"http/1.1").await;
     let error = seen

@@ -138,7 +138,8 @@ fn pointers(value: &Value, here: &str, all: &mut Vec<String>) {
     }
 }
 
-/// What core would make of a reply, as far as it is dangerous: taken as done, or as covered although something is left over.
+/// The dangerous effect of a reply on core: core takes it as done, or as covered although a
+/// difference is left.
 fn harm(sample: &Sample, reply: &Reply) -> Option<&'static str> {
     let body = &reply.body;
     if reply.status != 200 || body["status"] != "Success" {
@@ -148,7 +149,7 @@ fn harm(sample: &Sample, reply: &Reply) -> Option<&'static str> {
         return (body["retryAfterSeconds"].as_i64().unwrap_or(0) <= 0).then_some("taken as done");
     }
     let says_yes = body.as_object()?.keys().any(|key| key.ends_with("Patch"));
-    // What is no object core cannot have read, so it does not patch it either.
+    // Core cannot have read a value that is not an object, so it does not patch it either.
     let objects = pairs(&sample.request)
         .into_iter()
         .filter(|(_, current, _)| current.is_object());

@@ -1,4 +1,4 @@
-//! An agent on its node, as far as it is seen through the API server.
+//! An agent on its node, as far as the API server shows it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use upgrade::{RawRequest, names};
 
 use crate::small::Small;
 
-/// How an agent goes about it.
+/// How an agent behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     /// It upgrades.
     Upgrades,
-    /// It fetches for as long as it is asked to.
+    /// It fetches for as long as it has the request.
     Dawdles,
 }
 
-/// Between two phases.
+/// The pause between two phases.
 const STEP: Duration = Duration::from_millis(100);
 
-/// Takes up what its Node asks for, once each, for ever.
+/// Accepts each request of its Node once, for ever.
 pub async fn agent(small: Arc<Small>, node: &'static str, manner: Manner) {
     let mut spent = None;
     loop {
@@ -40,7 +40,7 @@ pub async fn agent(small: Arc<Small>, node: &'static str, manner: Manner) {
     }
 }
 
-/// Id and version of the request that stands on a Node.
+/// The id and the version of the request on a Node.
 pub fn asked(small: &Small, node: &str) -> Option<(String, String)> {
     let node = small.get("nodes", node)?;
     let annotations = &node["metadata"]["annotations"];
@@ -72,7 +72,7 @@ async fn work(small: &Small, (node, manner): (&str, Manner), id: &str, version: 
     arrives(small, node, (id, version));
 }
 
-/// Its node has the version that was asked for under this id.
+/// The Node gets the version that the request with this id asks for.
 pub fn arrives(small: &Small, node: &str, (id, version): (&str, &str)) {
     small.change("nodes", node, |node| {
         node["status"]["nodeInfo"]["kubeletVersion"] = json!(version);
@@ -93,7 +93,7 @@ fn say(small: &Small, node: &str, answer: &str, mut status: Value) {
     });
 }
 
-/// One upgrade has ended, and took ten seconds of each kind.
+/// A history with one finished upgrade, which took ten seconds of each kind.
 fn history(answer: &str, status: &Value) -> Value {
     let seconds =
         json!({ "working": 10, "waiting": 10, "cordoned": 10, "drained": 10, "notReady": 10 });

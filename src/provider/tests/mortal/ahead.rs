@@ -1,5 +1,5 @@
-//! A workload cluster with several API servers behind one address: its connection holds while its control plane is upgraded, and begins with
-//! an old one of them.
+//! A workload cluster with several API servers at one address. Its connection starts with an old
+//! one and lasts while its control plane is upgraded.
 
 use provider::names;
 use serde_json::json;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::agent::Manner;
 use crate::scene::{NEW, OLD, Scene, node_at_rest};
 
-/// The Node of the control plane, at this version.
+/// The control plane's Node, at this version.
 fn serves(scene: &Scene, version: &str) {
     let mut node = node_at_rest("cp", version);
     node["metadata"]["labels"] = json!({ "node-role.kubernetes.io/control-plane": "" });

@@ -1,4 +1,4 @@
-//! The annotation flow where there is little to do, or no InfraMachine to say it on.
+//! The annotation flow if there is little to do, or no InfraMachine to report on.
 
 use provider::names;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::scene::{MACHINE, NEW, Scene};
 /// Another Machine of the same MachineDeployment.
 const OTHER: &str = "m2";
 
-/// Two Machines that are asked for together.
+/// Two Machines with requests at the same time.
 async fn two_asked() -> Scene {
     let scene = Scene::new(Manner::Upgrades).await;
     scene.second(OTHER, "n2", Manner::Upgrades);
@@ -19,7 +19,8 @@ async fn two_asked() -> Scene {
     scene
 }
 
-/// As it was before anybody annotated the Machine: with the version, and no word of ours.
+/// The state before anybody annotated the Machine: it has the version, and no report of the
+/// provider.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn machine_is_not_asked_when_its_infra_machine_has_the_version() {
     let scene = Scene::new(Manner::Upgrades).await;
@@ -32,7 +33,8 @@ async fn machine_is_not_asked_when_its_infra_machine_has_the_version() {
     assert_eq!(scene.small.taken(), Vec::<String>::new());
 }
 
-/// Somebody has changed the version back, or another has died between two writes: what we said stands there until it is true.
+/// Somebody changed the version back, or a replica died between two writes. The provider's report
+/// stays until it is true.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn machine_with_our_false_condition_is_asked_despite_versions() {
     let scene = Scene::new(Manner::Upgrades).await;
@@ -50,7 +52,7 @@ async fn machine_with_our_false_condition_is_asked_despite_versions() {
     assert_eq!(scene.small.taken().len(), 1);
 }
 
-/// It never came to a mark, which would bring somebody back.
+/// It never got a mark, which would make the provider return.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_held_and_is_withdrawn_is_not_left_standing_as_held() {
     let scene = Scene::new(Manner::Upgrades).await;
@@ -97,14 +99,16 @@ async fn annotations_stay_until_the_last_machine_of_a_group_arrives() {
         .await;
 }
 
-/// One that keeps it would be rebooted, unasked, by the next change of its version.
+/// A Machine that keeps the annotation would reboot, without a request, at the next change of its
+/// version.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn arrived_machine_is_released_when_the_last_other_is_withdrawn() {
     let scene = two_asked().await;
     scene.small.change("machines", OTHER, |machine| {
         machine["spec"]["version"] = json!("v1.36.9");
     });
-    // They come when their cluster is seen: one that is looked at before is looked at again a while later, whatever has happened.
+    // They arrive when their cluster is visible. A Machine that is processed earlier is processed
+    // again only after a while, whatever has happened.
     let both = [MACHINE, OTHER].map(|name| scene.small.get("machines", name).unwrap());
     for name in [MACHINE, OTHER] {
         scene.small.remove("machines", name);
@@ -121,7 +125,7 @@ async fn arrived_machine_is_released_when_the_last_other_is_withdrawn() {
             scene.version() == NEW && !scene.is_marked()
         })
         .await;
-    // Time to take it off, if it were to go for this one alone.
+    // Enough time to remove it, if this one alone were enough.
     for _ in 0..50 {
         scene.small.changed().await;
         assert!(scene.is_asked(MACHINE), "the other has not arrived");

@@ -1,4 +1,4 @@
-//! What the process counts of an upgrade that has ended, with a death in between.
+//! What the process counts of a finished upgrade, with a death in between.
 
 use crate::agent::{Manner, arrives, asked};
 use crate::life::Life;
@@ -22,7 +22,7 @@ const UPGRADED: &str = "requests_total{outcome=\"upgraded\",reason=\"\"}";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn upgrade_ended_in_a_downtime_is_counted_by_the_successor_only() {
-    // It takes the request up, and comes to its end only when we say so.
+    // The agent accepts the request, and finishes only when the test says so.
     let scene = Scene::new(Manner::Dawdles).await;
     scene.annotate();
     let life = scene.provider();

@@ -1,21 +1,22 @@
-//! It dies when a write of its own is in and before it hears so; whoever comes next finishes. Once for every write that there is.
+//! The provider dies after one of its writes is stored and before it gets the answer, and the
+//! successor finishes. The test repeats this for every write.
 
 use provider::names;
 
 use crate::agent::Manner;
 use crate::scene::{NEW, Scene};
 
-/// One way from a beginning to an end.
+/// One path from a start to an end.
 struct Way {
     manner: Manner,
     begin: fn(&Scene),
-    /// Done over and over meanwhile, by somebody else.
+    /// Somebody else does this over and over meanwhile.
     meanwhile: fn(&Scene),
     is_over: fn(&Scene) -> bool,
 }
 
 impl Way {
-    /// Dies at this write. Whether it came to that.
+    /// Dies at this write. Returns whether there was such a write.
     async fn dies_at(&self, write: usize) -> bool {
         let scene = Scene::new(self.manner).await;
         scene.small.dies_at(write);
@@ -39,7 +40,7 @@ impl Way {
         died
     }
 
-    /// Dies at each write that there is; returns how many there are.
+    /// Dies at each write. Returns the number of writes.
     async fn at_every_write(&self) -> usize {
         let mut write = 1;
         while self.dies_at(write).await {
@@ -85,7 +86,7 @@ async fn annotated_update_survives_a_provider_death_at_any_write() {
     );
 }
 
-/// Whoever asked changes their mind as soon as the Node is asked.
+/// The requester withdraws as soon as the Node has the request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn withdrawal_cleans_up_after_a_provider_death_at_any_write() {
     let way = Way {

@@ -1,4 +1,4 @@
-//! A workload cluster whose API server never ends what it says.
+//! A workload cluster whose API server never ends its answers.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::agent::Manner;
 use crate::scene::{SPACE, Scene, secret};
 
-/// An API server that says its version, and then blanks for ever.
+/// An API server that sends its version, and then blanks for ever.
 async fn endless() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();

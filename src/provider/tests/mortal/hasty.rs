@@ -1,4 +1,4 @@
-//! A workload cluster whose API server lists, and breaks or ends each watch as soon as it is begun.
+//! A workload cluster whose API server lists, and breaks or ends each watch as soon as it starts.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const LIST: &str = "{\"kind\": \"List\", \"apiVersion\": \"v1\", \"metadata\": {
 const GONE: &str = "{\"type\": \"ERROR\", \"object\": {\"kind\": \"Status\", \"apiVersion\": \"v1\", \"metadata\": {}, \
      \"status\": \"Failure\", \"reason\": \"Expired\", \"message\": \"too old\", \"code\": 410}}\n";
 
-/// Such a server; whatever it is asked of Nodes is told.
+/// Such a server. It reports every request for Nodes.
 async fn hasty(farewell: &'static str) -> (u16, mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -52,7 +52,7 @@ async fn talk(
     stream.write_all(body.as_bytes()).await
 }
 
-/// How long it takes until such a server was asked this so many times.
+/// How long it takes until such a server has had this many requests of this kind.
 async fn asked(farewell: &'static str, what: &str, times: usize) -> Duration {
     let scene = Scene::new(Manner::Upgrades).await;
     let (port, mut requests) = hasty(farewell).await;
@@ -71,14 +71,14 @@ async fn asked(farewell: &'static str, what: &str, times: usize) -> Duration {
     begun.elapsed()
 }
 
-/// Without growing pauses it is listed again every quarter of a second.
+/// Without growing pauses, the provider would list again every quarter of a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn server_that_breaks_each_watch_is_listed_with_growing_pauses() {
     let took = asked(GONE, "limit=", 5).await;
     assert!(took >= Duration::from_millis(3750), "{took:?}");
 }
 
-/// The library begins it anew by itself, at once.
+/// The library restarts it by itself, at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn server_that_ends_each_watch_is_watched_with_growing_pauses() {
     let took = asked("", "watch=true", 5).await;

@@ -1,4 +1,4 @@
-//! What a leader that is no more has left standing on an InfraMachine, where no annotation and no mark reminds of it.
+//! What a former leader left on an InfraMachine without an annotation or a mark as a reminder.
 
 use provider::names;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::agent::Manner;
 use crate::scene::{NODE, Scene};
 
-/// An upgrade that an agent has brought to its end, and what the InfraMachine said in the middle of it.
+/// An upgrade that an agent has finished, and the InfraMachine's report from the middle of it.
 async fn left_in_the_middle(manner: Manner) -> Scene {
     let scene = Scene::new(manner).await;
     scene.annotate();
@@ -20,7 +20,7 @@ async fn left_in_the_middle(manner: Manner) -> Scene {
     scene
 }
 
-/// Whoever takes everything of ours off the Machine, or put back a copy of it.
+/// Removes everything of the provider from the Machine, as somebody does who restores a copy of it.
 fn strip(scene: &Scene) {
     scene.withdraw();
     scene.strip();
@@ -60,7 +60,7 @@ async fn successor_reports_an_upgrade_that_ends_after_it_starts() {
         .await;
 }
 
-/// It never came to a mark.
+/// It never got a mark.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn machine_withdrawn_without_a_leader_does_not_stay_held() {
     let scene = Scene::new(Manner::Upgrades).await;

@@ -1,13 +1,12 @@
-//! An API server of a workload cluster that says whatever a test wants, without end where that is
-//! what it wants.
+//! An API server of a workload cluster that answers as a test wants, without an end if the test
+//! wants that.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What it says: the answer to a request, in pieces. Where there is no further piece, the answer
-/// ends.
+/// The answers to a request, in pieces. An answer ends when there is no further piece.
 pub trait Lie: Send + Sync + 'static {
-    /// The next piece of a list of Nodes. The query says which page of it.
+    /// The next piece of a list of Nodes. The query says which page.
     fn list(&self, query: &str, piece: usize) -> Option<String>;
 
     /// The next piece of a watch of Nodes.
@@ -17,7 +16,7 @@ pub trait Lie: Send + Sync + 'static {
     }
 }
 
-/// A list that ends.
+/// A complete list.
 pub fn page(items: &str, next: &str) -> String {
     let meta = format!("{{\"resourceVersion\": \"1\", \"continue\": \"{next}\"}}");
     format!(
@@ -25,7 +24,7 @@ pub fn page(items: &str, next: &str) -> String {
     )
 }
 
-/// Serves for as long as the test's runtime lives. Returns the port.
+/// Serves for the lifetime of the test's runtime. Returns the port.
 pub async fn serve(lie: impl Lie) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -65,7 +64,7 @@ async fn talk(mut stream: TcpStream, lie: &impl Lie) -> std::io::Result<()> {
         stream.write_all(next.as_bytes()).await?;
     }
     if watches {
-        // It keeps the watch open.
+        // Keeps the watch open.
         std::future::pending::<()>().await;
     }
     Ok(())

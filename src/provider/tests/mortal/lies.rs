@@ -1,5 +1,5 @@
-//! API servers that lie: each costs its own cluster's connection, and no more memory than there is
-//! room for. Beside each an honest cluster is seen all the while.
+//! API servers that lie. Each harms only its own cluster's connection, and takes no more memory
+//! than its limit. An honest cluster next to it stays visible.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use crate::agent::Manner;
 use crate::liar::{Lie, page, serve};
 use crate::scene::{SPACE, Scene, secret};
 
-/// The most memory that the whole process may come to take, the servers in it too.
+/// The maximum memory of the whole process, including the servers.
 const MEMORY: usize = 512 << 20;
 
 const MIB: usize = 1 << 20;
 
-/// The most memory that this process has taken so far, in bytes.
+/// The peak memory of this process so far, in bytes.
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -28,7 +28,7 @@ fn peak() -> usize {
     kib.unwrap().parse::<usize>().unwrap() * 1024
 }
 
-/// A liar's cluster, and the honest one beside it.
+/// A liar's cluster, and an honest one next to it.
 struct Both {
     _scene: Scene,
     liar: Arc<ClusterState>,
@@ -54,7 +54,7 @@ async fn both(lie: impl Lie) -> Both {
 }
 
 impl Both {
-    /// Waits until this holds of the liar's cluster; the honest one is seen then.
+    /// Waits until this holds for the liar's cluster. The honest one must be visible then.
     async fn until(&self, what: &str, holds: impl Fn(&ClusterState) -> bool) {
         let waited = async {
             while !holds(&self.liar) || self.honest.link().is_err() {
@@ -83,7 +83,7 @@ fn node(name: &str, version: &str, text: &str) -> String {
     .to_string()
 }
 
-/// Pages without end, each of one Node as large as an answer may be.
+/// Endless pages, each with one Node of the maximum size.
 struct Pages;
 
 impl Lie for Pages {
@@ -93,7 +93,7 @@ impl Lie for Pages {
     }
 }
 
-/// Pages without end of Nodes that are small.
+/// Endless pages of small Nodes.
 struct Nodes;
 
 impl Lie for Nodes {
@@ -107,7 +107,7 @@ impl Lie for Nodes {
     }
 }
 
-/// One page with more objects than it was asked for, each as small as can be.
+/// One page with more objects than requested, each of the minimum size.
 struct Crowd;
 
 impl Lie for Crowd {
@@ -121,7 +121,7 @@ impl Lie for Crowd {
     }
 }
 
-/// A list that is nothing but small values.
+/// A list of only small values.
 struct Values(&'static str);
 
 impl Lie for Values {
@@ -160,7 +160,7 @@ async fn lists_without_end_cost_their_own_cluster_alone() {
     }
 }
 
-/// Strings without end in the list, in the events behind it, and in the bookmarks between these.
+/// Endless strings in the list, in the events after it, and in the bookmarks between them.
 struct Strings;
 
 impl Lie for Strings {
@@ -208,7 +208,7 @@ async fn long_strings_in_lists_events_and_bookmarks_are_not_kept() {
     assert_eq!(both.liar.node("last").unwrap().kubelet.len(), 128);
 }
 
-/// A line of a watch that is one bookmark without end.
+/// A watch whose line is one endless bookmark.
 struct Bookmark;
 
 impl Lie for Bookmark {
@@ -235,7 +235,7 @@ async fn a_bookmark_without_end_costs_its_own_watch_alone() {
     }
 }
 
-/// A list that comes a letter at a time: each is a sign of life.
+/// A list that arrives letter by letter. Each letter is a sign of life.
 struct Drip;
 
 impl Lie for Drip {

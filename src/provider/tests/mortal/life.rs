@@ -1,4 +1,5 @@
-//! One life of the provider: a whole process but for its address space, and core beside it, which calls its hooks.
+//! One life of the provider: a whole process except for its address space, and core, which calls
+//! its hooks.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ use tokio::sync::oneshot;
 use crate::scene::{LIE, MACHINE, SPACE, annotate};
 use crate::small::Small;
 
-/// Dropping it ends it as SIGKILL would: what it was doing ends between two instructions.
+/// Dropping it ends it like SIGKILL: its work stops between two instructions.
 pub struct Life {
     kill: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -31,18 +32,18 @@ impl Drop for Life {
     fn drop(&mut self) {
         drop(self.kill.take());
         if let Some(thread) = self.thread.take() {
-            // Only when its tasks are gone does it write no more.
+            // It stops writing only when its tasks are gone.
             let _ = thread.join();
         }
     }
 }
 
-/// Which part it plays.
+/// The role of a provider.
 #[derive(Clone, Copy)]
 pub struct Part {
-    /// Who it is, where there are several; alone it leads at once.
+    /// Its identity, if there are several replicas. A single one leads at once.
     pub identity: Option<&'static str>,
-    /// Whom core calls it for.
+    /// The Machine for which core calls it.
     pub machine: &'static str,
 }
 
@@ -72,14 +73,14 @@ impl Life {
         }
     }
 
-    /// What it serves as `/metrics`; nothing before it is up.
+    /// The text of `/metrics`; nothing before the provider is up.
     pub fn metrics(&self) -> String {
         let world = self.world.get();
         world.map_or_else(String::new, |world| world.metrics.text())
     }
 }
 
-/// What begins as soon as the process is up.
+/// What starts as soon as the process is up.
 struct Up {
     small: Arc<Small>,
     machine: &'static str,
@@ -116,7 +117,7 @@ fn setup(certificate: PathBuf, part: Part) -> Setup {
         extension_config: names::MANAGER.to_owned(),
         lease: part.identity.map(candidate),
         settings: Settings {
-            // Nothing here is on its way for longer than an instant.
+            // Here nothing is in transit for longer than an instant.
             policy: Policy {
                 landing_seconds: 1,
                 ..Policy::default()
@@ -135,7 +136,8 @@ fn candidate(identity: &str) -> Candidate {
     }
 }
 
-/// Core: calls UpdateMachine as long as it has that to call, and takes its annotations off when it is told "done".
+/// Plays core: it calls UpdateMachine while that hook is pending, and removes its annotations when
+/// it gets "done".
 async fn core(small: Arc<Small>, world: Arc<World>, name: &str) {
     loop {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -157,7 +159,7 @@ async fn core(small: Arc<Small>, world: Arc<World>, name: &str) {
     }
 }
 
-/// Core calls with the InfraMachine as it is; a liar in its place with another image.
+/// Core calls with the InfraMachine as it is; a liar calls with another image.
 fn call(name: &str, machine: &Value, infra: &Value) -> Value {
     let lie = &machine["metadata"]["annotations"][LIE];
     let spec = match lie {

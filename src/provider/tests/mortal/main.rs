@@ -1,5 +1,6 @@
-//! careen-provider as a whole against an API server in small: it dies at each of its writes and a successor finishes; others write
-//! where it is about to. Whole rollouts on real API servers are in `tests/`.
+//! The whole careen-provider against a small API server. It dies at each of its writes and a
+//! successor finishes; others write to the objects that it is about to write. Whole rollouts on
+//! real API servers are in `tests/`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod agent;

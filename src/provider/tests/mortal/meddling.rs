@@ -1,4 +1,4 @@
-//! Others write where it is about to.
+//! Others write to the objects that the provider is about to write.
 
 use provider::names;
 use serde_json::json;
@@ -7,7 +7,7 @@ use upgrade::names as node_names;
 use crate::agent::Manner;
 use crate::scene::{NEW, NODE, Scene, annotate, node};
 
-/// It has decided on the Node as it was, and marks the Machine first.
+/// The provider has decided on the Node as it was, and marks the Machine first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn manual_request_made_just_before_the_write_is_not_overwritten() {
     let scene = Scene::new(Manner::Upgrades).await;
@@ -35,7 +35,7 @@ async fn manual_request_made_just_before_the_write_is_not_overwritten() {
     assert_eq!(taken.len(), 2, "and ours when that had ended: {taken:?}");
 }
 
-/// Left by a person's `--soak`, or malformed, by which the agent would refuse each request of ours.
+/// A leftover of a person's `--soak`. The agent would refuse each request with a malformed one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn request_and_withdrawal_both_clear_a_leftover_soak() {
     for left in ["86400", "a day"] {
@@ -75,7 +75,7 @@ async fn node_recreated_just_before_the_write_is_decided_on_again() {
     assert!(!scene.node_is_asked());
 }
 
-/// Core deletes it before the Machine goes.
+/// Core deletes the InfraMachine before the Machine.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deletion_withdraws_the_request_without_an_infra_machine() {
     let scene = Scene::new(Manner::Dawdles).await;
@@ -112,7 +112,8 @@ async fn deletion_withdraws_the_request_despite_an_unreadable_image() {
         .await;
 }
 
-/// The second withdrawal says what the first one said; between them the InfraMachine was told other things.
+/// The second withdrawal reports the same as the first. Between them the InfraMachine got other
+/// reports.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_withdrawn_twice_gives_ready_back_twice() {
     let scene = Scene::new(Manner::Dawdles).await;
@@ -136,7 +137,7 @@ async fn what_is_withdrawn_twice_gives_ready_back_twice() {
     }
 }
 
-/// Where the hooks are open to every pod, a call is anybody's word.
+/// If the hooks are open to every pod, anybody can make a call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn image_of_a_call_waits_until_the_infra_machine_names_it() {
     let scene = Scene::new(Manner::Upgrades).await;
@@ -160,7 +161,8 @@ async fn image_of_a_call_waits_until_the_infra_machine_names_it() {
         .await;
 }
 
-/// Which fields name an image may be a setting of the ExtensionConfig, which comes with a call, or does not.
+/// Which fields name an image may be a setting of the ExtensionConfig, which a call may contain or
+/// omit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn call_without_the_infra_machines_image_requests_no_other() {
     let image = format!("ostree:site:os@{}", "e".repeat(64));
@@ -189,7 +191,8 @@ async fn call_without_the_infra_machines_image_requests_no_other() {
                 heard.starts_with("held: ") && heard.contains("the InfraMachine names ostree:")
             })
             .await;
-        // What the InfraMachine names the leader may have read and asked for before it heard the call.
+        // The leader may have read the InfraMachine's image and requested it before it got the
+        // call.
         let asked = scene.asked_for();
         assert!(
             asked.as_ref().is_none_or(|asked| *asked == image),
@@ -198,7 +201,8 @@ async fn call_without_the_infra_machines_image_requests_no_other() {
     }
 }
 
-/// Ready is its owner's: what it says there is worth more to a person than that we work.
+/// Ready belongs to its owner, whose reason is more important to a person than the provider's
+/// progress.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn foreign_ready_false_is_neither_overwritten_nor_cleared() {
     let scene = Scene::new(Manner::Upgrades).await;

@@ -1,4 +1,4 @@
-//! Two replicas, and core calls either of them for whichever Machine.
+//! Two replicas: core calls either of them for any Machine.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use crate::scene::{MACHINE, NODE, Scene};
 const OTHER: &str = "m2";
 const OTHER_NODE: &str = "n2";
 
-/// Two Machines of one MachineDeployment, which lets one node be away at once, and our ExtensionConfig.
+/// Two Machines of one MachineDeployment, which permits one unavailable node, and the provider's
+/// ExtensionConfig.
 async fn two_of_one_deployment() -> Scene {
     let scene = Scene::new(Manner::Upgrades).await;
     scene.second(OTHER, OTHER_NODE, Manner::Upgrades);
@@ -25,7 +26,7 @@ async fn two_of_one_deployment() -> Scene {
     scene
 }
 
-/// Each decides by what its watches show; those are behind here, as they may be anywhere.
+/// Each replica decides by its watches, which lag here, as they may anywhere.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replicas_called_at_once_ask_one_node_after_the_other() {
     let scene = two_of_one_deployment().await;
@@ -46,7 +47,7 @@ async fn replicas_called_at_once_ask_one_node_after_the_other() {
         .await;
 }
 
-/// A connection of core's may stay with a replica that does not lead for as long as both live.
+/// Core's connection may stay with a replica that does not lead for as long as both live.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn node_is_asked_when_core_calls_only_a_replica_not_leading() {
     let scene = two_of_one_deployment().await;

@@ -1,4 +1,4 @@
-//! One Machine, its InfraMachine, its Node with an agent, and what a test asks of them.
+//! One Machine, its InfraMachine, its Node with an agent, and what a test checks of them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,10 +21,11 @@ pub const OLD: &str = "v1.35.4";
 pub const SPACE: &str = "t";
 pub const MACHINE: &str = "m";
 pub const NODE: &str = "n";
-/// Not core calls for a Machine that has it, but somebody who names this image; where it is empty, none.
+/// For a Machine with this annotation, not core but somebody else calls the hook, with this image
+/// or, if it is empty, with none.
 pub const LIE: &str = "test/lie";
 
-/// How long anything may take.
+/// The maximum duration of any wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The world, without a provider yet.
@@ -54,7 +55,7 @@ impl Scene {
         self.live(Part::default())
     }
 
-    /// One of two that lead by turns; core calls it for this Machine alone.
+    /// One of two replicas that lead by turns. Core calls it only for this Machine.
     pub fn replica(&self, identity: &'static str, machine: &'static str) -> Life {
         self.live(Part {
             identity: Some(identity),
@@ -67,7 +68,8 @@ impl Scene {
         Life::begin(Arc::clone(&self.small), self.port, folder, part)
     }
 
-    /// Another Machine with its Node, of the MachineDeployment that the first one is of from now on too.
+    /// Another Machine with its Node, in the MachineDeployment that the first one also belongs to
+    /// from now on.
     pub fn second(&self, name: &'static str, node: &'static str, manner: Manner) {
         add(&self.small, name, node);
         tokio::spawn(agent(Arc::clone(&self.small), node, manner));
@@ -78,23 +80,23 @@ impl Scene {
         }
     }
 
-    /// The administrator.
+    /// A client with the administrator's rights.
     pub fn client(&self) -> Client {
         let url = format!("http://127.0.0.1:{}", self.port);
         Client::try_from(Config::new(url.parse().unwrap())).unwrap()
     }
 
-    /// Asks by annotation.
+    /// Requests the upgrade by annotation.
     pub fn annotate(&self) {
         self.asks(MACHINE, true);
     }
 
-    /// Asks by annotation no more.
+    /// Removes the requesting annotation.
     pub fn withdraw(&self) {
         self.asks(MACHINE, false);
     }
 
-    /// Asks for any Machine by annotation, or no more.
+    /// Adds or removes the requesting annotation of any Machine.
     pub fn asks(&self, name: &str, asks: bool) {
         let value = if asks { json!("") } else { Value::Null };
         self.small.change("machines", name, |machine| {
@@ -102,7 +104,7 @@ impl Scene {
         });
     }
 
-    /// Asks as core does, which then calls the hook.
+    /// Requests the upgrade as core does, which then calls the hook.
     pub fn update(&self) {
         self.update_of(MACHINE);
     }
@@ -117,13 +119,13 @@ impl Scene {
             .change("machines", name, |machine| annotate(machine, &changes));
     }
 
-    /// As [`Self::update`]; but who calls the hook names an image that nobody wants.
+    /// Like [`Self::update`], but the caller of the hook names an image that nobody wants.
     pub fn update_with_a_lie(&self, image: &str) {
         self.annotations(&[(LIE, json!(image))]);
         self.update();
     }
 
-    /// No version has an image any more.
+    /// From now on no version has an image.
     pub fn empty_catalogue(&self) {
         self.small
             .change("imagecatalogues", "default", |catalogue| {
@@ -131,7 +133,8 @@ impl Scene {
             });
     }
 
-    /// Takes what is ours off the Machine, as somebody may who puts back an older copy of it.
+    /// Removes everything of the provider from the Machine, as somebody may who restores an older
+    /// copy of it.
     pub fn strip(&self) {
         self.annotations(&[
             (names::MARK, Value::Null),
@@ -156,7 +159,7 @@ impl Scene {
         }
     }
 
-    /// Everything, for a person.
+    /// The whole state, for a person.
     fn shown(&self) -> String {
         let all = ["machines", "hostmachines", "nodes"].map(|plural| self.small.list(plural));
         let all = all.map(|list| list["items"].to_string());
@@ -172,7 +175,7 @@ impl Scene {
         !machine["metadata"]["annotations"][key].is_null()
     }
 
-    /// Nothing that anybody asked with, and nothing of ours, is on the Machine.
+    /// The Machine has no requesting annotation, and nothing of the provider.
     pub fn is_left_alone(&self) -> bool {
         self.leaves_alone(MACHINE)
     }
@@ -192,7 +195,7 @@ impl Scene {
         !self.is_asked(MACHINE)
     }
 
-    /// Somebody asks for this Machine by annotation.
+    /// The Machine has the requesting annotation.
     pub fn is_asked(&self, machine: &str) -> bool {
         self.has(machine, names::ASK)
     }
@@ -205,7 +208,7 @@ impl Scene {
         self.machine_has(names::MARK)
     }
 
-    /// The image that the Node is asked for.
+    /// The image that the Node's request names.
     pub fn asked_for(&self) -> Option<String> {
         let node = self.small.get("nodes", NODE)?;
         let image = &node["metadata"]["annotations"][upgrade::names::IMAGE];
@@ -219,7 +222,7 @@ impl Scene {
             .change("nodes", NODE, |node| annotate(node, &soak));
     }
 
-    /// The soak that stands on the Node.
+    /// The soak on the Node.
     pub fn soaks(&self) -> Option<String> {
         let node = self.small.get("nodes", NODE)?;
         let soak = &node["metadata"]["annotations"][upgrade::names::SOAK];
@@ -230,7 +233,7 @@ impl Scene {
         asked(&self.small, NODE).is_some()
     }
 
-    /// A Node is asked, and not back yet.
+    /// The Node has a request and is not done yet.
     pub fn works(&self, name: &str) -> bool {
         let node = self.small.get("nodes", name).unwrap_or_default();
         let answer = &node["metadata"]["annotations"][upgrade::names::ANSWER];
@@ -258,7 +261,7 @@ impl Scene {
     }
 }
 
-/// Sets annotations; those with null go.
+/// Sets annotations, and removes those with null.
 pub fn annotate(object: &mut Value, changes: &[(&str, Value)]) {
     for (key, value) in changes {
         let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
@@ -295,7 +298,7 @@ fn fill(small: &Small, port: u16) {
     add(small, MACHINE, NODE);
 }
 
-/// A Machine, its InfraMachine, its Node.
+/// A Machine, its InfraMachine and its Node.
 fn add(small: &Small, name: &str, node: &str) {
     let infra = "infrastructure.cluster.x-k8s.io";
     small.put(
@@ -325,7 +328,7 @@ pub fn node() -> Value {
     node_at_rest(NODE, OLD)
 }
 
-/// Any Node at rest, with a kubelet of this version.
+/// A Node at rest, with a kubelet of this version.
 pub fn node_at_rest(name: &str, kubelet: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "annotations": {}, "labels": {} },
@@ -337,7 +340,7 @@ pub fn node_at_rest(name: &str, kubelet: &str) -> Value {
     })
 }
 
-/// The kubeconfig of a Cluster whose API server is at this port.
+/// The kubeconfig of a Cluster whose API server listens on this port.
 pub fn secret(cluster: &str, port: u16) -> Value {
     let kubeconfig = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "c",

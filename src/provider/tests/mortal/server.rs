@@ -1,4 +1,4 @@
-//! HTTP around the objects, as far as the provider speaks it.
+//! An HTTP server for the objects, as far as the provider needs it.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::small::{Refused, Small};
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// Serves for as long as the test's runtime lives. Returns the port.
+/// Serves for the lifetime of the test's runtime. Returns the port.
 pub async fn serve(small: Arc<Small>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -42,7 +42,7 @@ pub async fn serve(small: Arc<Small>) -> u16 {
     port
 }
 
-/// What a path below an API's version names.
+/// The object that a path below an API's version names.
 struct Named {
     plural: String,
     name: Option<String>,
@@ -144,7 +144,7 @@ fn read(small: Arc<Small>, named: Named, query: &str) -> Response<Body> {
     Response::new(StreamBody::new(events).boxed_unsync())
 }
 
-/// A Lease is created or replaced whole.
+/// A Lease is created or replaced as a whole.
 fn hold(small: &Small, body: Value) -> Response<Body> {
     small
         .replace("leases", body)
@@ -153,7 +153,7 @@ fn hold(small: &Small, body: Value) -> Response<Body> {
 
 async fn write(small: &Small, named: &Named, patch: Value) -> Response<Body> {
     if small.is_dead() {
-        // Whoever sent it is no more.
+        // The sender no longer exists.
         std::future::pending::<()>().await;
     }
     let name = named.name.as_deref().unwrap_or_default();
@@ -166,7 +166,7 @@ async fn write(small: &Small, named: &Named, patch: Value) -> Response<Body> {
                 std::future::pending::<()>().await;
             }
             if named.plural == "machines" && small.meddles() {
-                // Time for the watches to bring it.
+                // Time for the watches to deliver it.
                 tokio::time::sleep(Duration::from_millis(500)).await;
             }
             reply(200, &object)

@@ -1,4 +1,5 @@
-//! The objects of an API server in small: versions, preconditions, watches. One server is management and workload cluster at once.
+//! The objects of a small API server: versions, preconditions, watches. One server is both the
+//! management and the workload cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,10 +10,10 @@ use tokio::sync::watch;
 
 use crate::scene::NEW;
 
-/// What somebody else does right behind the next write of a Machine.
+/// What somebody else does right after the next write of a Machine.
 type Meddle = Box<dyn FnOnce(&Small) + Send>;
 
-/// The server's objects, by plural and name: no two namespaces here hold the same.
+/// The server's objects, by plural and name: no name occurs in two namespaces here.
 pub struct Small {
     state: Mutex<State>,
     version: watch::Sender<u64>,
@@ -40,7 +41,7 @@ struct Logged {
     line: String,
 }
 
-/// Why a write was not taken, as an HTTP status.
+/// Why a write was rejected, as an HTTP status.
 pub enum Refused {
     Missing,
     Conflict,
@@ -61,7 +62,7 @@ impl Small {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts an object in the place of whatever has its name.
+    /// Stores an object, and replaces any object of the same name.
     pub fn put(&self, plural: &str, mut object: Value) {
         let mut state = self.state();
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
@@ -88,7 +89,7 @@ impl Small {
         self.version.send_replace(version);
     }
 
-    /// Somebody's write that is not the provider's.
+    /// A write by somebody other than the provider.
     pub fn change(&self, plural: &str, name: &str, change: impl FnOnce(&mut Value)) {
         let mut state = self.state();
         let place = (plural.to_owned(), name.to_owned());
@@ -97,7 +98,7 @@ impl Small {
         self.keep(&mut state, plural, name, object);
     }
 
-    /// Puts an object in the place of the one that it was read as, or of none.
+    /// Replaces an object if it is unchanged since it was read, or creates it.
     pub fn replace(&self, plural: &str, object: Value) -> Result<Value, Refused> {
         let mut state = self.state();
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
@@ -125,7 +126,7 @@ impl Small {
         self.state().objects.get(&place).cloned()
     }
 
-    /// All of a kind, and the version that they are of.
+    /// All objects of a kind, and the resource version of the list.
     pub fn list(&self, plural: &str) -> Value {
         let state = self.state();
         let of_kind = state.objects.iter().filter(|((kind, _), _)| kind == plural);
@@ -134,7 +135,7 @@ impl Small {
         json!({ "apiVersion": "v1", "kind": "List", "metadata": { "resourceVersion": version }, "items": items })
     }
 
-    /// The next event of a kind behind a version; waits for it.
+    /// Waits for the next event of a kind after a version.
     pub async fn next(&self, plural: &str, behind: u64) -> (u64, String) {
         let mut versions = self.version.subscribe();
         loop {
@@ -155,11 +156,11 @@ impl Small {
     /// Waits for the next change of anything.
     pub async fn changed(&self) {
         let mut versions = self.version.subscribe();
-        // Nothing is lost by a pause: whoever waits looks at everything anew.
+        // A pause loses nothing: every waiting task looks at everything again.
         let _ = tokio::time::timeout(Duration::from_millis(20), versions.changed()).await;
     }
 
-    /// A merge patch, with the preconditions that it names.
+    /// A merge patch, with the preconditions that it contains.
     pub fn patch(
         &self,
         plural: &str,
@@ -184,20 +185,20 @@ impl Small {
         }
         let before = object.clone();
         json_patch::merge(&mut object, &patch);
-        // A write that changes nothing makes no version.
+        // A write without a change makes no new version.
         if object != before {
             self.keep(&mut state, plural, name, object);
         }
         Ok(state.objects[&place].clone())
     }
 
-    /// The provider dies when this write of it, counted from one, is in. No others are taken from then on.
+    /// Kills the provider after this write, counted from one. Later writes are not accepted.
     pub fn dies_at(&self, write: usize) {
         let mut state = self.state();
         (state.writes, state.dies_at) = (0, Some(write));
     }
 
-    /// A successor may write, and lives.
+    /// A successor may write, and survives.
     pub fn lives_on(&self) {
         self.state().dies_at = None;
         self.dead.send_replace(false);
@@ -211,7 +212,7 @@ impl Small {
         self.dead.subscribe().wait_for(|dead| *dead).await.unwrap();
     }
 
-    /// Counts a write of the provider's; whether it dies of it.
+    /// Counts a write of the provider. Returns whether the provider dies of it.
     pub fn count(&self) -> bool {
         let mut state = self.state();
         state.writes += 1;
@@ -222,12 +223,12 @@ impl Small {
         dies
     }
 
-    /// Has this done right behind the next write of a Machine.
+    /// Runs this right after the next write of a Machine.
     pub fn meddle(&self, meddle: impl FnOnce(&Self) + Send + 'static) {
         self.state().meddle = Some(Box::new(meddle));
     }
 
-    /// Does it, if it is due.
+    /// Runs it, if it is due.
     pub fn meddles(&self) -> bool {
         let meddle = self.state().meddle.take();
         let due = meddle.is_some();
@@ -237,59 +238,59 @@ impl Small {
         due
     }
 
-    /// Its watches are behind from now on.
+    /// Delays its watches from now on.
     pub fn lags(&self, lag: Duration) {
         self.state().lag = lag;
     }
 
-    /// How far its watches are behind.
+    /// The delay of its watches.
     pub fn lag(&self) -> Duration {
         self.state().lag
     }
 
-    /// Somebody has listed all of a kind, and begins to watch it.
+    /// A client has listed all of a kind, and starts to watch it.
     pub fn is_watched_for(&self, plural: &str) {
         self.state().watched.insert(plural.to_owned());
     }
 
-    /// Whether somebody has come so far.
+    /// Whether a client has reached that point.
     pub fn is_watched(&self, plural: &str) -> bool {
         self.state().watched.contains(plural)
     }
 
-    /// Whoever answers behind its address is of this version from now on.
+    /// From now on the server at its address has this version.
     pub fn is_of(&self, release: &str) {
         self.state().release = Some(release.to_owned());
     }
 
-    /// Its version; that it was asked for is counted.
+    /// Its version. Counts the request.
     pub fn release(&self) -> String {
         let mut state = self.state();
         state.asked_for_release += 1;
         state.release.clone().unwrap_or_else(|| NEW.to_owned())
     }
 
-    /// How often its version was asked for.
+    /// How often its version was requested.
     pub fn asked_for_release(&self) -> usize {
         self.state().asked_for_release
     }
 
-    /// An agent has taken up this request.
+    /// An agent has accepted this request.
     pub fn took(&self, id: &str) {
         self.state().taken.push(id.to_owned());
     }
 
-    /// Core was answered this.
+    /// Core received this answer.
     pub fn hears(&self, message: &str) {
         message.clone_into(&mut self.state().heard);
     }
 
-    /// What core was answered last.
+    /// The last answer that core received.
     pub fn heard(&self) -> String {
         self.state().heard.clone()
     }
 
-    /// The requests that agents have taken up.
+    /// The requests that agents have accepted.
     pub fn taken(&self) -> Vec<String> {
         self.state().taken.clone()
     }

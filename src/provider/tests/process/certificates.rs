@@ -1,9 +1,9 @@
-//! The certificate in `--tls-dir` is another one's to rotate.
+//! Somebody else rotates the certificate in `--tls-dir`.
 
 use crate::hooks::call;
 use crate::program::{Program, lay, pair};
 
-/// Rotation lays three files one after the other; a look may fall between them.
+/// A rotation writes three files one after the other, and a check may fall between them.
 #[test]
 fn rotated_certificate_is_served_without_restart_once_complete() {
     let (old, new) = (pair(), pair());

@@ -1,4 +1,4 @@
-//! Calls of its hooks, and its end among them.
+//! Calls of the program's hooks, and its termination during them.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use crate::program::{PATIENCE, Program, pair};
 
 pub type Stream = StreamOwned<ClientConnection, TcpStream>;
 
-/// A connection that trusts this authority and no other.
+/// A connection that trusts only this authority.
 pub fn connect(hooks: SocketAddr, authority: &str) -> Stream {
     let mut roots = RootCertStore::empty();
     roots
@@ -39,7 +39,7 @@ fn body() -> Vec<u8> {
         .into_bytes()
 }
 
-/// The head of a call; the server says when it waits for the body.
+/// The head of a call. The server tells when it waits for the body.
 fn head(length: usize) -> String {
     format!(
         "POST /{API_VERSION}/discovery HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\nExpect: 100-continue\r\n\
@@ -57,14 +57,14 @@ fn read_until(stream: &mut Stream, end: &str) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// Begins a call, which is under way when this returns.
+/// Starts a call, which is in progress when this returns.
 fn begin(stream: &mut Stream) {
     stream.write_all(head(body().len()).as_bytes()).unwrap();
     let go_on = read_until(stream, "\r\n\r\n");
     assert!(go_on.starts_with("HTTP/1.1 100"), "{go_on}");
 }
 
-/// Sends the rest of a call; its status line and answer.
+/// Sends the rest of a call. Returns its status line and answer.
 fn finish(mut stream: Stream) -> (String, Value) {
     stream.write_all(&body()).unwrap();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A process of the program, and what it says.
+//! A process of the program, and its log.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use provider::tls::{Pair, make};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// How long anything may take.
+/// The maximum duration of any wait.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program. Dropping it kills it.
@@ -33,12 +33,12 @@ impl Drop for Program {
     }
 }
 
-/// A certificate for this machine, by an authority of its own.
+/// A certificate for this machine, from its own authority.
 pub fn pair() -> Pair {
     make(None, &["127.0.0.1".to_owned()], provider::world::now()).unwrap()
 }
 
-/// Lays a pair into a folder as a Secret's volume has it.
+/// Writes a pair into a folder as a Secret's volume has it.
 pub fn lay(folder: &Path, pair: &Pair) {
     let files = [
         ("tls.crt", &pair.certificate),
@@ -50,7 +50,7 @@ pub fn lay(folder: &Path, pair: &Pair) {
     }
 }
 
-/// Of a management cluster that nobody answers for.
+/// The kubeconfig of a management cluster that never answers.
 fn kubeconfig() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "a",
@@ -61,7 +61,8 @@ fn kubeconfig() -> Value {
 }
 
 impl Program {
-    /// Starts it with a certificate in a folder and these flags, and waits until it says where it listens.
+    /// Starts it with a certificate in a folder and these flags, and waits until it logs its
+    /// addresses.
     pub fn start(pair: &Pair, flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         lay(folder.path(), pair);
@@ -103,7 +104,7 @@ impl Program {
         until(&self.log, message)
     }
 
-    /// Waits until it warns of its certificate.
+    /// Waits until it warns about its certificate.
     pub fn until_it_warns(&self) -> String {
         let is_it = |line: &Value| {
             let message = line["fields"]["message"].as_str().unwrap_or_default();
@@ -113,13 +114,13 @@ impl Program {
         line["fields"]["message"].as_str().unwrap().to_owned()
     }
 
-    /// As Kubernetes ends a pod.
+    /// Terminates it as Kubernetes ends a pod.
     pub fn terminate(&self) {
         let id = i32::try_from(self.child.id()).unwrap();
         kill(Pid::from_raw(id), Signal::SIGTERM).unwrap();
     }
 
-    /// How it ends.
+    /// Its exit status.
     pub fn end(&mut self) -> ExitStatus {
         self.child.wait().unwrap()
     }
@@ -131,7 +132,7 @@ fn until(log: &Receiver<Value>, message: &str) -> Value {
 
 fn await_line(log: &Receiver<Value>, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
     let (mut seen, end) = (Vec::new(), Instant::now() + PATIENCE);
-    // It goes on about the API server that it misses.
+    // It keeps logging about the API server that it cannot reach.
     while let Ok(line) = log.recv_timeout(end.saturating_duration_since(Instant::now())) {
         if is_it(&line) {
             return line;

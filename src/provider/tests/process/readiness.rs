@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use crate::program::{PATIENCE, Program, pair};
 
-/// What it answers at a path, from the status line on.
+/// The answer at a path, from the status line on.
 fn get(metrics: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(metrics).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -16,7 +16,7 @@ fn get(metrics: SocketAddr, path: &str) -> String {
 }
 
 impl Program {
-    /// Waits until there is something to answer calls with.
+    /// Waits until there is a certificate for calls.
     pub fn until_it_has_a_certificate(&self) {
         while get(self.metrics, "/readyz").contains("no certificate yet") {
             std::thread::yield_now();
@@ -24,7 +24,7 @@ impl Program {
     }
 }
 
-/// A Service sends no calls to it then; whoever watches its life has no reason to start it anew.
+/// In this state a Service sends no calls to it, and a liveness probe has no reason to restart it.
 #[test]
 fn provider_is_healthy_but_not_ready_before_the_first_lists() {
     let program = Program::start(&pair(), &[]);

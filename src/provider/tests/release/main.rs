@@ -1,4 +1,5 @@
-//! What is shipped is what the code says. `CAREEN_BLESS=1 cargo test -p careen-provider --test release` writes it again.
+//! The shipped files match the code. `CAREEN_BLESS=1 cargo test -p careen-provider --test release`
+//! rewrites them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod messages;
@@ -32,7 +33,7 @@ fn the_manifests_in_the_tree_are_those_of_the_code() {
     }
 }
 
-/// A setting goes before the flag, so one that ships would keep `--never-replace` from doing anything.
+/// A setting overrides the flag, so a shipped setting would make `--never-replace` ineffective.
 #[test]
 fn no_setting_ships_that_an_operators_flag_could_not_change() {
     let files = manifests::files(manifests::IMAGE).unwrap();

@@ -1,4 +1,5 @@
-//! Every message of careen-provider with sample values: its form, and its place in `docs/reasons.md`.
+//! Every message of careen-provider with sample values: its form, and its place in
+//! `docs/reasons.md`.
 
 use std::fmt::Display;
 
@@ -15,7 +16,7 @@ fn text(word: &str) -> String {
     format!("<{word}>")
 }
 
-/// One of each but the agent's own, with what its fields stand for.
+/// One of each reason except the agent's own, with names for its fields.
 fn every_reason() -> Vec<Why> {
     let version = |text: &str| -> Version { text.parse().unwrap() };
     let (old, new) = (version("v1.35.4"), version("v1.36.3"));
@@ -128,7 +129,7 @@ fn every_reason() -> Vec<Why> {
     ]
 }
 
-/// What is said of an upgrade that nothing holds.
+/// The answers for an upgrade that nothing holds.
 fn every_answer() -> [Answer; 4] {
     let progress = Progress {
         phase: text("phase"),
@@ -156,7 +157,7 @@ fn every_hold() -> [Unready; 5] {
     ]
 }
 
-/// When a call is held so.
+/// When a call is held for this reason.
 const fn meaning(unready: &Unready) -> &'static str {
     match unready {
         Unready::Starting => {
@@ -198,7 +199,7 @@ fn every_refusal() -> Vec<Refusal> {
     ]
 }
 
-/// With what the process ends.
+/// The errors with which the process ends.
 fn every_end() -> Vec<String> {
     let address = "0.0.0.0:9443".parse().unwrap();
     let error = || std::io::Error::other(text("why"));

@@ -1,5 +1,5 @@
-//! What ten thousand nodes in flight cost this process: memory a node, and how long a hook takes among them. The API servers are not
-//! in it; see `docs/performance.md` for the whole.
+//! What ten thousand working nodes cost this process: memory per node, and the time of a hook among
+//! them. The API servers are not included; see `docs/performance.md` for the whole.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -42,7 +42,7 @@ fn machine(number: usize) -> Machine {
     }
 }
 
-/// A Node as it comes over the wire while its agent works.
+/// A Node in wire format while its agent works.
 fn node(number: usize, id: &str) -> Value {
     let status = json!({
         "id": id, "phase": "Trial", "step": "Reboot", "percent": 60, "tries": 1, "boot": "0a1b2c3d-0000-0000-0000-000000000000",
@@ -107,7 +107,7 @@ fn world() -> (World, Arc<ClusterState>, Client) {
     (world, state, client)
 }
 
-/// So many Machines of one MachineDeployment whose Nodes work, as the watches show them.
+/// This many Machines of one MachineDeployment whose Nodes work, as the watches show them.
 fn in_flight(world: &World, state: &ClusterState, client: Client, nodes: usize) {
     world.machines.replace((0..nodes).map(machine).collect());
     let link = Link {
@@ -122,7 +122,7 @@ fn in_flight(world: &World, state: &ClusterState, client: Client, nodes: usize) 
     }
 }
 
-/// What it takes to see that one more may be asked: the middle of many tries.
+/// The time to see that one more node may get a request: the median of many tries.
 fn asking_among(nodes: usize) -> Duration {
     let (world, state, client) = world();
     in_flight(&world, &state, client, nodes);
@@ -157,7 +157,7 @@ async fn ask_time_does_not_scale_with_the_size_of_the_group() {
         few.as_micros(),
         many.as_micros()
     );
-    // A hundred times as long if it went through them.
+    // It would take a hundred times as long if it went through all of them.
     assert!(many <= few * 10, "{few:?} {many:?}");
 }
 
@@ -189,8 +189,8 @@ async fn ten_thousand_nodes_in_flight_fit_in_memory_and_delay_no_hook() {
         p99.as_micros()
     );
     assert!(each <= 20 * 1024, "{each} bytes a node");
-    // What 10,000 nodes cost every call would show in the middle one; the slowest show who else wants the processor, and are
-    // measured where it is quiet (`make bench`).
+    // A cost of 10,000 nodes for every call would show in the median. The slowest calls show other
+    // load on the processor, and are measured on a quiet machine (`make bench`).
     let median = times[times.len() / 2];
     assert!(median <= Duration::from_millis(100), "{median:?}");
 }

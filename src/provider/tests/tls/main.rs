@@ -1,4 +1,4 @@
-//! When a certificate and its authority are made anew. Time is an argument.
+//! When a certificate and its authority are renewed. The time is an argument.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use provider::tls::{Due, due, make};
