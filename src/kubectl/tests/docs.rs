@@ -1,4 +1,4 @@
-//! The page that is rendered from the code. `CAREEN_BLESS=1 cargo test -p kubectl-careen --test docs` writes it anew.
+//! The page that is rendered from the code. `CAREEN_BLESS=1 cargo test -p kubectl-careen --test docs` writes it again.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};

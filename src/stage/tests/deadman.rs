@@ -65,7 +65,7 @@ fn the_deadman_gives_the_default_time_where_nothing_can_be_read() {
     assert_eq!((at("600000"), at("660000")), (Some(0), Some(WOULD_REBOOT)));
 }
 
-/// Whoever reads a pipe that nobody writes to is held as by a disk that answers no more.
+/// A reader of a pipe that nobody writes to is held as by a disk that answers no more.
 #[test]
 fn hung_disk_delays_the_deadman_only_until_the_default_deadline() {
     let node = armed();

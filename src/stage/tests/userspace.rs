@@ -28,7 +28,7 @@ fn what_the_initramfs_left_is_checked_before_the_kubelet() {
     assert_eq!(node.guard(), Some(0), "none of its files");
     assert_eq!(check(), Some(WOULD_REBOOT));
     assert!(refused(&node.phase()).contains("usr/bin/containerd"));
-    // Whoever isolates rescue.target and comes back starts the check once more.
+    // A person who isolates rescue.target and returns starts the check once more.
     node.store(Phase::Blessed);
     assert_eq!(check(), Some(0), "its trial is over, and pods run");
 }

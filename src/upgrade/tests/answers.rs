@@ -1,4 +1,4 @@
-//! What a Node says of its upgrade, rendered for the docs from real reports. `CAREEN_BLESS=1 cargo test -p upgrade` writes it anew.
+//! What a Node says of its upgrade, rendered for the docs from real reports. `CAREEN_BLESS=1 cargo test -p upgrade` writes it again.
 #![allow(clippy::unwrap_used)]
 
 mod scene;

@@ -178,8 +178,8 @@ fn restarted_armed_agent_arms_again_before_it_reboots() {
     let found = uncordoned(OneShot::Set).with(|seen| seen.node.uncordoned = false);
     let (armed, act) = next(&found, &armed);
     assert_eq!(begun(&act), Some("Arm"));
-    let anew = found.with(|seen| seen.turn.finished = just_armed());
-    assert_eq!(begun(&next(&anew, &armed).1), Some("Reboot"));
+    let armed_again = found.with(|seen| seen.turn.finished = just_armed());
+    assert_eq!(begun(&next(&armed_again, &armed).1), Some("Reboot"));
 }
 
 #[test]

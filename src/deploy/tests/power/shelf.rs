@@ -38,7 +38,7 @@ pub struct Shelf {
 pub struct Number(u64);
 
 impl Shelf {
-    /// Mounts the shelf, for whoever shares this thread's mounts.
+    /// Mounts the shelf, for all that share this thread's mounts.
     pub fn at(place: &Path) -> Self {
         std::fs::create_dir_all(place).unwrap();
         let disks = Disks::default();

@@ -81,7 +81,7 @@ impl Act {
     }
 }
 
-/// An upgrade, one whose trial fails, and one that is made anew because /etc has changed.
+/// An upgrade, one whose trial fails, and one that is made again because /etc has changed.
 pub fn acts(second: &Digest, third: &Digest) -> Vec<Act> {
     let (new, bad) = (|| second.clone(), || third.clone());
     vec![

@@ -1,5 +1,5 @@
-//! What a trial falls back to stays: pinned from the deployment on, whoever cleans up, and the
-//! default again after somebody has moved that.
+//! The system that a trial falls back to stays: it is pinned from the deployment on, so no clean-up
+//! removes it, and it becomes the default again after another program moved the default.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The way back: what is kept is deployed anew beside itself, and takes its own place when it is
-//! proven.
+//! The way back: the kept system is deployed a second time beside itself, and replaces itself when
+//! it is proven.
 
 use upgrade::deploy::Done;
 use upgrade::id::Digest;

@@ -1,5 +1,5 @@
-//! careen-deploy killed, or asked to end, at any change that it makes on the disk: what boots is
-//! whole, and whoever runs next comes to the end that there is without it.
+//! careen-deploy is killed, or asked to end, at any change that it makes on the disk. What boots is
+//! whole, and the next run reaches the same end as without the kill.
 //!
 //! A test takes a few of the places; `CAREEN_KILLS=all` takes each.
 

@@ -10,8 +10,8 @@ use sha2::{Digest as _, Sha256};
 /// Files up to here are compared by content, larger ones by length and time of change.
 const SMALL: u64 = 64 * 1024;
 
-/// Left out: locks are made by whoever takes one first, and libostree keeps what it is about to
-/// write, and the summaries it has seen, in `tmp`.
+/// Left out: the first program that takes a lock makes its file, and libostree keeps what it is
+/// about to write, and the summaries it has seen, in `tmp`.
 const PASSING: [&str; 3] = ["ostree/lock", "ostree/repo/.lock", "ostree/repo/tmp"];
 
 /// All paths with what lies there: kind, mode, owner and content.

@@ -104,7 +104,7 @@ impl Call {
     }
 }
 
-/// Likewise, where the architecture has them.
+/// The older calls of the same kind, where the architecture has them.
 #[cfg(target_arch = "x86_64")]
 const OLD_CALLS: &[c_long] = &[
     libc::SYS_unlink,

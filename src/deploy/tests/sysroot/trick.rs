@@ -1,4 +1,4 @@
-//! What a remote, or whoever sits before it, may answer in place of a file.
+//! What a remote, or a proxy before it, may answer in place of a file.
 
 use std::io::{Read, Result, Write};
 use std::net::TcpStream;

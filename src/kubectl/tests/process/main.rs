@@ -230,7 +230,7 @@ fn plan_removes_its_question_when_the_response_is_lost() {
     assert_eq!(server.annotation("idle", names::PLAN), None);
 }
 
-/// It is listed and watched anew, and nobody is told of an outage.
+/// The program lists and watches again, and reports no outage.
 #[test]
 fn watch_shows_changes_made_while_the_server_lost_its_history() {
     let server = server();

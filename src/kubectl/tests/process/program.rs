@@ -25,7 +25,7 @@ fn line(server: &Server, words: &str) -> Vec<String> {
 /// It, with nothing from the surroundings that it heeds.
 pub fn program(server: &Server, words: &str) -> Command {
     let mut command = Command::new("env");
-    // Whoever runs the tests in the background may have it ignore them.
+    // A shell that runs the tests in the background may make it ignore them.
     command.args(["--default-signal=INT,TERM,HUP", PROGRAM]);
     command.args(line(server, words));
     calm(&mut command);
@@ -213,7 +213,7 @@ impl Drop for Running {
     }
 }
 
-/// Ends what goes on for longer than a test may wait: whoever reads from it sees its end then.
+/// Ends what continues for longer than a test may wait, so that its reader sees the end.
 fn end_in_time(pid: u32) -> Sender<()> {
     let (guard, over) = channel();
     thread::spawn(move || {

@@ -104,7 +104,7 @@ pub fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// Holds a text against its file. `CAREEN_BLESS=1` writes it anew.
+/// Holds a text against its file. `CAREEN_BLESS=1` writes it again.
 pub fn golden(name: &str, text: &str) {
     let folder = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("tests/golden");
     let path = folder.join(name);
@@ -114,7 +114,7 @@ pub fn golden(name: &str, text: &str) {
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(
         written, text,
-        "tests/golden/{name}: CAREEN_BLESS=1 writes it anew"
+        "tests/golden/{name}: CAREEN_BLESS=1 writes it again"
     );
 }
 

@@ -31,7 +31,7 @@ pub fn all() -> Vec<(String, String)> {
         .collect()
 }
 
-/// `CAREEN_BLESS=1` writes the page anew.
+/// `CAREEN_BLESS=1` writes the page again.
 pub fn check_drift(page: &str, rendered: &str) {
     if std::env::var_os("CAREEN_BLESS").is_some() {
         fs::write(source().join("docs").join(page), rendered).unwrap();

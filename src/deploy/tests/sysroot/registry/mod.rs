@@ -155,7 +155,7 @@ impl Shop {
         image.unwrap_or_else(|| panic!("{said}")).to_owned()
     }
 
-    /// Whoever builds images has settings of the same kind, in places of its own.
+    /// A machine that builds images has settings of the same kind, in places of its own.
     fn skopeo_that_pushes(&self) -> PathBuf {
         let folder = self.world.path("build");
         fs::create_dir_all(&folder).unwrap();
@@ -185,8 +185,8 @@ impl Shop {
         arguments.push(settings.to_str().unwrap());
         arguments.extend(flags);
         let mut command = self.world.command(&arguments);
-        // Whoever runs the tests may be a unit of systemd: then skopeo would give up its rights,
-        // and could not read what lies here.
+        // A unit of systemd may run the tests. Then skopeo would drop its rights, and could not
+        // read the files of this test.
         command.env_remove("INVOCATION_ID");
         command
     }
@@ -216,7 +216,7 @@ impl Shop {
         Answer::of(&command.output().unwrap())
     }
 
-    /// Likewise.
+    /// Fetches this image, signed by the remote of the tests.
     pub fn fetch(&self, image: &str) -> Answer {
         self.fetch_with(image, &["--signed-by", REMOTE])
     }

@@ -1,4 +1,4 @@
-//! A registry, or somebody who sits before it, that sends whoever asks elsewhere.
+//! A registry, or a proxy before it, that redirects its clients.
 
 use upgrade::Reason;
 

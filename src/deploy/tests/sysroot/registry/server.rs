@@ -91,8 +91,8 @@ impl Drop for Server {
     }
 }
 
-/// The one that it was given by the kernel, which it tells in its log once it listens. One that was
-/// chosen here beforehand could be somebody else's by then, who would be asked in its place.
+/// The port that the kernel gave the server, which the server logs once it listens. A port that the
+/// test chose before could belong to another program by then, and the test would ask that one.
 fn port(child: &mut Child, log: &Path) -> u16 {
     let begun = Instant::now();
     loop {
