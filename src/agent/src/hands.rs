@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::plan::{Found, Look};
+use upgrade::serving::Units;
 use upgrade::step::{Effect, StepKind};
 use upgrade::{Doing, NoNetwork, Observation, Policy, Reason, Record, UpgradeId};
 
@@ -98,6 +99,8 @@ pub struct Local {
     pub network: Result<(), NoNetwork>,
     /// Careen's own last check before the kubelet, and the checks of `required.d`.
     pub required: Vec<(String, Check)>,
+    /// What systemd says of its units, once it has answered.
+    pub units: Option<Units>,
 }
 
 impl Local {
@@ -136,6 +139,9 @@ pub trait Hands: Send + Sync + 'static {
         task: Task,
         errand: Errand,
     ) -> impl Future<Output = Result<Ended, Reason>> + Send;
+
+    /// What systemd says of its units now. `None` if it does not answer.
+    fn units(&self) -> impl Future<Output = Option<Units>> + Send;
 
     /// Checks a trial until it is dropped, and reports each change.
     fn check(

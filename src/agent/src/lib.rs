@@ -27,6 +27,7 @@ pub mod plan;
 pub mod policy;
 pub mod report;
 pub mod run;
+pub mod serving;
 pub mod step;
 pub mod task;
 pub mod trial;

@@ -1,6 +1,7 @@
 //! Combines what the machine, the API server, the current step and the checks show.
 
 use upgrade::decide::RecordRead;
+use upgrade::serving::{Offer, Serving};
 use upgrade::{BootId, Finished, Health, NodeView, Observation, Record, Step, Turn};
 
 use crate::hands::Local;
@@ -16,6 +17,8 @@ pub struct Around<'a> {
     pub finished: Option<Finished>,
     /// The results of the trial's checks.
     pub local: Option<Local>,
+    /// What the server has of this node, looked at during a trial.
+    pub offer: Option<Offer>,
 }
 
 /// The current observation: what the machine shows and what the loop knows.
@@ -32,6 +35,10 @@ pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> 
         turn: Turn {
             running: around.running,
             finished: around.finished,
+            serving: Serving {
+                node: around.offer,
+                units: trial.and_then(|local| local.units.clone()),
+            },
             network: trial.map_or(Ok(()), |local| local.network.clone()),
             health: health(around.local, &seen.turn.boot, link, read),
             ..seen.turn

@@ -146,8 +146,9 @@ impl<H: Hands> Agent<H> {
             Ok(machine) => machine,
             Err(detail) => return self.unseen(&read, detail),
         };
-        self.trial
-            .follow(&self.tools.hands, &read, &machine, &policy);
+        self.trial.follow(&self.tools, &read, &machine, &policy);
+        let node = self.link.node.as_ref().map(|node| node.name.as_str());
+        self.trial.follow_node(&self.tools, &read, node);
         if self.trial.is_looking() {
             return Wake::OnNews;
         }
@@ -264,6 +265,7 @@ impl<H: Hands> Agent<H> {
             running: self.work.as_ref().map(|work| work.step.clone()),
             finished: self.finished.clone(),
             local: self.trial.found(),
+            offer: self.trial.offer(),
         }
     }
 

@@ -7,15 +7,19 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use upgrade::decide::RecordRead;
 use upgrade::policy::in_force;
-use upgrade::{Observation, PolicyRead, UpgradeId};
+use upgrade::serving::Offer;
+use upgrade::{Observation, PolicyRead, Record, UpgradeId};
 
 use crate::hands::{Hands, Local};
 use crate::kubeadm;
+use crate::serving::Watcher;
+use crate::step::Tools;
 
 /// The checks, if there is a trial.
 #[derive(Default)]
 pub struct Trial {
     running: Option<Checks>,
+    serving: Option<Watcher>,
 }
 
 struct Checks {
@@ -33,7 +37,7 @@ impl Trial {
     /// Starts the checks when a trial has begun, and stops them when it is over.
     pub fn follow<H: Hands>(
         &mut self,
-        hands: &Arc<H>,
+        tools: &Tools<H>,
         read: &RecordRead,
         machine: &Observation,
         policy: &PolicyRead,
@@ -41,13 +45,35 @@ impl Trial {
         match (on_trial(read, machine), &self.running) {
             (Some(id), None) => {
                 let (sender, found) = watch::channel(None);
-                let (hands, policy) = (Arc::clone(hands), Arc::new(in_force(policy).clone()));
+                let (hands, policy) =
+                    (Arc::clone(&tools.hands), Arc::new(in_force(policy).clone()));
                 let task = tokio::spawn(async move { hands.check(id, policy, sender).await });
                 self.running = Some(Checks { found, task });
             }
-            (None, Some(_)) => self.running = None,
+            (None, Some(_)) => (self.running, self.serving) = (None, None),
             (Some(_), Some(_)) | (None, None) => {}
         }
+    }
+
+    /// Looks at the Node and its pods once the node runs, if the old system's are noted.
+    pub fn follow_node<H: Hands>(
+        &mut self,
+        tools: &Tools<H>,
+        read: &RecordRead,
+        node: Option<&str>,
+    ) {
+        let runs = self.found().is_some_and(|local| local.runs());
+        let noted = read.as_ref().is_ok_and(is_noted);
+        if let (None, Some(node), true) = (&self.serving, node, runs && noted) {
+            let cluster = Arc::clone(&tools.cluster);
+            self.serving = Some(Watcher::start(cluster, node.to_owned()));
+        }
+    }
+
+    /// What the server has of this node.
+    #[must_use]
+    pub fn offer(&self) -> Option<Offer> {
+        self.serving.as_ref().and_then(Watcher::offer)
     }
 
     /// Whether the first round is still running. An agent that was restarted late in a trial has no
@@ -69,15 +95,35 @@ impl Trial {
 
     /// Waits until the results change.
     pub async fn news(&mut self) {
-        let changed = match &mut self.running {
-            Some(checks) => checks.found.changed().await,
-            None => std::future::pending().await,
-        };
-        if changed.is_err() {
-            // The checks have ended, which they never do on their own. The deadline decides.
-            std::future::pending::<()>().await;
+        tokio::select! {
+            () = checked(self.running.as_mut()) => {}
+            () = seen(self.serving.as_mut()) => {}
         }
     }
+}
+
+async fn checked(checks: Option<&mut Checks>) {
+    let changed = match checks {
+        Some(checks) => checks.found.changed().await,
+        None => std::future::pending().await,
+    };
+    if changed.is_err() {
+        // The checks have ended, which they never do on their own. The deadline decides.
+        std::future::pending::<()>().await;
+    }
+}
+
+async fn seen(serving: Option<&mut Watcher>) {
+    match serving {
+        Some(serving) => serving.news().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether the record has what the old system offered.
+fn is_noted(record: &Record) -> bool {
+    let up = record.upgrade.as_ref();
+    up.is_some_and(|up| up.served.node.is_some())
 }
 
 /// The upgrade whose new system is on trial here.

@@ -33,7 +33,7 @@ const REPLACE: &str = "replace";
 /// bus that restarts in between does no harm. A call fails if the bus is down, if systemd refuses,
 /// or if no answer comes in time.
 pub struct Bus {
-    connection: Connection,
+    pub(crate) connection: Connection,
     answer: Duration,
 }
 
@@ -83,11 +83,13 @@ impl Bus {
         self.limited(LoginProxy::new(&self.connection)).await
     }
 
-    async fn manager(&self) -> Result<ManagerProxy<'_>> {
-        self.limited(ManagerProxy::new(&self.connection)).await
+    pub(crate) async fn manager(&self) -> Result<ManagerProxy<'_>> {
+        let manager = ManagerProxy::builder(&self.connection);
+        self.limited(manager.cache_properties(CacheProperties::No).build())
+            .await
     }
 
-    async fn unit(&self, path: OwnedObjectPath) -> Result<UnitProxy<'_>> {
+    pub(crate) async fn unit(&self, path: OwnedObjectPath) -> Result<UnitProxy<'_>> {
         let unit = UnitProxy::builder(&self.connection).path(path);
         self.limited(unit.cache_properties(CacheProperties::No).build())
             .await
@@ -212,7 +214,7 @@ async fn within<T>(limit: Duration, call: impl Future<Output = Result<T>>) -> Re
 
 /// Whether systemd reports that it has no such unit, which is how a transient one ends. Any other
 /// error says nothing about the unit.
-fn is_not_loaded(error: &Error) -> bool {
+pub(crate) fn is_not_loaded(error: &Error) -> bool {
     match error {
         Error::MethodError(name, ..) => name.as_str() == NO_SUCH_UNIT,
         Error::FDO(error) => matches!(**error, zbus::fdo::Error::UnknownObject(_)),

@@ -7,11 +7,13 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod bus;
+mod fallen;
 mod notify;
 mod proxies;
 mod state;
 
 pub use bus::{Bus, Service};
+pub use fallen::Fallen;
 pub use notify::{Notify, watchdog};
 pub use proxies::{JobRemovedStream, LoginProxy, PrepareForShutdownStream, Property};
 pub use state::ActiveState;

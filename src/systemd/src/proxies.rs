@@ -20,6 +20,16 @@ pub type Listed = (
     OwnedObjectPath,
 );
 
+/// One job in the answer of `ListJobs`: id, unit, type, state, and the two objects.
+pub type Job = (
+    u32,
+    String,
+    String,
+    String,
+    OwnedObjectPath,
+    OwnedObjectPath,
+);
+
 #[proxy(
     interface = "org.freedesktop.systemd1.Manager",
     default_service = "org.freedesktop.systemd1",
@@ -45,6 +55,9 @@ pub trait Manager {
         states: &[&str],
         patterns: &[&str],
     ) -> zbus::Result<Vec<Listed>>;
+    fn list_jobs(&self) -> zbus::Result<Vec<Job>>;
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn system_state(&self) -> zbus::Result<String>;
     fn subscribe(&self) -> zbus::Result<()>;
     #[zbus(signal)]
     fn job_removed(
@@ -64,6 +77,8 @@ pub trait Unit {
     #[zbus(property(emits_changed_signal = "false"))]
     fn fragment_path(&self) -> zbus::Result<String>;
     #[zbus(property(emits_changed_signal = "false"))]
+    fn drop_in_paths(&self) -> zbus::Result<Vec<String>>;
+    #[zbus(property(emits_changed_signal = "false"))]
     fn active_state(&self) -> zbus::Result<String>;
     #[zbus(property(emits_changed_signal = "false"))]
     fn active_enter_timestamp_monotonic(&self) -> zbus::Result<u64>;
@@ -76,6 +91,10 @@ pub trait Unit {
 pub trait ServiceUnit {
     #[zbus(property(emits_changed_signal = "false"))]
     fn status_text(&self) -> zbus::Result<String>;
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn result(&self) -> zbus::Result<String>;
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn exec_main_status(&self) -> zbus::Result<i32>;
 }
 
 /// logind.

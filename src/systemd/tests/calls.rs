@@ -7,7 +7,7 @@ mod played;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use systemd::{ActiveState, Bus, Service, Variant};
+use systemd::{ActiveState, Bus, Fallen, Service, Variant};
 use zbus::{Connection, Message};
 
 use played::{Answer, on_a_bus_of_its_own, path, play, row};
@@ -35,6 +35,33 @@ async fn played_a_unit_that_takes_time_to_end() {
     assert!(!bus.end(AGENT, Duration::ZERO).await.unwrap());
     assert!(bus.end(AGENT, Duration::from_secs(10)).await.unwrap());
     assert!(!bus.is_alive(AGENT).await.unwrap());
+}
+
+#[test]
+fn fallen_units_and_the_boot_are_asked_as_the_manual_says() {
+    on_a_bus_of_its_own("played_fallen_units");
+}
+
+#[tokio::test]
+async fn played_fallen_units() {
+    let Some(socket) = played::socket() else {
+        return;
+    };
+    let heard = Heard::default();
+    play(SYSTEMD, heard.clone()).await;
+    let bus = Bus::at(&socket, Duration::from_secs(10)).await.unwrap();
+    let fallen = Fallen {
+        name: "careen-deploy-u1-fetch.service".to_owned(),
+        fragment: "/usr/lib/systemd/system/careen-agent.service".to_owned(),
+        drop_ins: vec!["/etc/systemd/system/careen-agent.service.d/x.conf".to_owned()],
+        result: "exit-code".to_owned(),
+        exit_status: 217,
+    };
+    assert_eq!(bus.fallen().await.unwrap(), [fallen]);
+    let asked = "ListUnitsByPatterns failed,auto-restart,auto-restart-queued";
+    assert_eq!(heard.take()[0], asked);
+    let job = bus.starting().await.unwrap();
+    assert_eq!(job.as_deref(), Some("raid.service"));
 }
 
 #[tokio::test]
@@ -106,6 +133,12 @@ impl Heard {
             "FragmentPath" => Variant::new("/usr/lib/systemd/system/careen-agent.service"),
             "ActiveState" => Variant::new(self.state()),
             "ActiveEnterTimestampMonotonic" => Variant::new(1_000_000_u64),
+            "DropInPaths" => {
+                Variant::new(vec!["/etc/systemd/system/careen-agent.service.d/x.conf"])
+            }
+            "Result" => Variant::new("exit-code"),
+            "ExecMainStatus" => Variant::new(217_i32),
+            "SystemState" => Variant::new("starting"),
             "StatusText" => Variant::new("watching the Node"),
             other => panic!("systemd is asked for {other}"),
         }
@@ -127,6 +160,17 @@ impl Answer for Heard {
             ("ListUnitsByPatterns", _) => {
                 let name = "careen-deploy-u1-fetch.service".to_owned();
                 systemd.reply(&header, &vec![row(name)]).await
+            }
+            ("ListJobs", _) => {
+                let job = |id: u32, unit: &str, state: &str| {
+                    let text = |text: &str| text.to_owned();
+                    (id, text(unit), text("start"), text(state), path(), path())
+                };
+                let jobs = vec![
+                    job(1, "multi-user.target", "waiting"),
+                    job(2, "raid.service", "running"),
+                ];
+                systemd.reply(&header, &jobs).await
             }
             ("Get", property) => systemd.reply(&header, &self.value(property)).await,
             ("StopUnit", _) => {

@@ -5,6 +5,7 @@
 
 mod branches;
 mod rules;
+mod serving;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,8 @@ use crate::listen::Listen;
 use crate::order::Group;
 use crate::reason::Reason;
 use crate::window::Window;
+
+pub use serving::{Compare, Serving};
 
 /// The longest soak, in seconds.
 pub const SOAK_MAX: u64 = 86_400;
@@ -57,6 +60,8 @@ pub struct Policy {
     pub drain: Drain,
     /// Judging a trial.
     pub health: Health,
+    /// What a trial is compared with.
+    pub serving: Serving,
     /// Resource limits of careen-deploy.
     pub limits: Limits,
     /// Metrics.
@@ -85,6 +90,7 @@ impl Default for Policy {
             registry: Registry::default(),
             drain: Drain::default(),
             health: Health::default(),
+            serving: Serving::default(),
             limits: Limits::default(),
             metrics: Metrics::default(),
         }

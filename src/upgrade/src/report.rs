@@ -79,6 +79,14 @@ impl Report {
         self.waits.as_ref().or(self.reason.as_ref())
     }
 
+    /// How the new system differs from the old one, in one sentence.
+    #[must_use]
+    pub fn differs(&self) -> Option<String> {
+        let differs = &self.status.differs;
+        let told = || cut(&format!("the upgrade passed, but {}", differs.join("; ")));
+        (!differs.is_empty()).then(told)
+    }
+
     /// The keys on the Node that resemble Careen's, in one sentence.
     #[must_use]
     pub fn unknown(&self) -> Option<String> {
@@ -281,6 +289,7 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         unguarded: is_unguarded(up),
         default_moved: up.attempt.default.is_moved(),
         reverts_for: reverts_for(up).map(Cause::from),
+        differs: up.differs.clone(),
         reached: up.reached.clone(),
         waiting_since: up.bill.waiting.since.as_ref().map(|since| since.wall),
         ..Status::default()

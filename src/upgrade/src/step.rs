@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::Digest;
 use crate::image::{Deployment, ImageFacts};
 use crate::reason::Reason;
+use crate::serving::Serving;
 use crate::target::Target;
 use crate::version::Version;
 
@@ -283,6 +284,8 @@ pub enum Effect {
     Verified(ImageFacts),
     /// What blocks the drain, if anything.
     Rehearsed { blocked: Option<Reason> },
+    /// How the node served when the drain began.
+    Drained { serving: Serving },
     /// The new deployment.
     Deployed(Deployment),
 }

@@ -13,6 +13,7 @@ use host::journal::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::plan::Found;
+use upgrade::serving::Units;
 use upgrade::step::Effect;
 use upgrade::{
     Act, Deployment, Digest, Home, ImageFacts, ImageInfo, Machine, NodeView, Observation, OneShot,
@@ -292,6 +293,10 @@ impl Hands for FleetMachine {
         Err(Reason::Withdrawn)
     }
 
+    async fn units(&self) -> Option<Units> {
+        Some(Units::default())
+    }
+
     async fn perform(&self, task: Task, errand: Errand) -> Result<Ended, Reason> {
         match task {
             Task::Deploy(verb) => {
@@ -323,6 +328,7 @@ impl Hands for FleetMachine {
             kubeadm: Check::Pass,
             network: Ok(()),
             required: vec![("disk".to_owned(), disk)],
+            units: Some(Units::default()),
         }));
         tokio::time::sleep(Duration::MAX).await;
     }

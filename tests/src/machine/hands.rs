@@ -10,6 +10,7 @@ use agent::task::{Task, Verb};
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::plan::Found;
+use upgrade::serving::Units;
 use upgrade::step::Effect;
 use upgrade::{
     Doing, Home, Machine, NodeView, Observation, OneShot, Policy, Reason, Record, Turn, UpgradeId,
@@ -109,6 +110,10 @@ impl Hands for TestMachine {
             }
             None => Ok(found(digest("b"))),
         }
+    }
+
+    async fn units(&self) -> Option<Units> {
+        Some(Units::default())
     }
 
     async fn perform(&self, task: Task, mut errand: Errand) -> Result<Ended, Reason> {

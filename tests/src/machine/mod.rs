@@ -18,6 +18,7 @@ use agent::step::hooks::Hooks;
 use host::journal::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
+use upgrade::serving::Units;
 use upgrade::{Deployment, OneShot, Reason};
 
 use crate::node::OLD_VERSION;
@@ -90,6 +91,7 @@ fn passing() -> Local {
         kubeadm,
         network: Ok(()),
         required: Vec::new(),
+        units: Some(Units::default()),
     }
 }
 

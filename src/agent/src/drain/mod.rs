@@ -37,7 +37,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// How many pods one list request returns. A node usually has a hundred. Finished pods that nobody
 /// removes may be thousands, and a pod is tens of kilobytes on the wire.
-const PAGE: u32 = 100;
+pub(crate) const PAGE: u32 = 100;
 
 /// How many eviction requests run at the same time.
 const PARALLEL: usize = 10;

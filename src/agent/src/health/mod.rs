@@ -26,6 +26,7 @@ use upgrade::{Policy, Reason, UpgradeId};
 
 use crate::hands::Local;
 use crate::kubeadm;
+use crate::serving::UnitsWatch;
 
 use network::Network;
 pub use user::UserChecks;
@@ -54,6 +55,7 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
     // Without this wait, a verdict of the first round would mistake a missing network for an
     // unreachable API server.
     network.first().await;
+    let mut units = UnitsWatch::default();
     let mut checked = Check::Pending("it was not checked yet".to_owned());
     loop {
         // User checks ask about a running node. Before the node runs, they would only use up their
@@ -81,6 +83,7 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
                 .into_iter()
                 .chain(required.results())
                 .collect(),
+            units: units.round().await,
         };
         found.send_if_modified(|before| {
             tell(before.as_ref(), &now);

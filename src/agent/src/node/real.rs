@@ -9,6 +9,7 @@ use host::snapshot::Here;
 use host::{Places, boot, etc, image_info, os, room};
 use tokio::sync::watch;
 use upgrade::plan::Found;
+use upgrade::serving::Units;
 use upgrade::step::Effect;
 use upgrade::{
     BootId, Deployment, Home, Machine, NodeView, Observation, Policy, Reason, Record, SinceBoot,
@@ -19,6 +20,7 @@ use super::saved;
 use crate::guarded;
 use crate::hands::{Ahead, Ended, Errand, Hands, Local};
 use crate::metrics::Disk;
+use crate::serving::UnitsWatch;
 use crate::step::hooks::Hooks;
 use crate::step::snapshot::Snapshots;
 use crate::step::{arm, deploy, kubeadm, reboot};
@@ -192,6 +194,10 @@ impl Hands for Node {
 
     async fn perform(&self, task: Task, errand: Errand) -> Result<Ended, Reason> {
         self.do_task(&task, &errand).await
+    }
+
+    async fn units(&self) -> Option<Units> {
+        UnitsWatch::default().round().await
     }
 
     async fn check(&self, id: UpgradeId, policy: Arc<Policy>, found: watch::Sender<Option<Local>>) {

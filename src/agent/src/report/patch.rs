@@ -112,6 +112,8 @@ pub fn message(report: &Report) -> String {
         (Some(reason), _) => reason.told(),
         (None, Some(doing)) => doing.clone(),
         (None, None) if report.status.unguarded => UNGUARDED.to_owned(),
-        (None, None) => report.status.phase.clone(),
+        (None, None) => report
+            .differs()
+            .unwrap_or_else(|| report.status.phase.clone()),
     }
 }

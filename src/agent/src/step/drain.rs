@@ -2,12 +2,18 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+use upgrade::serving::{Offer, Serving, Units};
 use upgrade::step::Effect;
 use upgrade::{Doing, Reason, UpgradeId};
 
 use crate::cluster::{ApiError, Cluster};
 use crate::drain::{self, Drain};
 use crate::hands::{Ended, Errand};
+use crate::serving;
+
+/// Pause before the server is asked again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// The API server and the inputs of a step's requests.
 pub(super) struct Server<'a> {
@@ -35,20 +41,53 @@ impl<'a> Server<'a> {
         ended(drain::unmark(self.cluster, self.node()?).await)
     }
 
-    pub async fn drain(self, spent_seconds: u64) -> Result<Ended, Reason> {
+    /// Notes how the node serves, then drains it.
+    pub async fn drain(self, spent_seconds: u64, units: Option<Units>) -> Result<Ended, Reason> {
+        let (node, id) = (self.node()?, self.id()?);
+        let policy = &self.errand.policy.drain;
         let progress = |percent, text| {
             let doing = Doing { percent, text };
             self.errand.doing.send_replace(Some(doing));
         };
-        let drain = Drain {
-            cluster: self.cluster,
-            node: self.node()?,
-            id: self.id()?,
-            policy: &self.errand.policy.drain,
-            spent: Duration::from_secs(spent_seconds),
-            progress: &progress,
+        let spent = Duration::from_secs(spent_seconds);
+        let mut serving = Serving { node: None, units };
+        let work = async {
+            let begun = Instant::now();
+            let limit = Duration::from_secs(policy.deadline_seconds).saturating_sub(spent);
+            serving.node = self.offer(node, limit).await;
+            let drain = Drain {
+                cluster: self.cluster,
+                node,
+                id,
+                policy,
+                spent: spent.saturating_add(begun.elapsed()),
+                progress: &progress,
+            };
+            drain.run().await
         };
-        self.errand.unless_cancelled(drain.run()).await
+        match self.errand.unless_cancelled(work).await? {
+            Ended::Done(_) => Ok(Ended::Done(Effect::Drained { serving })),
+            Ended::Cancelled => Ok(Ended::Cancelled),
+        }
+    }
+
+    /// What the server has of the node in service. The drain waits for a server that is away, and
+    /// so does this, within the drain's time. `None` if the server refuses.
+    async fn offer(&self, node: &str, limit: Duration) -> Option<Offer> {
+        let answered = async {
+            loop {
+                match serving::offer(self.cluster, node).await {
+                    Ok(offer) => return Some(offer),
+                    Err(ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_)) => {}
+                    Err(error) => {
+                        tracing::warn!("the trial is not compared with this system: {error}");
+                        return None;
+                    }
+                }
+                tokio::time::sleep(AGAIN).await;
+            }
+        };
+        tokio::time::timeout(limit, answered).await.ok().flatten()
     }
 
     fn node(&self) -> Result<&'a str, Reason> {

@@ -72,7 +72,10 @@ pub async fn perform<H: Hands>(
     let task = match order.step {
         Step::Rehearse => return server.rehearse().await,
         Step::Exclude => return server.exclude().await,
-        Step::Drain { spent_seconds } => return server.drain(spent_seconds).await,
+        Step::Drain { spent_seconds } => {
+            let units = tools.hands.units().await;
+            return server.drain(spent_seconds, units).await;
+        }
         Step::Release => return server.release().await,
         Step::Unmark => return server.unmark().await,
         Step::Fetch { target } => Task::Deploy(Verb::Fetch { target }),

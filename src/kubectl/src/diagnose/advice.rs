@@ -251,6 +251,7 @@ const ADVICE: &[(&str, Advice)] = &[
         ),
     ),
     ("Unhealthy", LOOK_AT_TRIAL),
+    ("ServesLess", LOOK_AT_TRIAL),
     (
         "KubeadmFailed",
         advice(

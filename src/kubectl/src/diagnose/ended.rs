@@ -78,3 +78,20 @@ pub(super) fn nothing(case: &Case<'_>) -> Option<Finding> {
         so,
     })
 }
+
+/// A system that passed its trial and differs from the former one.
+pub(super) fn differs(case: &Case<'_>) -> Option<Finding> {
+    let status = case.node.reply.status.as_ref()?;
+    let differs = &status.differs;
+    (!differs.is_empty()).then(|| Finding {
+        weight: Weight::Note,
+        what: format!(
+            "the new system differs from the former one: {}",
+            differs.join("; ")
+        ),
+        so: Some(
+            "if that is not intended, fix the image; the policy's [serving] can make the trial fail for it"
+                .to_owned(),
+        ),
+    })
+}

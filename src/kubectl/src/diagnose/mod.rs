@@ -70,7 +70,7 @@ pub struct Case<'a> {
 }
 
 /// The checks, in the order in which their findings are shown.
-const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 17] = [
+const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 18] = [
     ended::verdict,
     waiting::way_back,
     waiting::hindrance,
@@ -82,6 +82,7 @@ const LOOKS: [fn(&Case<'_>) -> Option<Finding>; 17] = [
     waiting::behind_another,
     waiting::longer_than_usual,
     waiting::unknown_keys,
+    ended::differs,
     machine::away,
     machine::cordon,
     machine::other_version,

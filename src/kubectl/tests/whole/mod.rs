@@ -93,6 +93,7 @@ fn status() -> Status {
         default_moved: true,
         paused: Some(text()),
         unknown_keys: vec![text()],
+        differs: vec![text()],
         reached: vec![Reached {
             phase: text(),
             at: 1,

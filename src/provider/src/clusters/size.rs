@@ -65,6 +65,7 @@ fn status_strings(status: &Status) -> usize {
         unguarded: _,
         paused,
         unknown_keys,
+        differs,
         // Stored as numbers, next to it.
         reached: _,
         waiting_since: _,
@@ -73,10 +74,11 @@ fn status_strings(status: &Status) -> usize {
     let texts: usize = [step, doing, code, reason, paused].map(len).iter().sum();
     let cause = reverts_for.as_ref();
     let cause = cause.map_or(0, |Cause { code, reason }| code.len() + reason.len());
-    let keys: usize = unknown_keys.iter().map(String::len).sum();
+    let lists = unknown_keys.iter().chain(differs);
+    let lists: usize = lists.map(String::len).sum();
     let digests = [from, to].map(|digest| digest.as_ref().map_or(0, |one| one.as_str().len()));
     // Fields that are not counted by length have narrow limits of their own.
-    phase.len() + texts + cause + keys + digests.iter().sum::<usize>() + 256
+    phase.len() + texts + cause + lists + digests.iter().sum::<usize>() + 256
 }
 
 fn len(text: &Option<String>) -> usize {

@@ -8,6 +8,7 @@ use crate::phase::Phase;
 use crate::reason::Reason;
 use crate::record::{Custody, Retry, Upgrade};
 use crate::record::{Reached, Signatures};
+use crate::serving::Serving;
 use crate::step::Step;
 use crate::target::{RawRequest, Target};
 
@@ -46,6 +47,8 @@ pub(super) enum Change {
     CountDeployment,
     /// The rehearsal of the drain has run, and found this in its way.
     Rehearsed(Option<Reason>),
+    /// How the node served before the drain.
+    Served(Serving),
     /// The node is drained again, which counts.
     CountDrain,
     /// Who has the node.
@@ -74,6 +77,8 @@ pub(super) enum Change {
     Hold(Moment),
     /// Since when the new system is healthy without a break.
     WellSince(Option<Moment>),
+    /// How the new system differs from the old one. It decides nothing.
+    Differs(Vec<String>),
     /// `kubeadm upgrade node` must run before the node is given back.
     KubeadmDue,
     /// It has written the new kubelet's configuration, in this boot.

@@ -109,13 +109,7 @@ fn done(
             let custody = up.custody.noting(|taken| taken.excluded = Some(s.moment()));
             vec![Change::Custody(custody)]
         }
-        // The users have had the node since the last snapshot. No drain ends without the API
-        // server, however short it was there.
-        (Step::Drain { .. }, _) => vec![
-            Change::OldReached,
-            Change::Phase(Phase::Drained),
-            Change::Saved(false),
-        ],
+        (Step::Drain { .. }, effect) => drained(up, effect),
         (Step::Snapshot, _) => vec![Change::Saved(true)],
         (Step::PostHooks { .. }, _) => failed::post_hooks_over(up),
         (Step::Bless { .. }, _) => vec![Change::Phase(Phase::Blessed)],
@@ -138,6 +132,23 @@ fn done(
             _,
         ) => Vec::new(),
     }
+}
+
+/// The users have had the node since the last snapshot. No drain ends without the API server,
+/// however short it was there. A drain that is repeated keeps the note of the first one, which is
+/// of a node in service.
+fn drained(up: &Upgrade, effect: &Effect) -> Vec<Change> {
+    let mut changes = vec![
+        Change::OldReached,
+        Change::Phase(Phase::Drained),
+        Change::Saved(false),
+    ];
+    if let Effect::Drained { serving } = effect
+        && up.served.is_blank()
+    {
+        changes.push(Change::Served(serving.clone()));
+    }
+    changes
 }
 
 /// A ref or a container image says which commit it is only when it is fetched.

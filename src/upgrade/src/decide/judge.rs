@@ -1,6 +1,7 @@
 //! The verdict on a trial. "Could not check" is not "bad"; only checks that need the API server may
 //! wait for it.
 
+use super::serving::{Compared, Less};
 use crate::id::SinceBoot;
 use crate::observe::{Api, Check, Health, Observation};
 use crate::policy::{self, Policy};
@@ -36,7 +37,12 @@ pub(super) struct SoFar {
 /// The verdict, by what is seen now and what was seen before. A system that was well and soaks has
 /// shown what it had its time for: what cannot be looked at meanwhile, for the API server blinks or
 /// the agent has only just started, is asked for at the soak's end.
-pub(super) fn judge(seen: &Observation, policy: &Policy, so_far: SoFar) -> Judgement {
+pub(super) fn judge(
+    seen: &Observation,
+    policy: &Policy,
+    so_far: SoFar,
+    compared: &Compared,
+) -> Judgement {
     let health = &seen.turn.health;
     if let Some(reason) = broken(health, seen.turn.now) {
         return Judgement::Bad(reason);
@@ -48,7 +54,9 @@ pub(super) fn judge(seen: &Observation, policy: &Policy, so_far: SoFar) -> Judge
     } = so_far;
     let limits = &policy.health;
     let deadline = soaks_until.unwrap_or_default().max(usual(limits));
-    match (first_open(local(health)), first_open(remote(health))) {
+    let of_this_machine = first_open(local(health)).or_else(|| less(compared.units.as_ref()));
+    let of_the_server = first_open(remote(health)).or_else(|| less(compared.node.as_ref()));
+    match (of_this_machine, of_the_server) {
         (None, None) => Judgement::Healthy,
         (Some(_), _) if is_locked_out(seen) => locked_out(seen, limits, deadline),
         (Some(_), _) if seen.turn.now < deadline => Judgement::Wait {
@@ -89,7 +97,7 @@ fn locked_out(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) 
 
 /// All local checks pass, one that needs the API server does not.
 fn away_or_late(
-    open: &Open,
+    open: &Open<'_>,
     seen: &Observation,
     limits: &policy::Health,
     (deadline, alone): (SinceBoot, bool),
@@ -121,7 +129,7 @@ const fn away(seen: &Observation) -> Reason {
 }
 
 fn wait_or_bad(
-    open: &Open,
+    open: &Open<'_>,
     seen: &Observation,
     limits: &policy::Health,
     deadline: SinceBoot,
@@ -150,10 +158,17 @@ fn patience(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) ->
     }
 }
 
-/// A check that does not pass, by name.
-struct Open {
-    check: String,
-    detail: String,
+/// What does not pass.
+enum Open<'a> {
+    /// A check.
+    Check {
+        /// Its name.
+        check: String,
+        /// Why.
+        detail: String,
+    },
+    /// The comparison with the old system.
+    Less(&'a Less),
 }
 
 type Named<'a> = (&'a str, &'a Check);
@@ -180,22 +195,29 @@ fn remote(health: &Health) -> impl Iterator<Item = Named<'_>> {
     .into_iter()
 }
 
-fn first_open<'a>(mut checks: impl Iterator<Item = Named<'a>>) -> Option<Open> {
+fn less(less: Option<&Less>) -> Option<Open<'_>> {
+    less.map(Open::Less)
+}
+
+fn first_open<'a>(mut checks: impl Iterator<Item = Named<'a>>) -> Option<Open<'static>> {
     checks.find_map(|(name, check)| match check {
         Check::Pass => None,
-        Check::Pending(detail) | Check::Fail(detail) | Check::Broken(detail) => Some(Open {
+        Check::Pending(detail) | Check::Fail(detail) | Check::Broken(detail) => Some(Open::Check {
             check: name.to_owned(),
             detail: detail.clone(),
         }),
     })
 }
 
-fn unhealthy(open: &Open, now: SinceBoot) -> Reason {
-    let (check, detail) = (open.check.clone(), open.detail.clone());
-    Reason::Unhealthy {
-        check,
-        detail,
-        seconds: now.0 / 1000,
+fn unhealthy(open: &Open<'_>, now: SinceBoot) -> Reason {
+    let seconds = now.0 / 1000;
+    match open {
+        Open::Check { check, detail } => Reason::Unhealthy {
+            check: check.clone(),
+            detail: detail.clone(),
+            seconds,
+        },
+        Open::Less(less) => less.reason(seconds),
     }
 }
 
@@ -216,7 +238,7 @@ fn broken(health: &Health, now: SinceBoot) -> Option<Reason> {
             .chain(remote(health))
             .find_map(|(name, check)| match check {
                 Check::Broken(detail) => Some(unhealthy(
-                    &Open {
+                    &Open::Check {
                         check: name.to_owned(),
                         detail: detail.clone(),
                     },

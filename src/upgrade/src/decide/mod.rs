@@ -35,6 +35,7 @@ mod reinstate;
 mod rollback;
 mod running;
 mod safety;
+mod serving;
 mod signatures;
 mod situation;
 mod soak;

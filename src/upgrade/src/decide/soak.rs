@@ -1,6 +1,7 @@
 //! The soak: how long a new system must be healthy without a break before it is blessed.
 
 use super::alone;
+use super::serving::compared;
 use super::situation::Situation;
 use crate::id::{Moment, SinceBoot};
 use crate::observe::{Check, Health};
@@ -43,7 +44,15 @@ pub(super) fn is_disturbed(up: &Upgrade, s: &Situation<'_>) -> bool {
     let users = required.iter().map(|(_, check)| check);
     let fails = |check: &Check| matches!(check, Check::Fail(_) | Check::Broken(_));
     let mut all = [runtime, kubelet].into_iter().chain(remote).chain(users);
-    all.any(fails)
+    all.any(fails) || serves_less(up, excused, s)
+}
+
+/// Whether the node serves less than before the drain. What is not known is not bad.
+fn serves_less(up: &Upgrade, excused: bool, s: &Situation<'_>) -> bool {
+    let (compared, now) = (compared(up, s), &s.seen.turn.serving);
+    let units = compared.units.is_some() && now.units.is_some();
+    let node = compared.node.is_some() && now.node.is_some() && !excused;
+    units || node
 }
 
 /// The soak of a system that is healthy now; nothing where none is asked for.

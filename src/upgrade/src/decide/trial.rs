@@ -4,6 +4,7 @@ use super::change::{Change, Move};
 use super::decision::Act;
 use super::judge::{Judgement, SoFar, judge};
 use super::reinstate::{self, told};
+use super::serving::{Compared, compared};
 use super::situation::Situation;
 use super::soak::{self, Soak};
 use super::{alone, rollback};
@@ -48,8 +49,14 @@ fn is_unguarded(up: &Upgrade, s: &Situation<'_>) -> bool {
 
 fn judged(up: &Upgrade, s: &Situation<'_>) -> Move {
     let well_since = soak::well_since(up, s);
-    match judge(s.seen, s.policy, so_far(up, well_since.as_ref(), s)) {
-        Judgement::Healthy => well(up, well_since.as_ref(), s),
+    let compared = compared(up, s);
+    match judge(
+        s.seen,
+        s.policy,
+        so_far(up, well_since.as_ref(), s),
+        &compared,
+    ) {
+        Judgement::Healthy => well(up, well_since.as_ref(), &compared, s),
         Judgement::Wait { until, hold } => wait(up, s, until, hold),
         Judgement::ApiAway(reason) if !up.api.compared => {
             rollback::leave(up, s).after([Change::GiveUpTrial(reason)])
@@ -70,13 +77,13 @@ fn so_far(up: &Upgrade, well_since: Option<&Moment>, s: &Situation<'_>) -> SoFar
 }
 
 /// All checks pass. Where a soak is asked for, the system is watched until it is over.
-fn well(up: &Upgrade, well_since: Option<&Moment>, s: &Situation<'_>) -> Move {
+fn well(up: &Upgrade, well_since: Option<&Moment>, compared: &Compared, s: &Situation<'_>) -> Move {
     match soak::soak(up, well_since, s) {
-        None => healthy(s),
+        None => healthy(compared, s),
         Some(soak) if s.seen.turn.now < soak.until => soaking(up, &soak, s),
         Some(soak) => {
             let over = [Change::WellSince(Some(soak.since)), Change::Waits(None)];
-            healthy(s).after(over)
+            healthy(compared, s).after(over)
         }
     }
 }
@@ -90,7 +97,7 @@ fn soaking(up: &Upgrade, soak: &Soak, s: &Situation<'_>) -> Move {
     ])
 }
 
-fn healthy(s: &Situation<'_>) -> Move {
+fn healthy(compared: &Compared, s: &Situation<'_>) -> Move {
     let boot = s.seen.turn.boot.clone();
     let kubeadm = if s.seen.turn.health.kubeadm == Check::Pass {
         Change::Configured(boot.clone())
@@ -100,6 +107,7 @@ fn healthy(s: &Situation<'_>) -> Move {
     Move::look([
         Change::Phase(Phase::Healthy { boot }),
         kubeadm,
+        Change::Differs(compared.warned.clone()),
         hold(s, s.seen.turn.now.plus_seconds(BLESSING)),
     ])
 }
@@ -144,7 +152,12 @@ pub(super) fn while_kubeadm(up: &Upgrade, s: &Situation<'_>) -> Move {
         return Move::wait();
     }
     let well_since = up.attempt.well_since.as_ref();
-    match judge(s.seen, s.policy, so_far(up, well_since, s)) {
+    match judge(
+        s.seen,
+        s.policy,
+        so_far(up, well_since, s),
+        &compared(up, s),
+    ) {
         Judgement::Wait { until, hold: holds } => {
             Move::act(Act::Wait(Some(until))).after(holds.then(|| hold(s, until)))
         }

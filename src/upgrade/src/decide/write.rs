@@ -137,6 +137,7 @@ fn write_upgrade(up: &mut Upgrade, change: Change) {
         Change::DeployAgain => up.redo.deploying = true,
         Change::CountDeployment => up.redo.deployed = up.redo.deployed.saturating_add(1),
         Change::Rehearsed(blocked) => up.rehearsal = Rehearsal::Held { blocked },
+        Change::Served(served) => up.served = served,
         Change::CountDrain => up.redo.drained = up.redo.drained.saturating_add(1),
         Change::Custody(custody) => up.custody = custody,
 
@@ -152,6 +153,7 @@ fn write_upgrade(up: &mut Upgrade, change: Change) {
         Change::GiveUpTrial(reason) => up.attempt.given_up = Some(reason),
         Change::Hold(until) => up.attempt.hold = Some(until),
         Change::WellSince(since) => up.attempt.well_since = since,
+        Change::Differs(differs) => up.differs = differs,
         Change::KubeadmDue => up.attempt.kubeadm.due = true,
         Change::Configured(boot) => up.attempt.kubeadm.configure(boot),
         Change::DefaultMoved => up.attempt.default.note_moved(),

@@ -2,6 +2,7 @@
 
 use super::{Health, NoNetwork};
 use crate::id::{BootId, SinceBoot};
+use crate::serving::Serving;
 use crate::step::{Finished, Home, Step};
 
 /// Who observes, when, and what has happened since the last observation.
@@ -24,6 +25,8 @@ pub struct Turn {
     pub finished: Option<Finished>,
     /// The health of a trial.
     pub health: Health,
+    /// How the node serves; looked at only in a trial.
+    pub serving: Serving,
     /// What this node itself lacks to reach the API server; checked only in a trial.
     pub network: Result<(), NoNetwork>,
 }
@@ -42,6 +45,7 @@ impl Turn {
             running: None,
             finished: None,
             health: Health::unknown(),
+            serving: Serving::default(),
             network: Ok(()),
         }
     }

@@ -1,7 +1,9 @@
 //! Ranges of the policy's values that their types do not express.
 
 use super::branches::{self, is_pattern};
-use super::{Drain, Health, Hooks, Limits, LoadBalancer, Policy, Registry, SOAK_MAX};
+use super::{
+    Drain, Health, Hooks, Limits, LoadBalancer, Policy, Registry, SOAK_MAX, Serving, serving,
+};
 use crate::order::Group;
 use crate::target::is_remote;
 use crate::window::{LAST_BEGIN, Window};
@@ -15,13 +17,14 @@ impl Policy {
     /// # Errors
     /// The first value out of range, as field and accepted form.
     pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
-        let sections: [&[Rule]; 7] = [
+        let sections: [&[Rule]; 8] = [
             &top(self),
             &window(&self.window),
             &registry(&self.registry),
             &leaving(&self.hooks, &self.load_balancer),
             &drain(&self.drain),
             &health(&self.health),
+            &compared(&self.serving),
             &limits(&self.limits),
         ];
         let mut rules = sections.into_iter().flatten();
@@ -117,6 +120,11 @@ fn health(health: &Health) -> [Rule; 5] {
         (check, "health.check-seconds", "1 to 3600"),
         (tries, "health.check-tries", "1 to 100"),
     ]
+}
+
+fn compared(serving: &Serving) -> [Rule; 1] {
+    let known = serving.except.iter().all(|key| serving::is_key(key));
+    [(known, "serving.except", serving::ACCEPTED)]
 }
 
 fn limits(limits: &Limits) -> [Rule; 3] {

@@ -104,6 +104,7 @@ impl Reason {
             | Self::StageRefused { .. }
             | Self::NoVerdict { .. }
             | Self::Unhealthy { .. }
+            | Self::ServesLess { .. }
             | Self::UserCheck { .. }
             | Self::NoApiFromNewSystem
             | Self::OptedOut { .. }
@@ -124,6 +125,7 @@ impl Reason {
             Self::StageRefused { .. }
                 | Self::NoVerdict { .. }
                 | Self::Unhealthy { .. }
+                | Self::ServesLess { image: true, .. }
                 | Self::UserCheck { .. }
                 | Self::NoApiFromNewSystem
         )

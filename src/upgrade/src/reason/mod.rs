@@ -27,7 +27,7 @@ pub use complaint::{LONGEST, complaint, cut};
 pub use disposition::Disposition;
 pub use wait::Wait;
 pub use words::bare;
-use words::{found_instead, held_by, place_in_file, said_of_stage, span};
+use words::{cause, found_instead, held_by, place_in_file, said_of_stage, span};
 
 /// Why a request was refused, a step failed or a trial was aborted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
@@ -381,6 +381,17 @@ pub enum Reason {
     Unhealthy {
         check: String,
         detail: String,
+        seconds: u64,
+    },
+    /// The node serves less under the new system than under the old one.
+    #[error(
+        "the new system serves less than the old one did, after {seconds} s: {}. Fix {}, or except it in the policy's [serving], and ask again; the trial's journal is in `journalctl -b -1` of the old system.",
+        bare(.missing),
+        cause(*image)
+    )]
+    ServesLess {
+        missing: String,
+        image: bool,
         seconds: u64,
     },
     /// `kubeadm upgrade node` did not succeed in the new system.

@@ -22,6 +22,15 @@ pub(super) fn found_instead(found: &Option<String>) -> String {
         .map_or_else(String::new, |found| format!(" (found {found} instead)"))
 }
 
+/// Where to look for the cause of a difference between the two systems.
+pub(super) const fn cause(image: bool) -> &'static str {
+    if image {
+        "the image"
+    } else {
+        "it on the node or in the cluster"
+    }
+}
+
 pub(super) fn held_by(by: &Option<String>) -> &str {
     by.as_deref().unwrap_or(names::PAUSED)
 }

@@ -10,6 +10,7 @@ use crate::id::{Digest, UpgradeId};
 use crate::image::{Deployment, ImageFacts, ImageInfo};
 use crate::phase::{Class, Phase};
 use crate::reason::Reason;
+use crate::serving::Serving;
 use crate::step::{Step, StepKind};
 use crate::target::{RawRequest, Target, Wanted};
 use crate::version::Version;
@@ -42,6 +43,10 @@ pub struct Upgrade {
     pub to: Option<Deployment>,
     /// The rehearsal of the drain.
     pub rehearsal: Rehearsal,
+    /// How the node served when its first drain began.
+    pub served: Serving,
+    /// How the new system differs from that, in sentences; for display only.
+    pub differs: Vec<String>,
     /// Who has the node.
     pub custody: Custody,
     /// The current trial, armed or running, or the last one.
@@ -85,6 +90,8 @@ impl Upgrade {
             signatures: None,
             to: None,
             rehearsal: Rehearsal::Due,
+            served: Serving::default(),
+            differs: Vec::new(),
             custody: Custody::Users { hooks_due: false },
             attempt: Attempt::none(),
             redo: Redo::default(),

@@ -15,6 +15,7 @@ use crate::id::{BootId, Moment, UpgradeId};
 use crate::image::{Deployment, ImageFacts};
 use crate::phase::Phase;
 use crate::reason::Reason;
+use crate::serving::Serving;
 use crate::step::Step;
 use crate::target::{RawRequest, Target};
 use crate::version::Version;
@@ -161,6 +162,12 @@ pub(super) struct Wire {
     /// What the upgrade cost the node's users; for display only.
     #[serde(default, skip_serializing_if = "Bill::is_blank")]
     pub(super) bill: Bill,
+    /// How the node served when its first drain began.
+    #[serde(default, skip_serializing_if = "Serving::is_blank")]
+    pub(super) served: Serving,
+    /// How the new system differs from that, in sentences; for display only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) differs: Vec<String>,
     /// Fields of a newer version, unknown to this one.
     #[serde(flatten)]
     pub(super) unknown: Map<String, Value>,
@@ -216,6 +223,8 @@ impl From<Wire> for Upgrade {
             closed: wire.closed,
             reached: wire.reached,
             bill: wire.bill,
+            served: wire.served,
+            differs: wire.differs,
             unknown: wire.unknown,
         }
     }
@@ -363,6 +372,8 @@ impl From<Upgrade> for Wire {
             retry: up.retry.map(WireRetry::from),
             reached: up.reached,
             bill: up.bill,
+            served: up.served,
+            differs: up.differs,
             unknown: up.unknown,
         }
     }

@@ -60,6 +60,9 @@ pub struct Status {
     /// The keys on the Node that resemble Careen's but are unknown, each in a few words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_keys: Vec<String>,
+    /// How the new system differs from the old one, in sentences. The upgrade passed all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<String>,
     /// When phases were reached, by the wall clock.
     pub reached: Vec<Reached>,
     /// Since when the upgrade waits for the maintenance window or the end of a pause, by the wall

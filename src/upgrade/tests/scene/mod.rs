@@ -263,12 +263,20 @@ pub fn steps() -> Vec<(Step, Effect)> {
             Step::Deploy { commit: commit() },
             Effect::Deployed(deployment('b')),
         ),
+        (
+            drain(),
+            Effect::Drained {
+                serving: Serving {
+                    node: Some(serving::Offer::default()),
+                    units: None,
+                },
+            },
+        ),
     ];
     let deployment = deployment('b');
     let plain = [
         Step::PreHooks,
         Step::Exclude,
-        drain(),
         Step::Snapshot,
         Step::Arm { deployment },
         Step::Disarm,

@@ -11,7 +11,7 @@ fn strays() -> Vec<keys::Stray> {
 
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 37] = [
+    let changes: [fn(&mut Observation); 38] = [
         |seen| (seen.turn.home, seen.machine.integrity) = (Home::Stage, Some(Ok(()))),
         |seen| (seen.turn.home, seen.machine.integrity) = (Home::Stage, Some(Err("x".into()))),
         |seen| seen.turn.home = Home::Stage,
@@ -64,6 +64,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         },
         |seen| seen.turn.health.required = vec![("disk".into(), Check::Fail("x".into()))],
         |seen| seen.turn.health.required = vec![("disk".into(), Check::Broken("x".into()))],
+        |seen| seen.turn.serving = serving(&["x.service"]),
     ];
     let with = |change: fn(&mut Observation)| {
         let mut seen = seen.clone();
@@ -71,6 +72,22 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         seen
     };
     changes.into_iter().map(with).collect()
+}
+
+/// A node with these failed units.
+fn serving(down: &[&str]) -> Serving {
+    let down = down.iter().map(|name| serving::Down {
+        name: (*name).to_owned(),
+        why: String::new(),
+        image: true,
+    });
+    Serving {
+        node: Some(serving::Offer::default()),
+        units: Some(serving::Units {
+            starting: None,
+            down: down.collect(),
+        }),
+    }
 }
 
 fn cut_off() -> NoNetwork {
@@ -103,6 +120,7 @@ fn burdened(phase: &Phase) -> Vec<Record> {
         with(&|up| up.attempt.given_up = Some(Reason::UnguardedBoot)),
         with(&|up| (up.redo.deployed, up.attempt.tries, up.custody) = (9, 9, given_back())),
         with(&|up| up.custody = taken(|taken| taken.node = Some("node-a".into()))),
+        with(&|up| up.served = serving(&[])),
         with(&|up| {
             up.api.from_old = true;
             up.signatures = Some(upgrade::record::Signatures {
@@ -295,6 +313,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
             running,
             finished,
             health,
+            serving,
             network,
         }
     ));

@@ -1,7 +1,7 @@
 //! Every key of the policy, and whether it can refuse a request. A key that is added does not
 //! compile until it is classed here.
 
-use upgrade::policy::{Drain, Health, Hooks, Limits, LoadBalancer, Metrics, Registry};
+use upgrade::policy::{Drain, Health, Hooks, Limits, LoadBalancer, Metrics, Registry, Serving};
 use upgrade::window::Window;
 use upgrade::*;
 
@@ -150,6 +150,7 @@ fn top() -> Vec<(&'static str, Class)> {
         registry: PART,
         drain: PART,
         health: PART,
+        serving: PART,
         limits: PART,
         metrics: PART,
     })
@@ -218,14 +219,25 @@ fn around() -> Vec<(&'static str, Class)> {
 
 fn health() -> Vec<(&'static str, Class)> {
     const JUDGES: Class = Class::RefusesNone("it judges a trial, and is read then");
-    classed!(Health {
+    let health = classed!(Health {
         deadline_seconds: JUDGES,
         api_away_hold_seconds: JUDGES,
         bless_without_api: JUDGES,
         soak_seconds: JUDGES,
         check_seconds: JUDGES,
         check_tries: JUDGES,
-    })
+    });
+    let serving = classed!(Serving {
+        pods: JUDGES,
+        resources: JUDGES,
+        capacity: JUDGES,
+        conditions: JUDGES,
+        other_conditions: JUDGES,
+        addresses: JUDGES,
+        units: JUDGES,
+        except: JUDGES,
+    });
+    [health, serving].into_iter().flatten().collect()
 }
 
 fn limits() -> Vec<(&'static str, Class)> {

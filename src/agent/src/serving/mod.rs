@@ -1,0 +1,79 @@
+//! How this node serves: noted before the drain, and looked at during a trial.
+
+mod node;
+mod pods;
+mod units;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use upgrade::serving::Offer;
+
+use crate::cluster::Cluster;
+
+pub use node::offer;
+pub use units::UnitsWatch;
+
+/// Pause between two looks at the Node and its pods, only while a trial waits for its verdict.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// After so many looks the pause is the long one: the trial soaks.
+const OFTEN: u32 = 450;
+
+/// The pause after that.
+const LONG_PAUSE: Duration = Duration::from_secs(15);
+
+/// Looks at the Node and its pods until it is dropped.
+pub struct Watcher {
+    offer: watch::Receiver<Option<Offer>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Watcher {
+    /// Starts to look at this Node.
+    #[must_use]
+    pub fn start(cluster: Arc<Cluster>, node: String) -> Self {
+        let (sender, offer) = watch::channel(None);
+        let task = tokio::spawn(async move { look(&cluster, &node, &sender).await });
+        Self { offer, task }
+    }
+
+    /// The latest look that the server answered.
+    #[must_use]
+    pub fn offer(&self) -> Option<Offer> {
+        self.offer.borrow().clone()
+    }
+
+    /// Waits until that changes.
+    pub async fn news(&mut self) {
+        if self.offer.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// What the server does not answer stays as it was: the trial's other checks say that the server is
+/// away.
+async fn look(cluster: &Cluster, node: &str, sender: &watch::Sender<Option<Offer>>) {
+    let mut looks = 0_u32;
+    loop {
+        if let Ok(now) = offer(cluster, node).await {
+            sender.send_if_modified(|before| {
+                let changed = before.as_ref() != Some(&now);
+                *before = Some(now);
+                changed
+            });
+        }
+        looks = looks.saturating_add(1);
+        let pause = if looks < OFTEN { PAUSE } else { LONG_PAUSE };
+        tokio::time::sleep(pause).await;
+    }
+}

@@ -1,0 +1,118 @@
+//! What the API server has of this node.
+
+use std::collections::BTreeMap;
+
+use client::Condition;
+use kube::api::ListParams;
+use kube::core::Object;
+use serde::Deserialize;
+use upgrade::names;
+use upgrade::reason::cut;
+use upgrade::serving::Offer;
+
+use super::pods::{Pod, pods};
+use crate::cluster::{ApiError, Cluster, limited};
+
+/// How many entries of one kind the agent keeps. A node has about ten of each. The note is part of
+/// the record, so its size has a limit.
+const MOST: usize = 64;
+
+/// A Node, with what is compared.
+type Node = Object<Option<Ignored>, Status>;
+
+#[derive(Clone, Debug, Deserialize)]
+struct Ignored {}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    conditions: Vec<Condition>,
+    addresses: Vec<Address>,
+    allocatable: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Address {
+    #[serde(rename = "type")]
+    kind: String,
+    address: String,
+}
+
+/// Looks at the Node and the pods that belong to it.
+///
+/// # Errors
+/// The API server is unreachable or refuses.
+pub async fn offer(cluster: &Cluster, name: &str) -> Result<Offer, ApiError> {
+    let client = cluster.client().await?;
+    let node = limited(client::nodes::<Node>(client.clone()).get(name)).await?;
+    // The Node authorizer allows this list only with exactly this selector.
+    let own = ListParams::default().fields(&format!("spec.nodeName={name}"));
+    let list = client::pods::<Pod>(client);
+    let mut found = Vec::new();
+    let mut page = own.clone().limit(crate::drain::PAGE);
+    loop {
+        let listed = limited(list.list(&page)).await?;
+        found.extend(pods(&listed.items));
+        match listed.metadata.continue_.filter(|next| !next.is_empty()) {
+            Some(next) => page = own.clone().limit(crate::drain::PAGE).continue_token(&next),
+            None => break,
+        }
+    }
+    let mut offer = of(node.status.unwrap_or_default());
+    found.sort_by(|one, other| (&one.owner, &one.uid).cmp(&(&other.owner, &other.uid)));
+    found.truncate(MOST);
+    offer.pods = found;
+    Ok(offer)
+}
+
+fn of(status: Status) -> Offer {
+    let conditions = status.conditions.into_iter().filter(|one| is_compared(one));
+    Offer {
+        conditions: conditions
+            .take(MOST)
+            .map(|one| (cut(&one.kind), cut(&one.status)))
+            .collect(),
+        addresses: (status.addresses.into_iter().take(MOST))
+            .map(|one| (cut(&one.kind), cut(&one.address)))
+            .collect(),
+        resources: (status.allocatable.into_iter().take(MOST))
+            .map(|(name, quantity)| (cut(&name), cut(&quantity)))
+            .collect(),
+        pods: Vec::new(),
+    }
+}
+
+/// `Ready` has a check of its own. Careen writes its condition itself.
+fn is_compared(condition: &Condition) -> bool {
+    condition.kind != "Ready" && condition.kind != names::CONDITION
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn ready_and_our_own_condition_are_not_compared() {
+        let node: Node = serde_json::from_value(json!({
+            "metadata": { "name": "n" },
+            "status": {
+                "conditions": [
+                    { "type": "Ready", "status": "True" },
+                    { "type": names::CONDITION, "status": "True" },
+                    { "type": "DiskPressure", "status": "False" },
+                ],
+                "addresses": [{ "type": "InternalIP", "address": "10.0.0.7" }],
+                "allocatable": { "nvidia.com/gpu": "2" },
+            },
+        }))
+        .unwrap();
+        let offer = of(node.status.unwrap());
+        let conditions = [("DiskPressure".to_owned(), "False".to_owned())];
+        assert_eq!(offer.conditions, BTreeMap::from(conditions));
+        let addresses = [("InternalIP".to_owned(), "10.0.0.7".to_owned())];
+        assert_eq!(offer.addresses, addresses);
+        assert_eq!(offer.resources["nvidia.com/gpu"], "2");
+    }
+}

@@ -1,0 +1,183 @@
+//! The pods that belong to the node: those of DaemonSets, and static ones.
+
+use kube::ResourceExt;
+use kube::core::Object;
+use serde::Deserialize;
+use upgrade::reason::complaint;
+use upgrade::serving::{NodePod, Owner, Unready};
+
+use client::Condition;
+
+/// The kubelet marks its own copies of static pods with this annotation.
+const MIRROR: &str = "kubernetes.io/config.mirror";
+
+/// The hash of a static pod's file.
+const FILE_HASH: &str = "kubernetes.io/config.hash";
+
+/// The revision of a DaemonSet's template.
+const REVISION: &str = "controller-revision-hash";
+
+/// Why a container waits, if a registry does not deliver its image (kubernetes,
+/// pkg/kubelet/images/types.go).
+const PULLS: [&str; 6] = [
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "ErrImageNeverPull",
+    "InvalidImageName",
+    "RegistryUnavailable",
+    "SignatureValidationFailed",
+];
+
+/// How much of a container's id is kept.
+const ID: usize = 12;
+
+/// A pod, with what is compared.
+pub(super) type Pod = Object<Option<Ignored>, Status>;
+
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Ignored {}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Status {
+    phase: String,
+    reason: String,
+    message: String,
+    conditions: Vec<Condition>,
+    init_container_statuses: Vec<Container>,
+    container_statuses: Vec<Container>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Container {
+    name: String,
+    #[serde(rename = "containerID")]
+    container_id: String,
+    ready: bool,
+    state: State,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct State {
+    waiting: Option<Why>,
+    terminated: Option<Why>,
+    running: Option<Ignored>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Why {
+    reason: String,
+    message: String,
+    exit_code: i32,
+}
+
+/// The pods of this list that belong to the node.
+pub(super) fn pods(list: &[Pod]) -> Vec<NodePod> {
+    list.iter().filter_map(pod).collect()
+}
+
+fn pod(pod: &Pod) -> Option<NodePod> {
+    let owner = owner(pod).filter(|_| pod.metadata.deletion_timestamp.is_none())?;
+    let status = pod.status.clone().unwrap_or_default();
+    let of_the_file = pod.annotations().get(FILE_HASH);
+    let revision = pod.labels().get(REVISION).or(of_the_file);
+    Some(NodePod {
+        owner,
+        uid: pod.uid().unwrap_or_default(),
+        revision: revision.cloned().unwrap_or_default(),
+        containers: running(&status),
+        unready: unready(&status),
+    })
+}
+
+fn owner(pod: &Pod) -> Option<Owner> {
+    let namespace = pod.namespace().unwrap_or_default();
+    if pod.annotations().contains_key(MIRROR) {
+        let (kind, name) = (String::new(), pod.name_any());
+        return Some(Owner {
+            kind,
+            namespace,
+            name,
+        });
+    }
+    let mut owners = pod.owner_references().iter();
+    let owner = owners.find(|owner| owner.controller == Some(true))?;
+    // Other groups have a DaemonSet of their own, as apps.kruise.io.
+    (owner.kind == "DaemonSet").then(|| Owner {
+        kind: owner.kind.clone(),
+        namespace,
+        name: owner.name.clone(),
+    })
+}
+
+/// The ids of the running containers, shortened: `containerd://<64 digits>`.
+fn running(status: &Status) -> String {
+    let running = status
+        .container_statuses
+        .iter()
+        .filter(|container| container.state.running.is_some());
+    let ids = running.map(|container| {
+        let id = container
+            .container_id
+            .rsplit('/')
+            .next()
+            .unwrap_or_default();
+        id.chars().take(ID).collect::<String>()
+    });
+    ids.collect::<Vec<_>>().join(",")
+}
+
+fn unready(status: &Status) -> Option<Unready> {
+    let ready = status.conditions.iter().find(|one| one.kind == "Ready");
+    if ready.is_some_and(|ready| ready.status == "True") {
+        return None;
+    }
+    let mut all = status
+        .init_container_statuses
+        .iter()
+        .chain(&status.container_statuses);
+    let waits = all.find_map(waits);
+    let pulls = waits
+        .as_ref()
+        .is_some_and(|(_, why)| PULLS.contains(&why.reason.as_str()));
+    let why = match (waits, ready) {
+        (Some((name, why)), _) => format!("container {name}: {}", told(&why)),
+        (None, _) if !status.reason.is_empty() => {
+            format!("{}: {} {}", status.phase, status.reason, status.message)
+        }
+        (None, Some(ready)) => format!("{} {}", ready.reason, ready.message),
+        (None, None) => format!("it is {}", status.phase),
+    };
+    let why = complaint(&why);
+    Some(Unready { why, pulls })
+}
+
+/// Why a container does not run. An init container that has ended well is done.
+fn waits(container: &Container) -> Option<(String, Why)> {
+    let State {
+        waiting,
+        terminated,
+        running: _,
+    } = &container.state;
+    let ended = terminated
+        .as_ref()
+        .filter(|ended| !container.ready && ended.exit_code != 0);
+    let why = waiting.as_ref().or(ended)?;
+    Some((container.name.clone(), why.clone()))
+}
+
+fn told(why: &Why) -> String {
+    let exit = if why.exit_code == 0 {
+        String::new()
+    } else {
+        format!(" (exit status {})", why.exit_code)
+    };
+    let said = format!("{}{exit} {}", why.reason, why.message);
+    said.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn read(pod: Value) -> Option<NodePod> {
+    let pod: Pod = serde_json::from_value(pod).unwrap();
+    pods(&[pod]).pop()
+}
+
+fn owned_by(api: &str, kind: &str, status: &Value) -> Value {
+    json!({
+        "metadata": {
+            "namespace": "kube-system", "name": "cni-4k2xv", "uid": "p1",
+            "labels": { REVISION: "r1" },
+            "ownerReferences": [
+                { "apiVersion": api, "kind": kind, "name": "cni", "uid": "d1", "controller": true },
+            ],
+        },
+        "status": status,
+    })
+}
+
+fn ready(status: &str) -> Value {
+    json!({
+        "phase": "Running",
+        "conditions": [{ "type": "Ready", "status": status, "reason": "ContainersNotReady" }],
+        "containerStatuses": [
+            { "name": "cni", "ready": true, "containerID": "containerd://0123456789abcdef",
+              "state": { "running": { "startedAt": "2026-11-28T20:00:00Z" } } },
+        ],
+    })
+}
+
+#[test]
+fn ready_daemon_pod_is_known_by_its_controller() {
+    let pod = read(owned_by("apps/v1", "DaemonSet", &ready("True"))).unwrap();
+    assert_eq!(pod.owner.to_string(), "DaemonSet pod kube-system/cni");
+    assert_eq!(
+        (pod.revision.as_str(), pod.containers.as_str()),
+        ("r1", "0123456789ab")
+    );
+    assert_eq!(pod.unready, None);
+    let kruise = owned_by("apps.kruise.io/v1alpha1", "DaemonSet", &ready("True"));
+    assert!(read(kruise).is_some(), "a DaemonSet of another group");
+}
+
+#[test]
+fn pods_that_a_drain_moves_do_not_belong_to_the_node() {
+    assert_eq!(
+        read(owned_by("apps/v1", "ReplicaSet", &ready("True"))),
+        None
+    );
+    let mut ends = owned_by("apps/v1", "DaemonSet", &ready("True"));
+    ends["metadata"]["deletionTimestamp"] = json!("2026-11-28T20:00:00Z");
+    assert_eq!(read(ends), None, "it is being deleted");
+}
+
+#[test]
+fn static_pod_is_known_by_its_name() {
+    let pod = read(json!({
+        "metadata": {
+            "namespace": "kube-system", "name": "proxy-n1", "uid": "p2",
+            "annotations": { MIRROR: "h", FILE_HASH: "h1" },
+        },
+        "status": ready("False"),
+    }))
+    .unwrap();
+    assert_eq!(pod.owner.to_string(), "static pod kube-system/proxy-n1");
+    assert_eq!(pod.revision, "h1");
+    assert!(pod.unready.unwrap().why.contains("ContainersNotReady"));
+}
+
+fn waiting(reason: &str, message: &str) -> Unready {
+    let status = json!({
+        "phase": "Pending",
+        "conditions": [{ "type": "Ready", "status": "False" }],
+        "containerStatuses": [
+            { "name": "cni", "state": { "waiting": { "reason": reason, "message": message } } },
+        ],
+    });
+    let pod = read(owned_by("apps/v1", "DaemonSet", &status)).unwrap();
+    pod.unready.unwrap()
+}
+
+#[test]
+fn unready_pod_says_what_its_container_waits_for() {
+    let creating = waiting("ContainerCreating", "");
+    assert_eq!(creating.why, "container cni: ContainerCreating");
+    assert!(!creating.pulls);
+    let pulls = waiting("ImagePullBackOff", "back-off pulling image \"x\"");
+    assert!(pulls.pulls, "{pulls:?}");
+    assert!(pulls.why.contains("back-off pulling"), "{}", pulls.why);
+}
+
+#[test]
+fn failed_init_container_is_named_and_a_finished_one_is_not() {
+    let status = |exit: i32| {
+        json!({
+            "phase": "Pending",
+            "conditions": [{ "type": "Ready", "status": "False", "reason": "ContainersNotReady" }],
+            "initContainerStatuses": [
+                { "name": "load", "ready": exit == 0,
+                  "state": { "terminated": { "reason": "Error", "exitCode": exit } } },
+            ],
+        })
+    };
+    let why = |exit| {
+        let pod = read(owned_by("apps/v1", "DaemonSet", &status(exit))).unwrap();
+        pod.unready.unwrap().why
+    };
+    assert_eq!(why(3), "container load: Error (exit status 3)");
+    assert!(why(0).starts_with("ContainersNotReady"), "{}", why(0));
+}
+
+#[test]
+fn pod_that_the_kubelet_rejects_says_why() {
+    let status = json!({ "phase": "Failed", "reason": "NodeAffinity", "message": "does not fit" });
+    let pod = read(owned_by("apps/v1", "DaemonSet", &status)).unwrap();
+    assert_eq!(
+        pod.unready.unwrap().why,
+        "Failed: NodeAffinity does not fit"
+    );
+}

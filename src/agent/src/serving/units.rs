@@ -1,0 +1,178 @@
+//! The units of systemd that do not run.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use systemd::{Bus, Fallen};
+use tokio::time::Instant;
+use upgrade::serving::{Down, Units};
+
+/// How long a unit that was seen down counts as down. systemd starts one that fails again after
+/// 100 ms, so a single look may find it running.
+const REMEMBERED: Duration = Duration::from_secs(15);
+
+/// Pause between two looks.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// How many units the agent keeps: the note is part of the record.
+const MOST: usize = 64;
+
+/// Unit files that the image brings.
+const IMAGE: [&str; 2] = ["/usr/lib/systemd/", "/lib/systemd/"];
+
+/// Looks at the units now and then.
+#[derive(Default)]
+pub struct UnitsWatch {
+    looked: Option<Instant>,
+    down: BTreeMap<String, (Down, Instant)>,
+    starting: Option<String>,
+}
+
+impl UnitsWatch {
+    /// Looks, unless it has just looked. Returns `None` until systemd has answered once.
+    pub async fn round(&mut self) -> Option<Units> {
+        let now = Instant::now();
+        if self.looked.is_none_or(|at| now - at >= PAUSE)
+            && let Ok((fallen, starting)) = look().await
+        {
+            self.take(fallen, starting, now);
+        }
+        self.looked.map(|_| self.units())
+    }
+
+    fn take(&mut self, fallen: Vec<Fallen>, starting: Option<String>, now: Instant) {
+        self.looked = Some(now);
+        self.starting = starting.filter(|job| is_compared(job));
+        let fallen = fallen.into_iter().filter(|unit| is_compared(&unit.name));
+        for down in fallen.filter(has_a_file).map(down) {
+            self.down.insert(down.name.clone(), (down, now));
+        }
+        self.down
+            .retain(|_, (_, seen)| now.saturating_duration_since(*seen) < REMEMBERED);
+    }
+
+    fn units(&self) -> Units {
+        let down = self.down.values().take(MOST).map(|(down, _)| down.clone());
+        Units {
+            starting: self.starting.clone(),
+            down: down.collect(),
+        }
+    }
+}
+
+async fn look() -> systemd::Result<(Vec<Fallen>, Option<String>)> {
+    let bus = Bus::system().await?;
+    Ok((bus.fallen().await?, bus.starting().await?))
+}
+
+/// Careen's own units, the kubelet and its runtime have checks of their own. A session's units
+/// belong to a person.
+fn is_compared(unit: &str) -> bool {
+    const OTHERS: [&str; 6] = [
+        "careen-",
+        "kubelet.service",
+        "containerd.service",
+        "session-",
+        "user@",
+        "user-runtime-dir@",
+    ];
+    !OTHERS.iter().any(|start| unit.starts_with(start))
+}
+
+/// A unit without a file, or with one of this boot only, was started by hand or by another program.
+fn has_a_file(unit: &Fallen) -> bool {
+    !unit.fragment.is_empty() && !unit.fragment.starts_with("/run/systemd/transient/")
+}
+
+fn down(unit: Fallen) -> Down {
+    let of_the_image = |path: &String| IMAGE.iter().any(|folder| path.starts_with(folder));
+    let image = of_the_image(&unit.fragment) && unit.drop_ins.iter().all(of_the_image);
+    let why = match (unit.result.as_str(), unit.exit_status) {
+        ("" | "success", _) => String::new(),
+        (result, 0) => result.to_owned(),
+        (result, status) => format!("{result}, exit status {status}"),
+    };
+    Down {
+        name: unit.name,
+        why,
+        image,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fallen(name: &str, fragment: &str) -> Fallen {
+        Fallen {
+            name: name.to_owned(),
+            fragment: fragment.to_owned(),
+            drop_ins: Vec::new(),
+            result: "exit-code".to_owned(),
+            exit_status: 217,
+        }
+    }
+
+    fn seen(units: Vec<Fallen>) -> Units {
+        let mut watch = UnitsWatch::default();
+        watch.take(units, None, Instant::now());
+        watch.units()
+    }
+
+    #[test]
+    fn failed_unit_of_the_image_is_told_with_its_status() {
+        let found = seen(vec![fallen(
+            "x.service",
+            "/usr/lib/systemd/system/x.service",
+        )]);
+        let why = "exit-code, exit status 217".to_owned();
+        let name = "x.service".to_owned();
+        let image = true;
+        assert_eq!(found.down, [Down { name, why, image }]);
+    }
+
+    #[test]
+    fn unit_that_the_node_changes_does_not_blame_the_image() {
+        let image = |unit| seen(vec![unit]).down[0].image;
+        assert!(!image(fallen("x.service", "/etc/systemd/system/x.service")));
+        let mut changed = fallen("x.service", "/usr/lib/systemd/system/x.service");
+        let drop_in = "/etc/systemd/system/x.service.d/10-ours.conf";
+        changed.drop_ins = vec![drop_in.to_owned()];
+        assert!(!image(changed));
+    }
+
+    #[test]
+    fn own_transient_and_session_units_are_not_compared() {
+        let file = "/usr/lib/systemd/system/x.service";
+        let none = seen(vec![
+            fallen("careen-kubeadm.service", file),
+            fallen("kubelet.service", file),
+            fallen("user@1000.service", file),
+            fallen("run-u7.service", "/run/systemd/transient/run-u7.service"),
+            fallen("var-x.mount", ""),
+        ]);
+        assert_eq!(none.down, []);
+    }
+
+    #[test]
+    fn unit_that_restarts_stays_down_for_a_while() {
+        let (mut watch, start) = (UnitsWatch::default(), Instant::now());
+        let unit = fallen("x.service", "/usr/lib/systemd/system/x.service");
+        watch.take(vec![unit], None, start);
+        watch.take(Vec::new(), None, start + REMEMBERED / 2);
+        assert_eq!(watch.units().down.len(), 1, "it may only run for a moment");
+        watch.take(Vec::new(), None, start + REMEMBERED);
+        assert_eq!(watch.units().down, []);
+    }
+
+    #[test]
+    fn boot_that_waits_for_our_own_unit_is_not_compared() {
+        let starting = |job: &str| {
+            let mut watch = UnitsWatch::default();
+            watch.take(Vec::new(), Some(job.to_owned()), Instant::now());
+            watch.units().starting
+        };
+        assert_eq!(starting("careen-kubeadm.service"), None);
+        assert_eq!(starting("raid.service"), Some("raid.service".to_owned()));
+    }
+}

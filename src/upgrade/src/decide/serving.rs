@@ -1,0 +1,120 @@
+//! The new system on trial against the old one before the drain: does the node serve as it did?
+
+use super::situation::Situation;
+use crate::policy::Compare;
+use crate::reason::{Reason, cut};
+use crate::record::Upgrade;
+use crate::serving::{Lack, failed, lacks};
+
+/// How many differences a sentence names.
+const NAMED: usize = 3;
+
+/// What the new system lacks.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Less {
+    /// What is missing, for a person.
+    missing: String,
+    /// The image is to blame.
+    image: bool,
+}
+
+/// How the new system compares with the old one.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Compared {
+    /// Units that fail. Needs no API server.
+    pub(super) units: Option<Less>,
+    /// What the Node lacks. Needs the API server.
+    pub(super) node: Option<Less>,
+    /// Differences that decide nothing.
+    pub(super) warned: Vec<String>,
+}
+
+impl Less {
+    /// The reason, if it stays so.
+    pub(super) fn reason(&self, seconds: u64) -> Reason {
+        Reason::ServesLess {
+            missing: self.missing.clone(),
+            image: self.image,
+            seconds,
+        }
+    }
+}
+
+/// The comparison. A record without a note of the old system, as a released agent writes it, is
+/// compared with nothing.
+pub(super) fn compared(up: &Upgrade, s: &Situation<'_>) -> Compared {
+    let (units, of_units) = units(up, s);
+    let (node, of_node) = node(up, s);
+    let warned = of_units.into_iter().chain(of_node).map(|lack| lack.what);
+    Compared {
+        units,
+        node,
+        warned: warned.collect(),
+    }
+}
+
+fn units(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {
+    let Some(before) = up.served.units.as_ref() else {
+        return (None, Vec::new());
+    };
+    let rated = s.policy.serving.units;
+    let Some(now) = s.seen.turn.serving.units.as_ref() else {
+        return (unknown("systemd's units", rated), Vec::new());
+    };
+    let fresh = failed(before, now).into_iter();
+    let fresh = fresh.filter(|lack| !s.policy.serving.excepts(&lack.key));
+    sorted(fresh.map(|lack| (rated, lack)).collect())
+}
+
+fn node(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {
+    let Some(before) = up.served.node.as_ref() else {
+        return (None, Vec::new());
+    };
+    match s.seen.turn.serving.node.as_ref() {
+        Some(now) => sorted(lacks(before, now, &s.policy.serving)),
+        None => (
+            unknown("the Node and its pods", Compare::Require),
+            Vec::new(),
+        ),
+    }
+}
+
+/// What is not known yet is not bad, and nothing to blame an image for.
+fn unknown(of: &str, rated: Compare) -> Option<Less> {
+    (rated == Compare::Require).then(|| Less {
+        missing: format!("the agent does not know the state of {of} yet"),
+        image: false,
+    })
+}
+
+/// What fails the trial, and what does not.
+fn sorted(all: Vec<(Compare, Lack)>) -> (Option<Less>, Vec<Lack>) {
+    let (required, others): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|(rated, _)| *rated == Compare::Require);
+    let warned = others
+        .into_iter()
+        .filter(|(rated, _)| *rated == Compare::Warn);
+    let required: Vec<_> = required.into_iter().map(|(_, lack)| lack).collect();
+    (less(&required), warned.map(|(_, lack)| lack).collect())
+}
+
+/// The image is to blame if it alone explains each difference.
+fn less(lacks: &[Lack]) -> Option<Less> {
+    if lacks.is_empty() {
+        return None;
+    }
+    let named: Vec<_> = lacks
+        .iter()
+        .take(NAMED)
+        .map(|lack| cut(&lack.what))
+        .collect();
+    let more = match lacks.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    Some(Less {
+        missing: named.join("; ") + &more,
+        image: lacks.iter().all(|lack| lack.image),
+    })
+}

@@ -1,0 +1,84 @@
+//! What a trial compares with the node as it was before the drain.
+
+use serde::{Deserialize, Serialize};
+
+/// The accepted form of an exception.
+pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"condition:<type>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
+
+/// What a trial compares with the node as it was before the drain, and what follows from a
+/// difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Serving {
+    /// Pods of DaemonSets and static pods that were Ready.
+    pub pods: Compare,
+    /// Resources of device plugins, and huge pages.
+    pub resources: Compare,
+    /// Processors, memory, disk and the number of pods.
+    pub capacity: Compare,
+    /// Conditions that keep pods off the node.
+    pub conditions: Compare,
+    /// All other conditions of the Node.
+    pub other_conditions: Compare,
+    /// The Node's addresses.
+    pub addresses: Compare,
+    /// Units of systemd.
+    pub units: Compare,
+    /// What is not compared.
+    pub except: Vec<String>,
+}
+
+/// What follows from a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compare {
+    /// Nothing.
+    Ignore,
+    /// The agent names it. The trial may pass.
+    Warn,
+    /// The trial fails.
+    Require,
+}
+
+impl Compare {
+    /// The same, without a failed trial.
+    #[must_use]
+    pub fn at_most_warn(self) -> Self {
+        self.min(Self::Warn)
+    }
+}
+
+impl Default for Serving {
+    /// Strict where pods do not run without it.
+    fn default() -> Self {
+        Self {
+            pods: Compare::Require,
+            resources: Compare::Require,
+            capacity: Compare::Warn,
+            conditions: Compare::Require,
+            other_conditions: Compare::Warn,
+            addresses: Compare::Require,
+            units: Compare::Require,
+            except: Vec::new(),
+        }
+    }
+}
+
+impl Serving {
+    /// Whether the operator leaves this out.
+    #[must_use]
+    pub fn excepts(&self, key: &str) -> bool {
+        let key = key.replacen("gone:", "pod:", 1);
+        self.except.iter().any(|one| match one.strip_suffix('*') {
+            Some(start) => key.starts_with(start),
+            None => key == *one,
+        })
+    }
+}
+
+/// Whether an exception can match anything.
+pub(super) fn is_key(text: &str) -> bool {
+    let kinds = ["pod:", "resource:", "condition:", "address:", "unit:"];
+    let rest = kinds.iter().find_map(|kind| text.strip_prefix(kind));
+    rest.is_some_and(|rest| !rest.is_empty())
+}

@@ -1,0 +1,235 @@
+//! What a node lacks against what it was before the drain.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use super::quantity::value;
+use super::{NodePod, Offer};
+use crate::policy::{Compare, Serving};
+
+/// Conditions that keep pods off a node while they are True
+/// (kubernetes.io/docs/reference/node/node-status/#condition).
+const KEEPS_PODS_OFF: [&str; 4] = [
+    "DiskPressure",
+    "MemoryPressure",
+    "NetworkUnavailable",
+    "PIDPressure",
+];
+
+/// A new kernel reserves a little more or less, so memory and disk may shrink by this share.
+const SHRINKS: f64 = 0.95;
+
+/// One thing that the node had before the drain and does not have now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// Its name in the policy's `except`.
+    pub key: String,
+    /// What is missing, in one sentence without a full stop.
+    pub what: String,
+    /// The new image is the only thing that has changed.
+    pub image: bool,
+}
+
+/// What is missing, and how the policy rates it. The policy's exceptions are left out.
+#[must_use]
+pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Compare, Lack)> {
+    let all = [
+        (policy.pods, pods(before, now)),
+        (policy.resources, resources(before, now)),
+        (policy.capacity, capacity(before, now)),
+        (policy.conditions, pressures(before, now)),
+        (policy.other_conditions, conditions(before, now)),
+        (policy.addresses, families(before, now)),
+        (policy.addresses.at_most_warn(), addresses(before, now)),
+    ];
+    let all = all.into_iter().flat_map(|(rated, lacks)| {
+        let rated = lacks.into_iter().map(move |lack| (rated, lack));
+        rated.map(|(rated, lack)| (gone_pods_only_warn(rated, &lack), lack))
+    });
+    all.filter(|(rated, lack)| *rated != Compare::Ignore && !policy.excepts(&lack.key))
+        .collect()
+}
+
+/// A pod that the API server does not have on this node is its controller's or a person's doing.
+/// The kubelet starts every pod that it is told of.
+fn gone_pods_only_warn(rated: Compare, lack: &Lack) -> Compare {
+    if lack.key.starts_with("gone:") {
+        rated.at_most_warn()
+    } else {
+        rated
+    }
+}
+
+fn pods(before: &Offer, now: &Offer) -> Vec<Lack> {
+    before
+        .pods
+        .iter()
+        .filter_map(|was| pod(was, &now.pods))
+        .collect()
+}
+
+/// A controller may have replaced the pod, so the owner identifies it.
+fn pod(was: &NodePod, now: &[NodePod]) -> Option<Lack> {
+    let same: Vec<_> = now.iter().filter(|pod| pod.owner == was.owner).collect();
+    if same.iter().any(|pod| serves(was, pod)) {
+        return None;
+    }
+    let owner = &was.owner;
+    let key = format!("pod:{}/{}", owner.namespace, owner.name);
+    let Some(pod) = same.first() else {
+        return Some(gone(was, key));
+    };
+    let why = pod.unready.as_ref().map_or(
+        "the kubelet has not reported it since the boot",
+        |unready| unready.why.as_str(),
+    );
+    let pulls = pod.unready.as_ref().is_some_and(|unready| unready.pulls);
+    Some(Lack {
+        key,
+        what: format!("{owner} was Ready before the drain and is not: {why}"),
+        image: !pulls && is_same_template(was, pod),
+    })
+}
+
+fn serves(was: &NodePod, pod: &NodePod) -> bool {
+    let stale = pod.uid == was.uid && !was.containers.is_empty();
+    pod.unready.is_none() && !(stale && pod.containers == was.containers)
+}
+
+/// Whether it is the pod that ran on the old system, or one like it.
+fn is_same_template(was: &NodePod, pod: &NodePod) -> bool {
+    pod.uid == was.uid || (!was.revision.is_empty() && pod.revision == was.revision)
+}
+
+fn gone(was: &NodePod, key: String) -> Lack {
+    let owner = &was.owner;
+    if owner.is_static() {
+        let what = format!("{owner} was Ready before the drain, and its file is gone");
+        let image = false;
+        return Lack { key, what, image };
+    }
+    Lack {
+        key: key.replacen("pod:", "gone:", 1),
+        what: format!("{owner} was Ready before the drain, and no such pod is on the node now"),
+        image: false,
+    }
+}
+
+/// Resources that a device plugin or the kernel's command line brings. Pods that ask for them do
+/// not run without them.
+fn is_special(name: &str) -> bool {
+    name.contains('/') || name.starts_with("hugepages-")
+}
+
+fn resources(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let special = before.resources.iter().filter(|(name, _)| is_special(name));
+    special
+        .filter_map(|(name, was)| less(name, was, now, 1.0))
+        .collect()
+}
+
+fn capacity(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let plain = before
+        .resources
+        .iter()
+        .filter(|(name, _)| !is_special(name));
+    let shrinks = |name: &str| match name {
+        "memory" | "ephemeral-storage" => SHRINKS,
+        _ => 1.0,
+    };
+    plain
+        .filter_map(|(name, was)| less(name, was, now, shrinks(name)))
+        .collect()
+}
+
+/// Less than this share of a resource. A quantity that cannot be read is compared with nothing.
+fn less(name: &str, was: &str, now: &Offer, share: f64) -> Option<Lack> {
+    let is = now.resources.get(name).map_or("0", String::as_str);
+    let fewer = value(is)? < value(was)? * share;
+    fewer.then(|| Lack {
+        key: format!("resource:{name}"),
+        what: format!("resource {name} was {was} before the drain and is {is}"),
+        image: true,
+    })
+}
+
+fn pressures(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let began = |kind: &&&str| status(before, kind) != "True" && status(now, kind) == "True";
+    let began = KEEPS_PODS_OFF.iter().filter(began);
+    began
+        .map(|kind| Lack {
+            key: format!("condition:{kind}"),
+            what: format!("condition {kind} was not True before the drain and is True now"),
+            // A full disk or a network plugin that is late may be the node's or its neighbours'.
+            image: false,
+        })
+        .collect()
+}
+
+fn status<'a>(offer: &'a Offer, kind: &str) -> &'a str {
+    offer.conditions.get(kind).map_or("", String::as_str)
+}
+
+/// What another program reports. Careen does not know which status is good, only that it changed.
+fn conditions(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let others = before.conditions.iter();
+    let others = others.filter(|(kind, _)| !KEEPS_PODS_OFF.contains(&kind.as_str()));
+    let changed = others.filter(|(kind, was)| status(now, kind) != **was);
+    changed
+        .map(|(kind, was)| {
+            let is = match status(now, kind) {
+                "" => "gone",
+                is => is,
+            };
+            Lack {
+                key: format!("condition:{kind}"),
+                what: format!("condition {kind} was {was} before the drain and is {is}"),
+                image: false,
+            }
+        })
+        .collect()
+}
+
+/// Internal addresses by which pods and the API server reach the node.
+fn internal(offer: &Offer) -> impl Iterator<Item = &str> {
+    let internal = offer
+        .addresses
+        .iter()
+        .filter(|(kind, _)| kind == "InternalIP");
+    internal.map(|(_, address)| address.as_str())
+}
+
+fn family(address: &str) -> Option<&'static str> {
+    match address.parse().ok()? {
+        IpAddr::V4(_) => Some("IPv4"),
+        IpAddr::V6(_) => Some("IPv6"),
+    }
+}
+
+/// A node of two families that comes back with one cannot reach half of its peers.
+fn families(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let of = |offer| internal(offer).filter_map(family).collect::<BTreeSet<_>>();
+    let (was, is) = (of(before), of(now));
+    was.difference(&is)
+        .map(|family| Lack {
+            key: format!("address:{family}"),
+            what: format!(
+                "the Node had an internal {family} address before the drain and has none"
+            ),
+            image: true,
+        })
+        .collect()
+}
+
+fn addresses(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let gone = before
+        .addresses
+        .iter()
+        .filter(|was| !now.addresses.contains(was));
+    gone.map(|(kind, address)| Lack {
+        key: format!("address:{address}"),
+        what: format!("the Node had {kind} {address} before the drain and does not have it now"),
+        image: false,
+    })
+    .collect()
+}

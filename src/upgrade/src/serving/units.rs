@@ -1,0 +1,58 @@
+//! Units of systemd that do not run.
+
+use serde::{Deserialize, Serialize};
+
+use super::Lack;
+
+/// What systemd says of its units.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Units {
+    /// A job that the boot still waits for, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starting: Option<String>,
+    /// The units that failed, or that systemd starts again and again.
+    pub down: Vec<Down>,
+}
+
+/// A unit that does not run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Down {
+    /// Its name.
+    pub name: String,
+    /// Why, in systemd's words: `exit-code`, `timeout`, `resources` and so on (systemd.exec(5),
+    /// `$SERVICE_RESULT`), with the exit status.
+    pub why: String,
+    /// The image brings its file. The node has others in /etc or /run.
+    pub image: bool,
+}
+
+/// The units that are down and were not before the drain, and a boot that does not end.
+#[must_use]
+pub fn failed(before: &Units, now: &Units) -> Vec<Lack> {
+    let was_down = |unit: &Down| before.down.iter().any(|was| was.name == unit.name);
+    let fresh = now.down.iter().filter(|unit| !was_down(unit));
+    let down = fresh.map(|unit| Lack {
+        key: format!("unit:{}", unit.name),
+        what: told(unit),
+        image: unit.image,
+    });
+    let waits = now.starting.iter().filter(|_| before.starting.is_none());
+    let waits = waits.map(|job| Lack {
+        key: format!("unit:{job}"),
+        what: format!("the boot does not end: systemd still waits for {job}"),
+        image: false,
+    });
+    down.chain(waits).collect()
+}
+
+fn told(unit: &Down) -> String {
+    let why = if unit.why.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", unit.why)
+    };
+    let name = &unit.name;
+    format!("unit {name} fails and did not before the drain{why}")
+}

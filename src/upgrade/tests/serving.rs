@@ -1,0 +1,381 @@
+//! A trial is compared with the node as it was before the drain.
+#![allow(clippy::unwrap_used)]
+
+mod scene;
+
+use scene::*;
+use upgrade::policy::Compare;
+use upgrade::serving::{Down, NodePod, Offer, Owner, Unready};
+use upgrade::*;
+
+fn pod(name: &str, uid: &str, containers: &str) -> NodePod {
+    NodePod {
+        owner: Owner {
+            kind: "DaemonSet".into(),
+            namespace: "kube-system".into(),
+            name: name.into(),
+        },
+        uid: uid.into(),
+        revision: "r1".into(),
+        containers: containers.into(),
+        unready: None,
+    }
+}
+
+fn unready(why: &str, pulls: bool) -> Option<Unready> {
+    let why = why.to_owned();
+    Some(Unready { why, pulls })
+}
+
+/// A node with a network plugin and two GPUs.
+fn offer(containers: &str) -> Offer {
+    let text = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let resources = [
+        ("cpu", "4"),
+        ("memory", "16Gi"),
+        ("pods", "110"),
+        ("nvidia.com/gpu", "2"),
+        ("hugepages-2Mi", "1Gi"),
+    ];
+    let addresses = [("InternalIP", "10.0.0.7"), ("InternalIP", "fd00::7")];
+    let conditions = [("DiskPressure", "False"), ("KernelDeadlock", "False")];
+    Offer {
+        conditions: conditions.map(text).into(),
+        addresses: addresses.map(text).into(),
+        resources: resources.map(text).into(),
+        pods: vec![pod("cni", "p1", containers)],
+    }
+}
+
+fn units(down: &[&str]) -> serving::Units {
+    let down = down.iter().map(|name| Down {
+        name: (*name).to_owned(),
+        why: "exit-code, exit status 217".into(),
+        image: true,
+    });
+    serving::Units {
+        starting: None,
+        down: down.collect(),
+    }
+}
+
+/// A trial of an upgrade that noted the node before its drain.
+fn trial() -> Record {
+    upgrade_in_with(Phase::Trial { boot: boot(2) }, |up| {
+        up.served = Serving {
+            node: Some(offer("c1")),
+            units: Some(units(&["old.service"])),
+        };
+    })
+}
+
+fn upgrade_in_with(phase: Phase, change: impl FnOnce(&mut Upgrade)) -> Record {
+    let mut record = upgrade_in(phase);
+    change(record.upgrade.as_mut().unwrap());
+    record
+}
+
+/// All other checks pass, and the node serves as before.
+fn at(seconds: u64) -> Observation {
+    on_trial().with(|seen| {
+        seen.turn.now = SinceBoot(0).plus_seconds(seconds);
+        seen.turn.health = healthy();
+        seen.turn.serving = Serving {
+            node: Some(offer("c2")),
+            units: Some(units(&["old.service"])),
+        };
+    })
+}
+
+fn now(change: impl FnOnce(&mut Offer)) -> Observation {
+    at(620).with(|seen| change(seen.turn.serving.node.as_mut().unwrap()))
+}
+
+/// What is missing and whether the image is to blame; `None` if the trial passes.
+fn less(seen: &Observation, policy: &Policy) -> Option<(String, bool)> {
+    let (record, _) = next_by(seen, &trial(), policy);
+    match phase_of(&record) {
+        Phase::Healthy { .. } => None,
+        Phase::Reverting {
+            reason: Reason::ServesLess { missing, image, .. },
+        } => Some((missing, image)),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn next_by(seen: &Observation, record: &Record, policy: &Policy) -> (Record, Act) {
+    next_with(seen, record, &Ok(policy.clone()))
+}
+
+fn fails(change: impl FnOnce(&mut Offer)) -> (String, bool) {
+    less(&now(change), &Policy::default()).expect("the trial passes")
+}
+
+fn passes(change: impl FnOnce(&mut Offer)) -> Vec<String> {
+    let (record, _) = next_by(&now(change), &trial(), &Policy::default());
+    assert!(matches!(phase_of(&record), Phase::Healthy { .. }));
+    record.upgrade.unwrap().differs
+}
+
+#[test]
+fn node_that_serves_as_before_is_blessed_without_a_word() {
+    assert_eq!(passes(|_| {}), Vec::<String>::new());
+}
+
+#[test]
+fn daemon_pod_that_is_not_ready_again_fails_the_trial() {
+    let (missing, image) = fails(|now| {
+        now.pods[0].unready = unready("container cni: CrashLoopBackOff", false);
+    });
+    let told = "DaemonSet pod kube-system/cni was Ready before the drain and is not: \
+                container cni: CrashLoopBackOff";
+    assert_eq!(missing, told);
+    assert!(image, "the same pod ran on the old system");
+}
+
+#[test]
+fn ready_from_before_the_boot_does_not_count() {
+    let (missing, _) = fails(|now| now.pods = offer("c1").pods);
+    assert!(missing.contains("has not reported it since"), "{missing}");
+}
+
+#[test]
+fn pod_that_waits_for_a_registry_does_not_blame_the_image() {
+    let (_, image) = fails(|now| now.pods[0].unready = unready("ImagePullBackOff", true));
+    assert!(!image);
+    let (_, image) = fails(|now| {
+        now.pods = vec![pod("cni", "p2", "")];
+        (now.pods[0].revision, now.pods[0].unready) = ("r2".into(), unready("Error", false));
+    });
+    assert!(!image, "its DaemonSet has another template now");
+}
+
+#[test]
+fn replaced_pod_of_the_same_daemonset_is_as_good() {
+    assert_eq!(
+        passes(|now| now.pods = vec![pod("cni", "p2", "")]),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn daemonset_without_a_pod_on_the_node_is_only_told() {
+    let told = passes(|now| now.pods.clear());
+    assert_eq!(told.len(), 1);
+    assert!(told[0].contains("no such pod is on the node"), "{told:?}");
+}
+
+#[test]
+fn static_pod_whose_file_is_gone_fails_the_trial() {
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.node.as_mut().unwrap().pods[0].owner.kind = String::new();
+    let seen = now(|now| now.pods.clear());
+    let (record, _) = next_by(&seen, &record, &Policy::default());
+    let phase = phase_of(&record);
+    assert!(
+        format!("{phase:?}").contains("its file is gone"),
+        "{phase:?}"
+    );
+}
+
+#[test]
+fn lost_device_or_huge_page_fails_the_trial() {
+    for name in ["nvidia.com/gpu", "hugepages-2Mi"] {
+        let (missing, image) = fails(|now| drop(now.resources.remove(name)));
+        assert!(missing.contains(name) && image, "{missing}");
+    }
+    let (missing, _) = fails(|now| drop(now.resources.insert("nvidia.com/gpu".into(), "1".into())));
+    assert!(
+        missing.contains("was 2 before the drain and is 1"),
+        "{missing}"
+    );
+}
+
+#[test]
+fn smaller_capacity_is_told_but_not_a_little_less_memory() {
+    let set = |name: &str, value: &str| {
+        let (name, value) = (name.to_owned(), value.to_owned());
+        passes(|now| drop(now.resources.insert(name, value)))
+    };
+    assert_eq!(set("memory", "15900Mi"), Vec::<String>::new());
+    assert_eq!(set("memory", "8Gi").len(), 1);
+    assert_eq!(set("cpu", "2").len(), 1);
+    assert_eq!(set("pods", "250"), Vec::<String>::new());
+}
+
+#[test]
+fn condition_that_keeps_pods_off_fails_the_trial() {
+    let set = |kind: &'static str| {
+        move |now: &mut Offer| drop(now.conditions.insert(kind.into(), "True".into()))
+    };
+    let (missing, image) = fails(set("DiskPressure"));
+    assert!(missing.contains("DiskPressure") && !image, "{missing}");
+    let (missing, _) = fails(set("NetworkUnavailable"));
+    assert!(missing.contains("NetworkUnavailable"), "{missing}");
+    assert_eq!(passes(set("KernelDeadlock")).len(), 1, "of another program");
+}
+
+#[test]
+fn lost_address_family_fails_and_another_address_is_told() {
+    let (missing, _) = fails(|now| drop(now.addresses.pop()));
+    assert!(missing.contains("internal IPv6 address"), "{missing}");
+    let told = passes(|now| now.addresses[0].1 = "10.0.0.8".into());
+    assert!(told[0].contains("10.0.0.7"), "{told:?}");
+}
+
+#[test]
+fn unit_that_fails_only_in_the_trial_fails_it() {
+    let seen = at(600).with(|seen| {
+        seen.turn.serving.units = Some(units(&["old.service", "new.service"]));
+    });
+    let (missing, image) = less(&seen, &Policy::default()).unwrap();
+    let told = "unit new.service fails and did not before the drain (exit-code, exit status 217)";
+    assert_eq!((missing.as_str(), image), (told, true));
+}
+
+#[test]
+fn failed_unit_counts_without_an_api_server_too() {
+    let away = at(700).with(|seen| {
+        seen.node.api = Api::Away;
+        seen.turn.serving.units = Some(units(&["new.service"]));
+    });
+    assert!(less(&away, &Policy::default()).is_some());
+}
+
+#[test]
+fn boot_that_does_not_end_fails_the_trial() {
+    let seen = at(600).with(|seen| {
+        let units = seen.turn.serving.units.as_mut().unwrap();
+        units.starting = Some("raid.service".into());
+    });
+    let (missing, image) = less(&seen, &Policy::default()).unwrap();
+    assert!(missing.contains("raid.service") && !image, "{missing}");
+}
+
+#[test]
+fn differences_are_awaited_until_the_deadline() {
+    let seen = now(|now| now.pods[0].unready = unready("ContainerCreating", false));
+    let early = seen.clone().with(|seen| seen.turn.now = SinceBoot(619_000));
+    let (record, act) = next_by(&early, &trial(), &Policy::default());
+    assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
+    assert_eq!(act, Act::Wait(Some(SinceBoot(620_000))));
+    assert!(less(&seen, &Policy::default()).is_some());
+}
+
+#[test]
+fn node_that_was_not_looked_at_yet_is_waited_for() {
+    let unseen = at(60).with(|seen| seen.turn.serving = Serving::default());
+    let (record, act) = next_by(&unseen, &trial(), &Policy::default());
+    assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
+    assert_eq!(act, Act::Wait(Some(SinceBoot(600_000))));
+    let late = unseen.with(|seen| seen.turn.now = SinceBoot(600_000));
+    let (_, image) = less(&late, &Policy::default()).unwrap();
+    assert!(!image, "nothing is known, so nothing is blamed");
+}
+
+#[test]
+fn record_without_a_note_is_compared_with_nothing() {
+    let record = upgrade_in(Phase::Trial { boot: boot(2) });
+    let seen = now(|now| now.pods[0].unready = unready("ContainerCreating", false));
+    let (record, _) = next_by(&seen, &record, &Policy::default());
+    assert!(matches!(phase_of(&record), Phase::Healthy { .. }));
+}
+
+#[test]
+fn policy_says_what_warns_and_what_is_ignored() {
+    let seen = now(|now| drop(now.resources.remove("nvidia.com/gpu")));
+    let by = |change: fn(&mut Policy)| {
+        let mut policy = Policy::default();
+        change(&mut policy);
+        let (record, _) = next_by(&seen, &trial(), &policy);
+        let up = record.upgrade.unwrap();
+        matches!(up.phase, Phase::Healthy { .. }).then_some(up.differs.len())
+    };
+    assert_eq!(by(|_| {}), None);
+    assert_eq!(
+        by(|policy| policy.serving.resources = Compare::Warn),
+        Some(1)
+    );
+    assert_eq!(
+        by(|policy| policy.serving.resources = Compare::Ignore),
+        Some(0)
+    );
+    assert_eq!(
+        by(|policy| policy.serving.except = vec!["resource:nvidia.com/*".into()]),
+        Some(0)
+    );
+}
+
+#[test]
+fn except_names_one_kind_and_one_thing() {
+    for good in ["pod:kube-system/cni", "unit:*", "address:10.0.0.7"] {
+        let mut policy = Policy::default();
+        policy.serving.except = vec![good.into()];
+        assert_eq!(policy.validate(), Ok(()), "{good}");
+    }
+    for bad in ["", "cni", "pod:", "pods:kube-system/cni"] {
+        let mut policy = Policy::default();
+        policy.serving.except = vec![bad.into()];
+        let (field, accepted) = policy.validate().unwrap_err();
+        assert_eq!(field, "serving.except", "{bad}");
+        assert!(accepted.contains("pod:<namespace>/<name>"), "{accepted}");
+    }
+}
+
+#[test]
+fn soak_begins_again_when_the_node_serves_less() {
+    let mut policy = Policy::default();
+    policy.health.soak_seconds = 3600;
+    let (record, _) = next_by(&at(60), &trial(), &policy);
+    assert!(
+        record
+            .upgrade
+            .as_ref()
+            .unwrap()
+            .attempt
+            .well_since
+            .is_some()
+    );
+    let less = at(90).with(|seen| {
+        let now = seen.turn.serving.node.as_mut().unwrap();
+        now.pods[0].unready = unready("container cni: Error", false);
+    });
+    let (record, _) = next_by(&less, &record, &policy);
+    assert_eq!(record.upgrade.unwrap().attempt.well_since, None);
+}
+
+#[test]
+fn only_a_difference_of_the_image_is_remembered() {
+    let reason = |image| Reason::ServesLess {
+        missing: "x".into(),
+        image,
+        seconds: 600,
+    };
+    assert!(reason(true).blames_image());
+    assert!(!reason(false).blames_image());
+}
+
+#[test]
+fn first_drain_notes_how_the_node_serves() {
+    let serving = Serving {
+        node: Some(offer("c1")),
+        units: None,
+    };
+    let drained = |serving: &Serving| Finished {
+        step: Step::Drain { spent_seconds: 0 },
+        outcome: Outcome::Done(Effect::Drained {
+            serving: serving.clone(),
+        }),
+    };
+    let seen = asked().with(|seen| seen.turn.finished = Some(drained(&serving)));
+    let (record, _) = next_by(&seen, &upgrade_in(Phase::Deployed), &Policy::default());
+    assert_eq!(record.upgrade.as_ref().unwrap().served, serving);
+    // Another drain finds a node that is cordoned.
+    let later = Serving::default();
+    let mut again = record;
+    again.upgrade.as_mut().unwrap().phase = Phase::Deployed;
+    let seen = asked().with(|seen| seen.turn.finished = Some(drained(&later)));
+    let (record, _) = next_by(&seen, &again, &Policy::default());
+    assert_eq!(record.upgrade.unwrap().served, serving);
+}
