@@ -146,7 +146,11 @@ impl Namespace {
         self.set_status(name, json!({ "phase": "Succeeded" })).await
     }
 
-    async fn set_status(&self, name: &str, status: Value) -> Result<()> {
+    /// Sets a pod's status, as its kubelet does.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn set_status(&self, name: &str, status: Value) -> Result<()> {
         let body = Patch::Strategic(json!({ "status": status }));
         self.pods()
             .patch_status(name, &PatchParams::default(), &body)

@@ -1,5 +1,6 @@
 //! The brain's observation of a state.
 
+use upgrade::serving::{NodePod, Offer, Serving, Unready};
 use upgrade::{
     Api, Asked, Check, Effect, Finished, Health, Home, Hooks, Machine, NoNetwork, NodeView,
     Observation, OneShot, Outcome, Reason, SinceBoot, Step, Turn,
@@ -53,6 +54,13 @@ pub fn look(
                 outcome: outcome(state, what, end),
             }),
             health: health(state),
+            serving: Serving {
+                node: run
+                    .link
+                    .since
+                    .map(|_| offer(!state.suffers(Flaw::ServesLess))),
+                units: None,
+            },
             ..Turn::quiet(home, cast::boot_id(run.boot), moment(run.now))
         },
     }
@@ -263,9 +271,14 @@ fn effect(state: &State, what: Do) -> Effect {
             .iter()
             .find(|one| one.letter == letter)
             .map_or(Effect::Plain, |one| Effect::Deployed(one.deployment())),
+        Do::Drain => Effect::Drained {
+            serving: Serving {
+                node: Some(offer(true)),
+                units: None,
+            },
+        },
         Do::PreHooks
         | Do::Exclude
-        | Do::Drain
         | Do::Snapshot
         | Do::Arm(_)
         | Do::Disarm
@@ -310,6 +323,26 @@ fn health(state: &State) -> Health {
         version: remote(runs && state.running.kubeadm),
         required: vec![("10-app".to_owned(), user)],
     }
+}
+
+/// The node with one pod of its own, Ready or not.
+#[must_use]
+pub fn offer(ready: bool) -> Offer {
+    let unready = (!ready).then(Unready::default);
+    Offer {
+        pods: vec![NodePod {
+            unready,
+            ..NodePod::default()
+        }],
+        ..Offer::default()
+    }
+}
+
+/// Whether the node's own pods run, as far as the server shows.
+#[must_use]
+pub fn serves(serving: &Serving) -> bool {
+    let node = serving.node.as_ref();
+    node.is_some_and(|node| node.pods.iter().all(|pod| pod.unready.is_none()))
 }
 
 /// Whether every health check passes.

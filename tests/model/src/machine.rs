@@ -4,7 +4,7 @@ use upgrade::{Api, Home, Observation, Phase, Step, deadman};
 
 use crate::cast::{self, System};
 use crate::kept::Kept;
-use crate::look::{fails, is_well, is_well_by_itself, look};
+use crate::look::{fails, is_well, is_well_by_itself, look, serves};
 use crate::mutant::{self, Mutant};
 use crate::world::{Act, Answer, Do, Flaw, Link, Pc, State, Told};
 use crate::{boot, promises, steps};
@@ -103,14 +103,15 @@ fn turn(
     true
 }
 
-/// Whether every check passes. An operator who blesses without an API server needs only the checks
+/// Whether every check passes and the node serves as before. An operator who blesses without an API server needs only the checks
 /// that need no API server, after the trial's deadline. The agent must also have reached the server
 /// in this boot: the old system drained the node through it, so a new system that never reached it
 /// proves nothing.
 fn is_proof(state: &State, seen: &Observation) -> bool {
     let gone = state.running.reached && seen.node.api == Api::Away;
     let late = gone && state.running.now >= DEADLINE;
-    is_well(&seen.turn.health) || state.alone && late && is_well_by_itself(&seen.turn.health)
+    let well = is_well(&seen.turn.health) && serves(&seen.turn.serving);
+    well || state.alone && late && is_well_by_itself(&seen.turn.health)
 }
 
 /// Updates the data for the check of a careful operator's soak.

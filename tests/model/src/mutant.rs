@@ -12,6 +12,7 @@
 use std::convert::Infallible;
 
 use upgrade::record::Custody;
+use upgrade::serving::Serving;
 use upgrade::window::Hours;
 use upgrade::{
     Act, Api, Asked, Check, Finished, Health, Home, Journal, Observation, OneShot, Phase, Policy,
@@ -19,7 +20,7 @@ use upgrade::{
 };
 
 use crate::cast::{digest, version};
-use crate::look::{fails, is_pending};
+use crate::look::{fails, is_pending, offer};
 use crate::world::State;
 
 /// A mistake.
@@ -82,10 +83,11 @@ pub enum Mutant {
     ArmsWithoutThePin,
     TakesAForeignDefaultForItsOwn,
     LeavesAForeignDefault,
+    TakesReadyForServing,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 56] = [
+pub const MUTANTS: [Mutant; 57] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -142,6 +144,7 @@ pub const MUTANTS: [Mutant; 56] = [
     Mutant::ArmsWithoutThePin,
     Mutant::TakesAForeignDefaultForItsOwn,
     Mutant::LeavesAForeignDefault,
+    Mutant::TakesReadyForServing,
 ];
 
 /// How many seconds a careful operator wants a new system to be healthy without a break: longer
@@ -228,6 +231,7 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
         && seen.node.api == Api::Away
     {
         (seen.turn.health.ready, seen.turn.health.version) = (Check::Pass, Check::Pass);
+        seen.turn.serving.node = Some(offer(true));
     }
     if mutant == Mutant::BlessesAloneAtOnce && seen.machine.on_trial() && seen.node.api == Api::Away
     {
@@ -301,6 +305,7 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
         Mutant::EndsASoakByWhatItCannotSee if is_pending(&seen.turn.health) => {
             up.attempt.well_since = None
         }
+        Mutant::TakesReadyForServing => up.served = Serving::default(),
         Mutant::ForgetsALateKubeadm => {
             (up.attempt.kubeadm.due, up.attempt.kubeadm.configured) =
                 (false, Some(seen.turn.boot.clone()));

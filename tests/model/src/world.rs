@@ -39,10 +39,12 @@ pub enum Flaw {
     NeverReady,
     /// It has no network.
     NoNetwork,
+    /// Its pods do not run, although the Node is Ready.
+    ServesLess,
 }
 
 /// Every flaw.
-pub const FLAWS: [Flaw; 10] = [
+pub const FLAWS: [Flaw; 11] = [
     Flaw::None,
     Flaw::Panics,
     Flaw::NoKernel,
@@ -53,6 +55,7 @@ pub const FLAWS: [Flaw; 10] = [
     Flaw::UserCheck,
     Flaw::NeverReady,
     Flaw::NoNetwork,
+    Flaw::ServesLess,
 ];
 
 /// GRUB's environment block.

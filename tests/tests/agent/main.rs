@@ -20,6 +20,7 @@ mod overtaken;
 mod policy;
 mod proxies;
 mod rights;
+mod serving;
 mod story;
 mod trial;
 mod watching;

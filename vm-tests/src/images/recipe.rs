@@ -251,6 +251,21 @@ pub const RECIPES: &[Recipe] = &[
             "echo 'the rig says no'\nexit 1\n",
         )],
     ),
+    // systemd starts it again and again, so it is never in the state `failed`. Its user is missing:
+    // /etc/passwd is the node's.
+    bad(
+        "service-dies",
+        &[
+            File(
+                "usr/lib/systemd/system/rig-dies.service",
+                "[Unit]\nStartLimitIntervalSec=0\n[Service]\nUser=rig-nobody-has-me\nExecStart=/bin/sleep infinity\nRestart=always\nRestartSec=1\n",
+            ),
+            Link(
+                "usr/lib/systemd/system/multi-user.target.wants/rig-dies.service",
+                "../rig-dies.service",
+            ),
+        ],
+    ),
     bad(
         "no-network",
         &[

@@ -19,6 +19,7 @@ mod a_person_reboots_at_every_step;
 mod a_person_reboots_in_between;
 mod a_person_reboots_on_the_way_back;
 mod a_read_only_disk_is_told_and_a_reboot_goes_on;
+mod a_service_that_dies_in_the_trial_falls_back;
 mod a_site_without_a_steady_api_server;
 mod a_system_without_a_network_is_not_blessed_alone;
 mod agent_dead_in_the_trial;
@@ -126,6 +127,7 @@ pub const ALL: &[Scenario] = &[
     a_person_reboots_in_between::SCENARIO,
     a_person_reboots_on_the_way_back::SCENARIO,
     a_read_only_disk_is_told_and_a_reboot_goes_on::SCENARIO,
+    a_service_that_dies_in_the_trial_falls_back::SCENARIO,
     a_site_without_a_steady_api_server::SCENARIO,
     a_system_without_a_network_is_not_blessed_alone::SCENARIO,
     agent_dead_in_the_trial::SCENARIO,
