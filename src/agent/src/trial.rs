@@ -80,9 +80,9 @@ impl Trial {
     /// results yet, and that must not count as a bad system.
     #[must_use]
     pub fn is_looking(&self) -> bool {
-        self.running
-            .as_ref()
-            .is_some_and(|checks| checks.found.borrow().is_none())
+        let local = self.running.as_ref();
+        let local = local.is_some_and(|checks| checks.found.borrow().is_none());
+        local || self.serving.as_ref().is_some_and(Watcher::is_looking)
     }
 
     /// The latest results.

@@ -25,9 +25,18 @@ const OFTEN: u32 = 450;
 /// The pause after that.
 const LONG_PAUSE: Duration = Duration::from_secs(15);
 
+/// What the looks have found.
+#[derive(Clone, Default, PartialEq)]
+struct Looked {
+    /// The first look has ended.
+    once: bool,
+    /// The latest answer.
+    offer: Option<Offer>,
+}
+
 /// Looks at the Node and its pods until it is dropped.
 pub struct Watcher {
-    offer: watch::Receiver<Option<Offer>>,
+    looked: watch::Receiver<Looked>,
     task: JoinHandle<()>,
 }
 
@@ -41,20 +50,27 @@ impl Watcher {
     /// Starts to look at this Node.
     #[must_use]
     pub fn start(cluster: Arc<Cluster>, node: String) -> Self {
-        let (sender, offer) = watch::channel(None);
+        let (sender, looked) = watch::channel(Looked::default());
         let task = tokio::spawn(async move { look(&cluster, &node, &sender).await });
-        Self { offer, task }
+        Self { looked, task }
     }
 
     /// The latest look that the server answered.
     #[must_use]
     pub fn offer(&self) -> Option<Offer> {
-        self.offer.borrow().clone()
+        self.looked.borrow().offer.clone()
+    }
+
+    /// Whether the first look has not ended yet. Nothing is known until then, and that must not
+    /// count as a bad system.
+    #[must_use]
+    pub fn is_looking(&self) -> bool {
+        !self.looked.borrow().once
     }
 
     /// Waits until that changes.
     pub async fn news(&mut self) {
-        if self.offer.changed().await.is_err() {
+        if self.looked.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
     }
@@ -62,16 +78,17 @@ impl Watcher {
 
 /// What the server does not answer stays as it was: the trial's other checks say that the server is
 /// away.
-async fn look(cluster: &Cluster, node: &str, sender: &watch::Sender<Option<Offer>>) {
+async fn look(cluster: &Cluster, node: &str, sender: &watch::Sender<Looked>) {
     let mut looks = 0_u32;
     loop {
-        if let Ok(now) = offer(cluster, node).await {
-            sender.send_if_modified(|before| {
-                let changed = before.as_ref() != Some(&now);
-                *before = Some(now);
-                changed
-            });
-        }
+        let now = offer(cluster, node).await.ok();
+        sender.send_if_modified(|before| {
+            let offer = now.or_else(|| before.offer.clone());
+            let now = Looked { once: true, offer };
+            let changed = *before != now;
+            *before = now;
+            changed
+        });
         looks = looks.saturating_add(1);
         let pause = if looks < OFTEN { PAUSE } else { LONG_PAUSE };
         tokio::time::sleep(pause).await;
