@@ -126,13 +126,13 @@ faults: setup ## all layers of the fault table except the VM
 attacker: setup ## what an attacker tries, against each part
 	cargo test --quiet -p careen-tests --test agent --test provider -- captured outsider rights garbage
 	cargo test --quiet -p careen-deploy --bins --test sysroot -- refuse registry verif room fetch container clock
-	cargo test --quiet -p careen-provider --test engine --test hooks --test mortal --test release
+	cargo test --quiet -p careen-provider --lib --test engine --test hooks --test mortal --test release
 	cargo test --quiet -p kubectl-careen --test view
 	cargo test --quiet -p host --test snapshot --test snapshot_traps --test manifest --test journal
 	cargo test --quiet -p host --lib -- trust programs repository
 	cargo test --quiet -p careen-stage --test boots --test units
 	cargo test --quiet -p careen-agent --lib -- health::user hooks in_force guarded step::deploy::unit
-	cargo test --quiet -p upgrade --lib --test verdicts --test old --test older --test parse
+	cargo test --quiet -p upgrade --lib --test verdicts --test requests --test old --test older --test parse
 
 cluster-api: managers-v1.13 managers-v1.14 ## careen-provider with Cluster API's managers (30 min)
 	$(HALVES) cluster_api $(HALF) -- $(BIG_TESTS)

@@ -20,16 +20,16 @@ put usr/lib/dracut/modules.d/55careen 755 "$source"/dracut/55careen/*.sh
 put usr/lib/dracut/modules.d/55careen 644 "$source"/dracut/55careen/*.service
 put usr/lib/dracut/dracut.conf.d 644 "$source"/packaging/careen/50-careen.conf
 put usr/lib/systemd/system 644 "$source"/systemd/system/careen-*
-drop_in=ostree-finalize-staged.service.d
-put usr/lib/systemd/system/$drop_in 644 "$source"/systemd/system/$drop_in/careen.conf
+for unit in bootloader-update ostree-finalize-staged systemd-boot-update; do
+  put usr/lib/systemd/system/$unit.service.d 644 "$source"/systemd/system/$unit.service.d/careen.conf
+done
 put usr/lib/systemd/system-preset 644 "$source"/systemd/system-preset/90-careen.preset
 put usr/lib/tmpfiles.d 644 "$source"/systemd/tmpfiles.d/careen.conf
-
 # The default policy is the one in the docs (a test holds it against the code), commented out to the last section: what a person appends would fall in that.
 install -d "$tree/etc/careen/required.d" "$tree/etc/careen/wanted.d" "$tree/etc/careen/pre.d" "$tree/etc/careen/post.d" "$tree/etc/careen/snapshot.d"
 {
-  echo '# What this node allows: docs/policy.md. These are the defaults; to change one take the # away,'
-  echo '# before it and before its [section], or append lines of your own: those without a section first.'
+  printf '# %s\n' 'What this node allows: docs/policy.md. These are the defaults; to change one take the # away,' \
+    'before it and before its [section], or append lines of your own: those without a section first.'
   sed -n '/^```toml$/,/^```$/p' "$source/docs/policy.md" | sed -e '/^```/d' -e 's/^[a-z]/#&/' -e 's/^\[/#&/'
 } >"$tree/etc/careen/policy.toml"
 put usr/share/doc/careen 644 "$source"/docs/*.md

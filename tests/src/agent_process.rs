@@ -9,13 +9,14 @@ use std::time::Duration;
 use agent::hands::Hands;
 use agent::run::{Setup, run};
 use anyhow::{Context, Result};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, oneshot, watch};
 
 use crate::machine::TestMachine;
 
 /// A running agent. Dropping it kills it.
 pub struct AgentProcess {
     stop: Arc<Notify>,
+    heard: watch::Receiver<bool>,
     kill: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<Result<()>>>,
 }
@@ -49,9 +50,15 @@ impl AgentProcess {
         let (kill, killed) = oneshot::channel::<()>();
         let stop = Arc::new(Notify::new());
         let asked = Arc::clone(&stop);
-        let thread = std::thread::Builder::new().spawn(move || live(setup, &asked, killed))?;
+        let (hears, heard) = watch::channel(false);
+        let stops = async move || {
+            asked.notified().await;
+            hears.send_replace(true);
+        };
+        let thread = std::thread::Builder::new().spawn(move || live(setup, stops, killed))?;
         Ok(Self {
             stop,
+            heard,
             kill: Some(kill),
             thread: Some(thread),
         })
@@ -60,6 +67,11 @@ impl AgentProcess {
     /// Asks it to stop, as SIGTERM does.
     pub fn ask_to_stop(&self) {
         self.stop.notify_one();
+    }
+
+    /// Waits until it has begun to stop.
+    pub async fn until_it_stops(&self) {
+        let _ = self.heard.clone().wait_for(|heard| *heard).await;
     }
 
     /// Whether it has ended.
@@ -92,13 +104,17 @@ impl Drop for AgentProcess {
 }
 
 /// All its tasks run in its own runtime and end with it.
-fn live<H: Hands>(setup: Setup<H>, asked: &Notify, killed: oneshot::Receiver<()>) -> Result<()> {
+fn live<H: Hands>(
+    setup: Setup<H>,
+    stops: impl AsyncFnMut(),
+    killed: oneshot::Receiver<()>,
+) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
         tokio::select! {
-            () = run(setup, async || asked.notified().await) => {}
+            () = run(setup, stops) => {}
             _ = killed => {}
         }
     });

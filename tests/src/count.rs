@@ -65,6 +65,7 @@ fn by_agent(node: &Node) -> impl PartialEq + use<> {
         names::FAILURE_REASON,
         names::STATUS,
         names::CORDONED_BY,
+        names::SCALE_DOWN_REFUSED_BY,
     ];
     let beat = node
         .status

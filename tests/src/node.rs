@@ -131,6 +131,23 @@ impl TestNode {
         Ok(())
     }
 
+    /// Reports the attached volumes, as the attach-detach controller does, and those of them that
+    /// the kubelet uses.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn attach(&self, attached: &[&str], in_use: &[&str]) -> Result<()> {
+        let attached = attached.iter();
+        let attached: Vec<_> = attached
+            .map(|name| json!({ "name": name, "devicePath": "" }))
+            .collect();
+        let body = json!({ "status": { "volumesAttached": attached, "volumesInUse": in_use } });
+        self.nodes()
+            .patch_status(&self.name, &PatchParams::default(), &Patch::Merge(body))
+            .await?;
+        Ok(())
+    }
+
     /// Sets annotations as a person would; `null` removes one.
     ///
     /// # Errors

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace as KubeNamespace, Pod, ServiceAccount};
+use k8s_openapi::api::core::v1::{
+    ConfigMap, Namespace as KubeNamespace, PersistentVolume, PersistentVolumeClaim, Pod,
+    ServiceAccount,
+};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
@@ -81,6 +84,67 @@ impl Namespace {
         json!({ "metadata": { "ownerReferences": [owner], "finalizers": ["careen.dev/test"] } })
     }
 
+    /// Keeps one pod on the Node as its controller does: a deleted pod has a successor at once,
+    /// under the next name. The garbage collector deletes pods whose owner does not exist, so the
+    /// owner is an object that no other controller acts on.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn keep_one(&self, name: &str, mut more: Value) -> Result<()> {
+        let maps: Api<ConfigMap> = Api::namespaced(self.admin.clone(), &self.name);
+        let owner = serde_json::from_value(json!({ "metadata": { "name": name } }))?;
+        let owner = maps.create(&PostParams::default(), &owner).await?;
+        let owner = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": owner.uid(), "controller": true,
+        });
+        merge(
+            &mut more,
+            json!({ "metadata": { "ownerReferences": [owner] } }),
+        );
+        for number in 0.. {
+            let pod = format!("{name}-{number}");
+            self.run(&pod, more.clone()).await?;
+            while self.pods().get_opt(&pod).await?.is_some() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates a claim that is bound to a CSI volume with this handle.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn claim(&self, name: &str, driver: &str, handle: &str) -> Result<()> {
+        let size = json!({ "storage": "1Gi" });
+        let modes = json!(["ReadWriteOnce"]);
+        let volume = format!("{}-{name}", self.name);
+        let volumes: Api<PersistentVolume> = Api::all(self.admin.clone());
+        let body = json!({
+            "metadata": { "name": volume },
+            "spec": {
+                "capacity": size, "accessModes": modes,
+                "claimRef": { "namespace": self.name, "name": name },
+                "csi": { "driver": driver, "volumeHandle": handle },
+            },
+        });
+        volumes
+            .create(&PostParams::default(), &serde_json::from_value(body)?)
+            .await?;
+        let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.admin.clone(), &self.name);
+        let body = json!({
+            "metadata": { "name": name },
+            "spec": {
+                "volumeName": volume, "storageClassName": "", "accessModes": modes,
+                "resources": { "requests": size },
+            },
+        });
+        claims
+            .create(&PostParams::default(), &serde_json::from_value(body)?)
+            .await?;
+        Ok(())
+    }
+
     /// Deletes the namespace itself. Its pods end after their grace period. Returns when the server
     /// accepts no new objects in it.
     ///
@@ -121,6 +185,18 @@ impl Namespace {
     pub async fn end(&self, name: &str) -> Result<()> {
         let now = DeleteParams::default().grace_period(0);
         self.pods().delete(name, &now).await?;
+        Ok(())
+    }
+
+    /// Waits until a pod exists.
+    ///
+    /// # Errors
+    /// When it does not come.
+    pub async fn until_there(&self, name: &str) -> Result<()> {
+        let wait = await_condition(self.pods(), name, |pod: Option<&Pod>| pod.is_some());
+        tokio::time::timeout(PATIENCE, wait)
+            .await
+            .context("nobody creates the pod")??;
         Ok(())
     }
 

@@ -87,6 +87,17 @@ impl Scene {
         self.agent.iter().for_each(AgentProcess::ask_to_stop);
     }
 
+    /// Waits until the agent has begun to stop.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub async fn until_agent_stops(&self) -> Result<()> {
+        let Some(agent) = &self.agent else {
+            return Ok(());
+        };
+        Ok(tokio::time::timeout(PATIENCE, agent.until_it_stops()).await?)
+    }
+
     /// Waits until the agent has ended by itself.
     ///
     /// # Errors

@@ -1,10 +1,12 @@
-//! An API server that answers 500, because it must call a webhook that it cannot reach.
+//! An API server that answers 500, because it must call a webhook that hangs up.
 
 use anyhow::Result;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use kube::Client;
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use crate::node::TestNode;
 
@@ -12,6 +14,7 @@ use crate::node::TestNode;
 pub struct Broken {
     hooks: Api<ValidatingWebhookConfiguration>,
     name: String,
+    calls: watch::Sender<u64>,
 }
 
 impl Broken {
@@ -21,12 +24,16 @@ impl Broken {
     /// When the API server refuses.
     pub async fn for_status_of(node: &TestNode) -> Result<Self> {
         let hooks: Api<ValidatingWebhookConfiguration> = Api::all(Client::clone(&node.admin));
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let url = format!("https://127.0.0.1:{}/", listener.local_addr()?.port());
+        let calls = watch::Sender::new(0);
+        tokio::spawn(hang_up(listener, calls.clone()));
         let hook = json!({
             "metadata": { "name": node.name },
             "webhooks": [{
                 "name": "broken.careen.dev", "admissionReviewVersions": ["v1"], "sideEffects": "None",
                 "failurePolicy": "Fail", "timeoutSeconds": 1,
-                "clientConfig": { "url": "https://127.0.0.1:1/" },
+                "clientConfig": { "url": url },
                 "rules": [{
                     "apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["nodes/status"],
                 }],
@@ -41,6 +48,7 @@ impl Broken {
         let this = Self {
             hooks,
             name: node.name.clone(),
+            calls,
         };
         while node
             .kubelet_says("boot", crate::node::OLD_VERSION, true)
@@ -52,6 +60,21 @@ impl Broken {
         Ok(this)
     }
 
+    /// How often the server has called it so far.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        *self.calls.borrow()
+    }
+
+    /// Waits until the server calls it again, after `after` calls.
+    pub async fn until_called(&self, after: u64) {
+        let _ = self
+            .calls
+            .subscribe()
+            .wait_for(|calls| *calls > after)
+            .await;
+    }
+
     /// Removes the webhook.
     ///
     /// # Errors
@@ -61,5 +84,12 @@ impl Broken {
             .delete(&self.name, &DeleteParams::default())
             .await?;
         Ok(())
+    }
+}
+
+/// Counts each call and hangs up.
+async fn hang_up(listener: TcpListener, calls: watch::Sender<u64>) {
+    while listener.accept().await.is_ok() {
+        calls.send_modify(|calls| *calls += 1);
     }
 }

@@ -136,7 +136,11 @@ impl Passed {
             };
             let own = tree.join(SCENARIOS).join(scenario.name.replace('-', "_"));
             let file = own.with_extension("rs");
-            let mut parts = parts_of(&fs::read_to_string(&file)?).into_iter();
+            let text = fs::read_to_string(&file).with_context(|| {
+                let (name, file) = (scenario.name, file.display());
+                format!("scenario {name} must be in {file}: the file has the scenario's name with _ for -")
+            })?;
+            let mut parts = parts_of(&text).into_iter();
             let key = key.clone().files(&file)?;
             // A scenario of several files has the others in a folder.
             let key = if own.is_dir() { key.files(&own)? } else { key };

@@ -166,6 +166,16 @@ impl Machine {
         self.launch(Vec::new()).await
     }
 
+    /// Powers the machine on with another time in its hardware clock, as `2026-11-28T23:30:00`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub async fn start_at(&self, time: &str) -> Result<Running> {
+        let clock = format!("base={time}");
+        self.launch(vec!["-rtc".to_owned(), clock]).await
+    }
+
     /// Continues from a state that [`Running::save`] wrote, with the disk of that moment.
     ///
     /// # Errors
@@ -267,6 +277,15 @@ impl Running {
     /// Cuts the power: nothing is flushed, and no program is notified.
     pub fn cut_power(mut self) {
         self.process.kill();
+    }
+
+    /// Presses the reset button: nothing is flushed, and no program is notified.
+    ///
+    /// # Errors
+    ///
+    /// Fails when QEMU refuses.
+    pub async fn reset(&mut self) -> Result<()> {
+        self.monitor.execute("system_reset", None).await.map(drop)
     }
 
     /// Succeeds while QEMU runs.

@@ -182,6 +182,32 @@ impl Rig {
         Ok(())
     }
 
+    /// Resets the node from outside, as a node-health operator does by the machine's controller.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the power is off.
+    pub async fn reset(&mut self) -> Result<()> {
+        self.progress.step("reset from outside");
+        let power = self.power.as_mut();
+        power.context("the power is off")?.reset().await
+    }
+
+    /// Powers the node on with this time in its hardware clock, as `2026-11-28T23:30:00`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::power_on`].
+    pub async fn power_on_at(&mut self, time: &str) -> Result<()> {
+        if self.power.is_some() {
+            bail!("the power is on already");
+        }
+        self.progress.step(&format!("power on, and it is {time}"));
+        self.power = Some(self.machine.start_at(time).await?);
+        self.guest = Guest::connect(&self.machine.channel()).await?;
+        Ok(())
+    }
+
     /// Powers the node on and connects to its channel. Does not wait for the boot.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use anyhow::Result;
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
 use crate::images::DiskKind;
+use crate::kubectl_careen::KubectlCareen;
 use crate::progress::Progress;
 use crate::rig::Rig;
 use crate::runner::out;
@@ -23,15 +24,35 @@ pub async fn run() -> Result<()> {
         rig.plane.admin_kubeconfig().display()
     );
     eprintln!("each line runs in the node as root; end with Ctrl-D");
+    eprintln!("`careen VERB…` runs kubectl careen; `:off` cuts the power and `:on` brings it back");
+    let careen = KubectlCareen::of(&rig)?;
     let mut lines = BufReader::new(stdin()).lines();
     loop {
         eprint!("node1# ");
         let Some(line) = lines.next_line().await? else {
             return Ok(());
         };
-        match rig.guest.try_run(&line, Duration::from_secs(600)).await {
-            Ok(output) => print!("{}", output.text),
+        match one(&mut rig, &careen, &line).await {
+            Ok(text) => print!("{text}"),
             Err(error) => eprintln!("{error:#}"),
         }
+    }
+}
+
+/// Runs one line: of kubectl careen, of the power, or in the node.
+async fn one(rig: &mut Rig, careen: &KubectlCareen, line: &str) -> Result<String> {
+    match line.trim() {
+        ":off" => rig.cut_power().map(|()| String::new()),
+        ":on" => {
+            rig.power_on().await?;
+            rig.wait_boot(None).await
+        }
+        line => match line.strip_prefix("careen ") {
+            Some(line) => Ok(careen.run(line).await?.text),
+            None => {
+                let output = rig.guest.try_run(line, Duration::from_secs(600)).await?;
+                Ok(output.text)
+            }
+        },
     }
 }

@@ -82,6 +82,20 @@ pub async fn allow_unavailable(client: &Client, pods: u32) -> Result<()> {
     Ok(())
 }
 
+/// Makes the Deployment's pods tolerate every taint, a cordon among them.
+///
+/// # Errors
+///
+/// Fails when the API server refuses.
+pub async fn tolerate_everything(client: &Client) -> Result<()> {
+    let api: Api<Deployment> = Api::default_namespaced(client.clone());
+    let tolerations = json!([{"operator": "Exists"}]);
+    let patch = json!({"spec": {"template": {"spec": {"tolerations": tolerations}}}});
+    api.patch(NAME, &PatchParams::default(), &Patch::Merge(patch))
+        .await?;
+    Ok(())
+}
+
 /// Waits until the Deployment's pod runs.
 ///
 /// # Errors

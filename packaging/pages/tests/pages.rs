@@ -25,7 +25,7 @@ fn page(out: &Path, name: &str, section: &str) -> String {
 /// Calls `look` with every command and the name of its page.
 fn each(command: &Command, name: &str, look: &mut dyn FnMut(&Command, &str)) {
     look(command, name);
-    for sub in command.get_subcommands() {
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         each(sub, &format!("{name}-{}", sub.get_name()), look);
     }
 }
@@ -44,7 +44,8 @@ fn every_command_has_a_page_naming_its_flags_and_subcommands() {
             for flag in shown.filter_map(|flag| flag.get_long()) {
                 assert!(page.contains(&format!("--{flag}")), "{name}: --{flag}");
             }
-            for sub in command.get_subcommands() {
+            // A program calls the hidden ones, and no person.
+            for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
                 let other = format!("{name}-{}({section})", sub.get_name());
                 assert!(page.contains(&other), "{name}: {other}");
             }

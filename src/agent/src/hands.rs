@@ -3,12 +3,13 @@
 //! unmodified in tests.
 
 use std::future::Future;
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use upgrade::observe::Check;
+use upgrade::observe::{Causes, Check};
 use upgrade::plan::{Found, Look};
-use upgrade::serving::Units;
+use upgrade::serving::{Serving, Units};
 use upgrade::step::{Effect, StepKind};
 use upgrade::{Doing, NoNetwork, Observation, Policy, Reason, Record, UpgradeId};
 
@@ -91,6 +92,10 @@ pub struct Local {
     pub runtime: Check,
     /// The kubelet's healthz answers.
     pub kubelet: Check,
+    /// The container runtime starts a pod sandbox in the node's own network.
+    pub sandbox: Check,
+    /// A pod sandbox gets an address.
+    pub pod_network: Check,
     /// The kubelet's client certificate has not expired.
     pub credential: Check,
     /// `kubeadm upgrade node` has succeeded for this upgrade.
@@ -101,6 +106,8 @@ pub struct Local {
     pub required: Vec<(String, Check)>,
     /// What systemd says of its units, once it has answered.
     pub units: Option<Units>,
+    /// Where the cause is of what does not pass.
+    pub causes: Causes,
 }
 
 impl Local {
@@ -119,6 +126,12 @@ pub trait Hands: Send + Sync + 'static {
     /// # Errors
     /// The agent cannot determine what boots here. The message is for a person.
     fn look(&self, record: &Record) -> Result<Observation, String>;
+
+    /// The root of the running system, below which the node's own settings are. `None` for a machine
+    /// without a kubelet.
+    fn root(&self) -> Option<&Path> {
+        None
+    }
 
     /// Room on the disk. Called only when a client asks for metrics.
     fn disk(&self) -> Disk {
@@ -140,13 +153,15 @@ pub trait Hands: Send + Sync + 'static {
         errand: Errand,
     ) -> impl Future<Output = Result<Ended, Reason>> + Send;
 
-    /// What systemd says of its units now. `None` if it does not answer.
-    fn units(&self) -> impl Future<Output = Option<Units>> + Send;
+    /// How this machine serves, without what the API server knows of it.
+    fn serves(&self, policy: &Policy) -> impl Future<Output = Serving> + Send;
 
-    /// Checks a trial until it is dropped, and reports each change.
+    /// Checks a trial until it is dropped, and reports each change. `served` is how the old system
+    /// served.
     fn check(
         &self,
         id: UpgradeId,
+        served: Serving,
         policy: Arc<Policy>,
         found: watch::Sender<Option<Local>>,
     ) -> impl Future<Output = ()> + Send;

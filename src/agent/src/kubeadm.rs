@@ -16,8 +16,11 @@ use std::time::Duration;
 
 use systemd::{ActiveState, Bus};
 use tracing::warn;
-use upgrade::observe::Check;
+use upgrade::observe::{Cause, Check};
 use upgrade::{Phase, Reason, Record, UpgradeId, names};
+
+use crate::kubelet::patches;
+use program::Failure;
 
 /// How long kubeadm may take. It takes about 3 s on a quiet node; the limit leaves room for slow
 /// machines and a loaded API server.
@@ -34,6 +37,8 @@ pub struct Notes {
     owes_restart: PathBuf,
     /// Why the last run did not succeed, in one line.
     failure: PathBuf,
+    /// Where the cause of that is, in one word.
+    cause: PathBuf,
 }
 
 impl Notes {
@@ -50,6 +55,7 @@ impl Notes {
             owes_restart: file("-owes-restart"),
             // No other upgrade's success file has this name.
             failure: folder.join(format!("failed-kubeadm-{id}")),
+            cause: folder.join(format!("cause-kubeadm-{id}")),
         }
     }
 
@@ -80,8 +86,10 @@ impl Notes {
 
     /// Notes why kubeadm did not succeed, for the agent, which is another process. If the note
     /// fails, the journal still has the reason.
-    fn fail(&self, why: &str) {
-        if let Err(error) = write(&self.failure, why) {
+    fn fail(&self, why: &str, cause: Cause) {
+        let word = serde_json::to_string(&cause).unwrap_or_default();
+        let noted = write(&self.cause, &word).and_then(|()| write(&self.failure, why));
+        if let Err(error) = noted {
             warn!("cannot note why kubeadm did not succeed: {error}");
         }
     }
@@ -93,6 +101,13 @@ impl Notes {
         let why = host::programs::last_line(&noted);
         let why = why.unwrap_or_else(|| "it has not succeeded yet".to_owned());
         format!("{why}; {}", where_to_look())
+    }
+
+    /// Where the cause of that is. Without a word of the last run nothing shows it.
+    #[must_use]
+    pub fn cause(&self) -> Cause {
+        let noted = std::fs::read(&self.cause).unwrap_or_default();
+        serde_json::from_slice(&noted).unwrap_or(Cause::Unclear)
     }
 
     /// Notes that the kubelet must be restarted. Call it before a late run of kubeadm, so that the
@@ -131,6 +146,11 @@ pub async fn check(id: &UpgradeId) -> Check {
     }
 }
 
+/// Where the cause is if kubeadm has not succeeded.
+pub fn cause(id: &UpgradeId) -> Cause {
+    Notes::of(id).cause()
+}
+
 async fn running_now() -> systemd::Result<bool> {
     is_running(&Bus::system().await?).await
 }
@@ -157,26 +177,31 @@ pub fn wanted(record: &Record) -> Option<&UpgradeId> {
     on_trial(record).or(due.map(|up| &up.id))
 }
 
-/// Runs kubeadm and notes its success, or why it failed.
+/// Runs kubeadm with the policy's folder of patches, and notes its success, or why it failed.
 ///
 /// # Errors
 /// Why kubeadm did not succeed. The message is for a person.
-pub async fn run(id: &UpgradeId) -> Result<(), String> {
-    run_noting(&Notes::of(id), Path::new("/")).await
+pub async fn run(id: &UpgradeId, patches: &str) -> Result<(), String> {
+    run_noting(&Notes::of(id), Path::new("/"), patches).await
 }
 
 /// As [`run`], with these notes and the kubeadm of the system at this root.
 ///
 /// # Errors
 /// As [`run`].
-pub async fn run_noting(notes: &Notes, root: &Path) -> Result<(), String> {
-    notes.fail(CUT_SHORT);
-    let done = program::upgrade_node(root, LIMIT).await;
-    let done = done.and_then(|()| notes.succeed());
-    if let Err(why) = &done {
-        notes.fail(why);
+pub async fn run_noting(notes: &Notes, root: &Path, patches: &str) -> Result<(), String> {
+    notes.fail(CUT_SHORT, Cause::Unclear);
+    let done = match patches::folder(root, patches) {
+        Ok(patches) => program::upgrade_node(root, patches.as_deref(), LIMIT).await,
+        Err(why) => Err(Failure::of_the_node(why)),
+    };
+    if let Err(Failure { why, cause }) = done {
+        notes.fail(&why, cause);
+        return Err(why);
     }
-    done
+    notes
+        .succeed()
+        .inspect_err(|why| notes.fail(why, Cause::Node))
 }
 
 /// Where kubeadm's output is.
@@ -216,23 +241,24 @@ mod tests {
             first.starts_with("it has not succeeded yet; see journalctl"),
             "{first}"
         );
-        let why = run_noting(&notes, folder.path()).await.unwrap_err();
+        let why = run_noting(&notes, folder.path(), "").await.unwrap_err();
         assert!(why.contains("kubeadm is not in /usr/bin"), "{why}");
         assert_eq!(notes.why_not(), format!("{why}; {}", where_to_look()));
+        assert_eq!(notes.cause(), Cause::Image, "the image has no kubeadm");
         assert_eq!(notes.check(), None);
     }
 
     #[test]
     fn a_run_that_was_cut_short_is_told_as_one() {
         let (_folder, notes) = notes();
-        notes.fail(CUT_SHORT);
+        notes.fail(CUT_SHORT, Cause::Unclear);
         assert!(notes.why_not().starts_with(CUT_SHORT));
     }
 
     #[test]
     fn no_upgrades_failure_is_another_ones_success() {
         let (folder, notes) = notes();
-        notes.fail("broken");
+        notes.fail("broken", Cause::Image);
         for other in ["failed-u1", "failed-kubeadm-u1", "u1"] {
             let other = Notes::below(folder.path(), &other.parse().unwrap());
             assert!(!other.has_succeeded());

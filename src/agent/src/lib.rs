@@ -7,6 +7,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+mod clock;
 pub mod cluster;
 pub mod doctor;
 pub mod drain;
@@ -15,7 +16,10 @@ pub mod hands;
 pub mod health;
 pub mod in_force;
 pub mod kubeadm;
+pub mod kubelet;
+mod last_trial;
 pub mod launch;
+pub mod limits;
 pub mod link;
 pub mod lock;
 pub mod log;
@@ -27,6 +31,7 @@ pub mod plan;
 pub mod policy;
 pub mod report;
 pub mod run;
+pub mod sandbox;
 pub mod serving;
 pub mod step;
 pub mod task;

@@ -140,12 +140,20 @@ impl Link {
         is_of(record, node.and_then(|node| node.excluded_by.as_deref()))
     }
 
+    /// Whether the Node has a shield of Careen's, of any upgrade.
+    #[must_use]
+    pub fn is_shielded(&self) -> bool {
+        self.node.as_ref().is_some_and(|node| node.shielded)
+    }
+
     /// Whether one of Careen's marks no longer marks anything, if the Node is not older than
     /// Careen's last cordon.
     #[must_use]
     pub fn has_left_mark(&self) -> bool {
         let node = self.node.as_ref();
-        let left = |node: &Arc<NodeSeen>| node.cordon_mark_left || node.exclusion_mark_left;
+        let left = |node: &Arc<NodeSeen>| {
+            node.cordon_mark_left || node.exclusion_mark_left || node.shield_mark_left
+        };
         self.cordon_to_be_seen.is_none() && node.is_some_and(left)
     }
 
@@ -192,6 +200,15 @@ impl Link {
     #[must_use]
     pub const fn is_reached(&self) -> bool {
         matches!(self.api, Api::Reached { .. })
+    }
+
+    /// The API server's version, as far as it is known and the server is reached.
+    #[must_use]
+    pub fn version_of_the_server(&self) -> Option<Version> {
+        match &self.api {
+            Api::Reached { version, .. } => version.clone(),
+            Api::Away => None,
+        }
     }
 
     /// The API server as a trial sees it. Without the Node, the server can say nothing of the new

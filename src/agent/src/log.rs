@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use nix::sys::stat::fstat;
 use tracing::level_filters::LevelFilter;
 use tracing::{info, warn};
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use upgrade::{Outcome, Report, UpgradeId};
@@ -28,19 +29,42 @@ pub fn start(filter: LevelFilter) {
         // only journald may set.
         let journal = journal.with_field_prefix(None);
         tracing_subscriber::registry()
-            .with(filter)
+            .with(targets(filter))
             .with(journal)
             .init();
         return;
     }
-    // No filter by expressions: a regex engine would be a tenth of this program.
-    tracing_subscriber::fmt()
-        .with_max_level(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .without_time()
         .with_target(false)
-        .with_ansi(false)
+        .with_ansi(false);
+    tracing_subscriber::registry()
+        .with(targets(filter))
+        .with(lines)
         .init();
+}
+
+/// The crates that log each failed connection. The agent says itself that the server is away, with
+/// the subject and once.
+const TALKATIVE: [&str; 6] = [
+    "kube_client",
+    "kube_runtime",
+    "hyper",
+    "hyper_util",
+    "rustls",
+    "tower",
+];
+
+/// What is logged. No filter by expressions: a regex engine would be a tenth of this program. A
+/// person who asks for more than the usual wants the libraries too.
+fn targets(filter: LevelFilter) -> Targets {
+    let all = Targets::new().with_default(filter);
+    if filter > LevelFilter::INFO {
+        return all;
+    }
+    let off = TALKATIVE.map(|name| (name, LevelFilter::OFF));
+    all.with_targets(off)
 }
 
 /// Whether this stream leads to the journal. A program started by hand from a service's shell has
@@ -131,6 +155,21 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use tracing_subscriber::fmt::MakeWriter;
     use upgrade::report::{Answer, Status};
+
+    #[test]
+    fn libraries_log_nothing_unless_a_person_asks_for_more() {
+        let (usual, more) = (targets(LevelFilter::INFO), targets(LevelFilter::DEBUG));
+        for name in [
+            "kube_client::client::builder",
+            "hyper_util::client",
+            "kube_runtime",
+        ] {
+            assert!(!usual.would_enable(name, &tracing::Level::ERROR), "{name}");
+            assert!(more.would_enable(name, &tracing::Level::ERROR), "{name}");
+        }
+        assert!(usual.would_enable("careen_agent::link", &tracing::Level::INFO));
+        assert!(!usual.would_enable("careen_agent::link", &tracing::Level::DEBUG));
+    }
 
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);

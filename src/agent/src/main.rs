@@ -5,16 +5,18 @@
 
 mod args;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use agent::cluster::{Cluster, SILENCE};
 use agent::hands::Hands;
+use agent::limits::{self, Measured};
 use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
 use agent::node::saved;
 use agent::run::{Setup, run};
-use agent::{doctor, in_force, kubeadm, launch, lock, log, own};
+use agent::{doctor, in_force, kubeadm, launch, lock, log, own, sandbox};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::Parser;
@@ -40,6 +42,10 @@ fn main() -> ExitCode {
         Some(Command::KubeadmUpgrade) => kubeadm_upgrade(&cli).map(well),
         Some(Command::Record) => print_record(&cli).map(well),
         Some(Command::Doctor { json, offline }) => examine(&cli, json, offline),
+        Some(Command::ProbeSandbox {
+            ref socket,
+            network,
+        }) => probe_sandbox(&cli, socket, network),
         Some(Command::Metrics) => print_metrics(&cli).map(well),
     };
     match done {
@@ -120,7 +126,10 @@ fn kubeadm_upgrade(cli: &Cli) -> Result<()> {
         tracing::info!("no upgrade needs it");
         return Ok(());
     };
-    if let Err(detail) = runtime()?.block_on(kubeadm::run(id)) {
+    let state = Store::new(&Places::running(&cli.root).sysroot);
+    let policy = in_force::PolicyFile::new(cli.policy.clone(), state.folder()).read();
+    let patches = &upgrade::policy::in_force(&policy).kubeadm.patches;
+    if let Err(detail) = runtime()?.block_on(kubeadm::run(id, patches)) {
         tracing::warn!("{detail}; the agent tries again");
     }
     Ok(())
@@ -142,6 +151,7 @@ fn examine(cli: &Cli, json: bool, offline: bool) -> Result<ExitCode> {
             wall: host::os::wall(),
             in_step: host::os::clock_in_step(),
         },
+        measured: measured(&cli.root)?,
     };
     let mut findings = doctor::examine(&patient);
     if !offline {
@@ -151,6 +161,25 @@ fn examine(cli: &Cli, json: bool, offline: bool) -> Result<ExitCode> {
     let render = if json { doctor::json } else { doctor::text };
     print!("{}", render(&findings));
     Ok(ExitCode::from(doctor::exit_code(&findings)))
+}
+
+fn probe_sandbox(cli: &Cli, socket: &Path, network: bool) -> Result<ExitCode> {
+    let probe = sandbox::probe(socket, network, &cli.root);
+    let outcome = runtime()?.block_on(probe);
+    let (code, why) = outcome.told();
+    if !why.is_empty() {
+        eprintln!("{why}");
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// Another root's services cannot be asked.
+fn measured(root: &Path) -> Result<Measured> {
+    if root == Path::new("/") {
+        Ok(runtime()?.block_on(limits::measure()))
+    } else {
+        Ok(Measured::default())
+    }
 }
 
 fn print_metrics(cli: &Cli) -> Result<()> {

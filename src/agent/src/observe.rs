@@ -2,7 +2,7 @@
 
 use upgrade::decide::RecordRead;
 use upgrade::serving::{Offer, Serving};
-use upgrade::{BootId, Finished, Health, NodeView, Observation, Record, Step, Turn};
+use upgrade::{BootId, Finished, Health, NodeView, Observation, Record, SinceBoot, Step, Turn};
 
 use crate::hands::Local;
 use crate::link::Link;
@@ -15,6 +15,8 @@ pub struct Around<'a> {
     pub running: Option<Step>,
     /// The step that has just ended.
     pub finished: Option<Finished>,
+    /// When the loop refused a request last.
+    pub refused: Option<SinceBoot>,
     /// The results of the trial's checks.
     pub local: Option<Local>,
     /// What the server has of this node, looked at during a trial.
@@ -35,9 +37,12 @@ pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> 
         turn: Turn {
             running: around.running,
             finished: around.finished,
+            refused: around.refused,
             serving: Serving {
                 node: around.offer,
                 units: trial.and_then(|local| local.units.clone()),
+                // It is a check of its own.
+                pod_network: false,
             },
             network: trial.map_or(Ok(()), |local| local.network.clone()),
             health: health(around.local, &seen.turn.boot, link, read),
@@ -59,6 +64,7 @@ fn node(link: &Link, read: &RecordRead) -> NodeView {
             || of_the_record(&|record| link.is_cordoned_by_others(record)),
         own_cordon: of_the_record(&|record| link.is_cordoned_for(record)),
         own_exclusion: of_the_record(&|record| link.is_excluded_for(record)),
+        shielded: link.is_shielded(),
         stale_mark: link.has_left_mark(),
         api: link.api.clone(),
     }
@@ -77,10 +83,13 @@ fn health(local: Option<Local>, boot: &BootId, link: &Link, read: &RecordRead) -
     Health {
         runtime: local.runtime,
         kubelet: local.kubelet,
+        sandbox: local.sandbox,
         credential: local.credential,
         kubeadm: local.kubeadm,
         ready,
         version: link.version(boot, record),
+        pod_network: local.pod_network,
         required: local.required,
+        causes: local.causes,
     }
 }

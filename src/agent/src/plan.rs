@@ -11,13 +11,14 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info};
 use upgrade::decide::RecordRead;
-use upgrade::plan::{self, Case, Found, Look, Plan, Pods, Response};
+use upgrade::plan::{self, Case, Found, Look, Plan, Rehearsed, Response};
 use upgrade::{Observation, PolicyRead, Reason, names};
 
 use crate::cluster::seen::NodeSeen;
 use crate::cluster::{ApiError, Cluster, limited};
 use crate::drain;
 use crate::hands::{Ahead, Hands};
+use crate::kubelet;
 use crate::step::Tools;
 
 /// Pause before the agent retries to write an answer.
@@ -69,7 +70,7 @@ struct Looking {
     seen: Option<Seen>,
 }
 
-type Seen = Result<(Found, Pods), Reason>;
+type Seen = Result<(Found, Rehearsed), Reason>;
 
 impl Planner {
     /// Takes the next step towards an answer, and writes the answer to the Node when it is ready.
@@ -150,7 +151,7 @@ impl Planner {
             policy,
         };
         self.answer = Some(match seen {
-            Ok((found, pods)) => plan::answer(&case, found, pods),
+            Ok((found, rehearsed)) => plan::answer(&case, found, rehearsed),
             Err(reason) => plan::refusal(case.asked, case.seen.turn.wall, &reason),
         });
     }
@@ -268,12 +269,20 @@ impl Looking {
 
 async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> Seen {
     let skips_drain = ahead.policy.drain.skip;
+    let policy = ahead.policy.kubeadm.clone();
     let found = tools.hands.look_ahead(ahead).await?;
-    if skips_drain {
-        return Ok((found, Pods::default()));
+    let mut rehearsed = if skips_drain {
+        Rehearsed::default()
+    } else {
+        let pods = drain::preview(&tools.cluster, &node).await;
+        pods.map_err(ApiError::into_reason)?
+    };
+    if let Some(root) = tools.hands.root() {
+        let forecast = kubelet::forecast(root, &tools.cluster, &policy).await?;
+        rehearsed.settings = forecast.lost.iter().map(ToString::to_string).collect();
+        rehearsed.refusal = forecast.refusal;
     }
-    let pods = drain::preview(&tools.cluster, &node).await;
-    Ok((found, pods.map_err(ApiError::into_reason)?))
+    Ok((found, rehearsed))
 }
 
 /// Returns what was written, if the write succeeded.

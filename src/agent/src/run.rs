@@ -11,7 +11,7 @@ use host::journal::{Store, StoreError};
 use systemd::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
-use tracing::error;
+use tracing::{error, info};
 use upgrade::decide::RecordRead;
 use upgrade::policy::in_force;
 use upgrade::report::{Moment, idle, unseen, unwritten};
@@ -30,7 +30,7 @@ use crate::plan::{Asked, Planner};
 use crate::report::{Reporter, Wanted};
 use crate::step::Tools;
 use crate::trial::Trial;
-use crate::work::Work;
+use crate::work::{Ending, Known, Work};
 
 /// Pause after the agent failed to observe the machine or to write the record.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -67,6 +67,8 @@ struct Agent<H> {
     link: Link,
     work: Option<Work>,
     finished: Option<Finished>,
+    /// When a request was refused last.
+    refused: Option<SinceBoot>,
     /// What the last turn knew. Progress reports use it, because progress changes nothing else.
     known: Option<(RecordRead, Observation)>,
     trial: Trial,
@@ -108,6 +110,7 @@ impl<H: Hands> Agent<H> {
             link: Link::default(),
             work: None,
             finished: None,
+            refused: None,
             known: None,
             trial: Trial::default(),
             planner: Planner::default(),
@@ -160,6 +163,9 @@ impl<H: Hands> Agent<H> {
             }
             Ok((record, act)) => {
                 self.finished = None;
+                if refuses(&read, record.as_ref()) {
+                    self.refused = Some(seen.turn.now);
+                }
                 let read = record.map_or(read, Ok);
                 let wake = self.act(act, &read, policy.clone(), &mut seen);
                 self.plan(&read, &policy, &seen);
@@ -221,7 +227,15 @@ impl<H: Hands> Agent<H> {
                 let node = self.link.node.as_ref().map(|node| node.name.clone());
                 seen.turn.running = Some(step.clone());
                 let policy = Arc::new(in_force(&policy).clone());
-                self.work = Some(Work::begin(self.tools.clone(), step, upgrade, node, policy));
+                let server = self.link.version_of_the_server();
+                let known = Known { node, server };
+                self.work = Some(Work::begin(
+                    self.tools.clone(),
+                    step,
+                    upgrade,
+                    known,
+                    policy,
+                ));
                 Wake::OnNews
             }
             Act::Cancel => {
@@ -264,6 +278,7 @@ impl<H: Hands> Agent<H> {
             link: &self.link,
             running: self.work.as_ref().map(|work| work.step.clone()),
             finished: self.finished.clone(),
+            refused: self.refused,
             local: self.trial.found(),
             offer: self.trial.offer(),
         }
@@ -353,7 +368,11 @@ impl<H: Hands> Agent<H> {
         }
     }
 
-    fn end(&mut self, finished: Finished) {
+    fn end(&mut self, Ending { finished, server }: Ending) {
+        if let Some(version) = server.filter(|_| self.link.is_reached()) {
+            info!("the API server is {version} now");
+            self.take(News::Version(version));
+        }
         let id = self.work.take().and_then(|work| work.id);
         if let (Step::Drain { .. }, Outcome::Done(_), Some(id)) =
             (&finished.step, &finished.outcome, id)
@@ -376,12 +395,21 @@ impl<H: Hands> Agent<H> {
     }
 }
 
+/// Whether the next record refuses a request.
+fn refuses(read: &RecordRead, next: Option<&Record>) -> bool {
+    let answered = |next: &Record| {
+        read.as_ref()
+            .is_ok_and(|read| read.answered < next.answered)
+    };
+    next.is_some_and(|next| next.refused.is_some() && answered(next))
+}
+
 /// Before a reboot, the agent sends pending reports immediately.
 const fn is_rebooting(seen: &Observation) -> bool {
     matches!(seen.turn.running, Some(Step::Reboot { .. }))
 }
 
-async fn working(work: &mut Option<Work>) -> Option<Finished> {
+async fn working(work: &mut Option<Work>) -> Option<Ending> {
     match work {
         Some(work) => work.news().await,
         None => std::future::pending().await,

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use upgrade::decide::RecordRead;
 use upgrade::policy::in_force;
-use upgrade::serving::Offer;
+use upgrade::serving::{Offer, Serving};
 use upgrade::{Observation, PolicyRead, Record, UpgradeId};
 
 use crate::hands::{Hands, Local};
@@ -43,11 +43,12 @@ impl Trial {
         policy: &PolicyRead,
     ) {
         match (on_trial(read, machine), &self.running) {
-            (Some(id), None) => {
+            (Some((id, served)), None) => {
                 let (sender, found) = watch::channel(None);
                 let (hands, policy) =
                     (Arc::clone(&tools.hands), Arc::new(in_force(policy).clone()));
-                let task = tokio::spawn(async move { hands.check(id, policy, sender).await });
+                let task =
+                    tokio::spawn(async move { hands.check(id, served, policy, sender).await });
                 self.running = Some(Checks { found, task });
             }
             (None, Some(_)) => (self.running, self.serving) = (None, None),
@@ -126,11 +127,12 @@ fn is_noted(record: &Record) -> bool {
     up.is_some_and(|up| up.served.node.is_some())
 }
 
-/// The upgrade whose new system is on trial here.
-fn on_trial(read: &RecordRead, machine: &Observation) -> Option<UpgradeId> {
+/// The upgrade whose new system is on trial here, and how the old one served.
+fn on_trial(read: &RecordRead, machine: &Observation) -> Option<(UpgradeId, Serving)> {
     let record = read.as_ref().ok()?;
-    let to = record.upgrade.as_ref()?.to.as_ref()?;
+    let up = record.upgrade.as_ref()?;
+    let to = up.to.as_ref()?;
     kubeadm::on_trial(record)
         .filter(|_| to.same(&machine.machine.booted))
-        .cloned()
+        .map(|id| (id.clone(), up.served.clone()))
 }

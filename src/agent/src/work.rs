@@ -5,11 +5,34 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use upgrade::{Doing, Finished, Outcome, Policy, Reason, Step, Target, Upgrade, UpgradeId, Wanted};
+use upgrade::{
+    Doing, Finished, Outcome, Policy, Reason, Step, Target, Upgrade, UpgradeId, Version, Wanted,
+};
 
 use crate::hands::{Ended, Errand, Hands};
 use crate::log::StepStory;
 use crate::step::{self, Order, Tools};
+
+/// What is known as a step begins.
+pub struct Known {
+    /// The Node's name.
+    pub node: Option<String>,
+    /// The API server's version, by which the step was allowed. `None` while the agent does not
+    /// reach the server.
+    pub server: Option<Version>,
+}
+
+/// How a step ended.
+pub struct Ending {
+    /// The step and its outcome.
+    pub finished: Finished,
+    /// The API server's version, if the server has another one than was known. The step has done
+    /// nothing then.
+    pub server: Option<Version>,
+}
+
+/// What the task of a step returns.
+type Told = (Outcome, Option<Version>);
 
 /// A step under way.
 pub struct Work {
@@ -20,19 +43,19 @@ pub struct Work {
     /// How far the step is.
     pub doing: watch::Receiver<Option<Doing>>,
     cancel: watch::Sender<bool>,
-    task: JoinHandle<Outcome>,
+    task: JoinHandle<Told>,
 }
 
 impl Work {
-    /// Begins a step, for this upgrade if the step belongs to one. `node` is the Node's name, as
-    /// far as it is known.
+    /// Begins a step, for this upgrade if the step belongs to one.
     pub fn begin<H: Hands>(
         tools: Tools<H>,
         step: Step,
         upgrade: Option<&Upgrade>,
-        node: Option<String>,
+        known: Known,
         policy: Arc<Policy>,
     ) -> Self {
+        let Known { node, server } = known;
         let (cancel, cancelled) = watch::channel(false);
         let (doing, progress) = watch::channel(None);
         let errand = Errand {
@@ -55,13 +78,14 @@ impl Work {
         };
         story.begins();
         let task = tokio::spawn(async move {
-            let outcome = match step::perform(&tools, order, errand).await {
-                Ok(Ended::Done(effect)) => Outcome::Done(effect),
-                Ok(Ended::Cancelled) => Outcome::Cancelled,
-                Err(reason) => Outcome::Failed(reason),
+            let other = another_version(&tools, &order.step, server).await;
+            let outcome = if other.is_some() {
+                Outcome::Cancelled
+            } else {
+                outcome(step::perform(&tools, order, errand).await)
             };
             story.ends(&outcome);
-            outcome
+            (outcome, other)
         });
         Self {
             step,
@@ -83,20 +107,74 @@ impl Work {
     }
 
     /// Waits for progress or the end. Returns only the end.
-    pub async fn news(&mut self) -> Option<Finished> {
+    pub async fn news(&mut self) -> Option<Ending> {
         tokio::select! {
             ended = &mut self.task => {
-                // A task that vanished (it panicked) leaves the step's effect unknown, so the agent
-                // begins the step again.
-                let died = |error: tokio::task::JoinError| Outcome::Failed(Reason::DeployDied {
-                    verb: self.step.name().to_owned(),
-                    detail: error.to_string(),
-                });
-                let outcome = ended.unwrap_or_else(died);
-                Some(Finished { step: self.step.clone(), outcome })
+                // Only a build that unwinds can lose a task, as that of the tests does. The shipped
+                // agent aborts on a panic (`[profile.image]`), and the next one finds the step in
+                // the record. In both cases the step's effect is unknown, so it begins again.
+                let died = |error: tokio::task::JoinError| {
+                    let detail = error.to_string();
+                    let verb = self.step.name().to_owned();
+                    (Outcome::Failed(Reason::DeployDied { verb, detail }), None)
+                };
+                let (outcome, server) = ended.unwrap_or_else(died);
+                let finished = Finished { step: self.step.clone(), outcome };
+                Some(Ending { finished, server })
             }
             Ok(()) = self.doing.changed() => None,
         }
+    }
+}
+
+fn outcome(ended: Result<Ended, Reason>) -> Outcome {
+    match ended {
+        Ok(Ended::Done(effect)) => Outcome::Done(effect),
+        Ok(Ended::Cancelled) => Outcome::Cancelled,
+        Err(reason) => Outcome::Failed(reason),
+    }
+}
+
+/// The API server's version now, if a step that the version allows is about to begin and the
+/// version is another one. A server that is upgraded, or that another one replaces, keeps the
+/// agent's watch, so what was asked at the connection may be hours old. A server that does not
+/// answer changes nothing.
+async fn another_version<H>(
+    tools: &Tools<H>,
+    step: &Step,
+    known: Option<Version>,
+) -> Option<Version> {
+    let known = known.filter(|_| is_allowed_by_the_version(step))?;
+    let now = tools.cluster.version().await.ok()?;
+    (now != known).then_some(now)
+}
+
+/// Whether the skew between kubelet and API server decides on this step. From the arming on, the
+/// trial continues to its verdict.
+const fn is_allowed_by_the_version(step: &Step) -> bool {
+    match step {
+        Step::Rehearse
+        | Step::Deploy { .. }
+        | Step::PreHooks
+        | Step::Exclude
+        | Step::Drain { .. }
+        | Step::Snapshot
+        | Step::Arm { .. } => true,
+        // A fetched image is not judged yet.
+        Step::Fetch { .. }
+        | Step::Verify { .. }
+        | Step::Disarm
+        | Step::Reboot { .. }
+        | Step::Kubeadm
+        | Step::Bless { .. }
+        | Step::Reinstate { .. }
+        | Step::PostHooks { .. }
+        | Step::Release
+        | Step::Unmark
+        | Step::Settle
+        | Step::Undo { .. }
+        | Step::Clean
+        | Step::Pass => false,
     }
 }
 

@@ -38,6 +38,7 @@ async fn no_policy_goes_on_to_a_reboot_without_a_cordon() {
                 node: "n",
                 id: &"u1".parse().unwrap(),
                 policy: &policy,
+                neighbours: &policy::Neighbours::default(),
                 spent: Duration::from_secs(spent),
                 progress: &|_, _| (),
             };

@@ -76,6 +76,7 @@ fn fallen() -> Record {
         check: "kubelet".into(),
         detail: "x".into(),
         seconds: 600,
+        cause: upgrade::Cause::Image,
     };
     let code = reason.code();
     let mut record = upgrade_in(Phase::Failed { reason });

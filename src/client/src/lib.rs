@@ -2,10 +2,12 @@
 //! read, and the messages for errors.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+mod belongs;
 mod error;
 pub mod kubeconfig;
 mod objects;
 
+pub use belongs::{MIRROR, belongs_to_node, controller, tolerates_cordon};
 pub use error::chain;
 pub use objects::{
     Condition, Node, NodeInfo, NodeSpec, NodeStatus, Pod, PodSpec, PodStatus, nodes, patch_by, pods,

@@ -19,6 +19,28 @@ pub type Pod = Object<Option<PodSpec>, PodStatus>;
 pub struct NodeSpec {
     /// The Node is cordoned.
     pub unschedulable: bool,
+    /// The taints.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taints: Vec<Taint>,
+}
+
+/// A taint of a Node, without its effect.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Taint {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: String,
+}
+
+impl NodeSpec {
+    /// The taints by their keys.
+    #[must_use]
+    pub fn taints(&self) -> std::collections::BTreeMap<String, String> {
+        let pair = |taint: &Taint| (taint.key.clone(), taint.value.clone());
+        self.taints.iter().map(pair).collect()
+    }
 }
 
 /// The state that its kubelet reports.
@@ -76,10 +98,75 @@ pub struct NodeInfo {
 
 /// The desired state of a pod.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct PodSpec {
+    /// The node that it is bound to.
+    pub node_name: String,
     /// The priority, from its priority class.
     pub priority: i32,
+    /// The taints that it tolerates.
+    pub tolerations: Vec<Toleration>,
+    /// The nodes on which it may run.
+    pub affinity: Affinity,
+}
+
+/// A taint that a pod tolerates.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Toleration {
+    /// The taint's key; empty for all taints.
+    pub key: String,
+    /// `Exists` or `Equal`; empty is `Equal`.
+    pub operator: String,
+    /// The taint's value.
+    pub value: String,
+    /// The taint's effect; empty for all effects.
+    pub effect: String,
+}
+
+/// The affinity of a pod.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Affinity {
+    /// The affinity to nodes.
+    pub node_affinity: NodeAffinity,
+}
+
+/// The affinity of a pod to nodes.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct NodeAffinity {
+    /// The selector that the scheduler must respect.
+    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    pub required: NodeSelector,
+}
+
+/// A selector of nodes.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeSelector {
+    /// A node must match one of these terms.
+    pub node_selector_terms: Vec<NodeSelectorTerm>,
+}
+
+/// One term of a selector of nodes. A node must match all of its requirements.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeSelectorTerm {
+    /// The requirements on the fields of the Node.
+    pub match_fields: Vec<FieldRequirement>,
+}
+
+/// One requirement on a field of the Node.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct FieldRequirement {
+    /// The field, for example `metadata.name`.
+    pub key: String,
+    /// For example `In`.
+    pub operator: String,
+    /// The accepted values.
+    pub values: Vec<String>,
 }
 
 /// The observed state of a pod.

@@ -36,6 +36,14 @@ impl Cmdline {
         self.words().any(|word| word == names::TRIAL_ARGUMENT)
     }
 
+    /// When the deadman of the initramfs ends this trial, in seconds since boot, if the loader says.
+    #[must_use]
+    pub fn initramfs_seconds(&self) -> Option<u64> {
+        let mut words = self.words();
+        let value = words.find_map(|word| word.strip_prefix(names::INITRAMFS_ARGUMENT))?;
+        value.parse().ok()
+    }
+
     /// What the loader was told to boot: the first `ostree=`, which libostree's prepare-root
     /// enters. It does not tell which system did boot.
     #[must_use]
@@ -51,6 +59,14 @@ impl Cmdline {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_of_an_initramfs_is_a_number_or_nothing() {
+        let read = |text: &str| Cmdline::new(text).initramfs_seconds();
+        assert_eq!(read("ro careen.initramfs-seconds=460 quiet"), Some(460));
+        assert_eq!(read("careen.initramfs-seconds=soon"), None);
+        assert_eq!(read("careen.trial=1"), None);
+    }
 
     #[test]
     fn only_the_whole_argument_makes_a_trial() {

@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 use upgrade::{Deployment, Digest};
@@ -32,6 +32,39 @@ pub fn note(places: &Places, commit: &Digest, fingerprint: &str) -> Result<()> {
 pub fn has_changed(places: &Places, booted: &Deployment, commit: &Digest) -> Result<bool> {
     let then = fs::read_to_string(path(places, commit)).unwrap_or_default();
     Ok(then != fingerprint(&places.deployment(booted).join("etc"))?)
+}
+
+/// The entry of the booted system's /etc whose inode changed last, as a person knows it. A file
+/// that is gone shows in its folder.
+#[must_use]
+pub fn newest(places: &Places, booted: &Deployment) -> Option<String> {
+    let top = places.deployment(booted).join("etc");
+    let (_, path) = newest_below(&top)?;
+    let below = path.strip_prefix(&top).ok()?;
+    Some(Path::new("/etc").join(below).display().to_string())
+}
+
+/// Change time in seconds and nanoseconds. A file that is renamed into place has its folder's.
+type Changed = (i64, i64, bool);
+
+fn newest_below(folder: &Path) -> Option<(Changed, PathBuf)> {
+    let changed = |path: &Path| {
+        let meta = fs::symlink_metadata(path).ok()?;
+        Some((meta.ctime(), meta.ctime_nsec(), !meta.is_dir()))
+    };
+    let children = fs::read_dir(folder).into_iter().flatten().flatten();
+    let below = children.filter_map(|child| {
+        let is_folder = child.file_type().is_ok_and(|kind| kind.is_dir());
+        let path = child.path();
+        if is_folder {
+            newest_below(&path)
+        } else {
+            Some((changed(&path)?, path))
+        }
+    });
+    below
+        .chain(Some((changed(folder)?, folder.to_owned())))
+        .max()
 }
 
 /// Removes the note.

@@ -150,6 +150,12 @@ pub fn of_the_operator(path: &Path) -> Command {
     with_path(path, &trust::operators_path())
 }
 
+/// A command that runs a program of Careen, at this path.
+#[must_use]
+pub fn of_careen(path: &Path) -> Command {
+    with_path(path, PATH)
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that starts a program, by its whole path"

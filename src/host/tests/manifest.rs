@@ -143,6 +143,22 @@ fn the_kernels_checksum_is_libostrees() {
 }
 
 #[test]
+fn what_changed_last_in_etc_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let places = Places::running(folder.path());
+    let booted = deployment('b', 0);
+    let net = places.deployment(&booted).join("etc/cni/net.d");
+    fs::create_dir_all(&net).unwrap();
+    fs::write(net.join("zz.conf"), "old").unwrap();
+    // The file system's clock ticks a few hundred times a second.
+    let named = (0..1_000_000).any(|number| {
+        fs::write(net.join("00-multus.conf"), number.to_string()).unwrap();
+        etc::newest(&places, &booted).as_deref() == Some("/etc/cni/net.d/00-multus.conf")
+    });
+    assert!(named);
+}
+
+#[test]
 fn every_change_of_etc_is_noticed_and_reading_it_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let places = Places::running(folder.path());

@@ -151,6 +151,47 @@ fn what_is_too_large_to_be_state_is_named_and_not_taken_in() {
     assert!(error.to_string().contains("4096"), "{error}");
 }
 
+/// A listed folder with a state in the innermost of so many folders, the listed one among them.
+fn nested(levels: usize) -> Node {
+    let node = with_a_folder_of_somebody_else();
+    node.write(
+        &format!("var/lib/app{}/state", "/d".repeat(levels - 1)),
+        "deep",
+    );
+    node
+}
+
+#[test]
+fn folders_are_saved_64_deep_and_named_when_they_are_deeper() {
+    nested(64).save();
+    let error = snapshot::save(&nested(65).places, &upgrade_id("one")).unwrap_err();
+    let told = error.to_string();
+    assert!(told.contains("/var/lib/app/d/d/"), "{told}");
+    assert!(told.contains("64 folders deep"), "{told}");
+}
+
+#[test]
+fn folders_of_any_depth_take_no_more_of_the_stack() {
+    let node = nested(600);
+    // The walk that called itself for each level took more than 500 bytes a level.
+    let small = std::thread::Builder::new().stack_size(256 << 10);
+    let saved = small.spawn(move || snapshot::save(&node.places, &upgrade_id("one")));
+    let error = saved.unwrap().join().unwrap().unwrap_err();
+    assert!(error.to_string().contains("64 folders deep"), "{error}");
+}
+
+#[test]
+fn folder_that_became_deep_loses_no_saved_file() {
+    let node = with_a_folder_of_somebody_else();
+    node.save();
+    node.write("var/lib/app/state", "changed");
+    node.write(&format!("var/lib/app{}/state", "/d".repeat(100)), "deep");
+    let error = snapshot::restore(&node.places, &upgrade_id("one")).unwrap_err();
+    assert!(error.to_string().contains("64 folders deep"), "{error}");
+    let text = fs::read_to_string(node.path("var/lib/app/state")).unwrap();
+    assert_eq!(text, "the app's");
+}
+
 #[test]
 fn a_file_that_grew_without_end_is_put_back_as_it_was() {
     let node = with_a_folder_of_somebody_else();

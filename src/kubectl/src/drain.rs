@@ -3,14 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use client::{belongs_to_node, controller};
 use kube::ResourceExt;
 use kube::core::{Selector, SelectorExt};
 use serde::Serialize;
 
 use crate::api::{Budget, Pod};
-
-/// The kubelet marks its mirrors of static pods with this. They stay.
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// A pod that will be evicted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,7 +34,7 @@ pub fn moving(pods: &[Pod], budgets: &[Budget]) -> Vec<Moving> {
                 .iter()
                 .find(|budget| holds(budget, pod))
                 .map(full_name),
-            bare: controller(pod).is_none(),
+            bare: controller(&pod.metadata).is_none(),
         })
         .collect();
     moving.sort_by_key(|one| (one.held_by.is_none(), !one.bare, one.pod.clone()));
@@ -51,23 +49,13 @@ fn full_name(object: &impl ResourceExt) -> String {
     )
 }
 
-/// The agent's rule: pods of DaemonSets and static pods stay, and finished pods keep nothing
-/// running.
+/// The agent's rule: what belongs to the node stays, and finished pods keep nothing running.
 fn must_go(pod: &Pod) -> bool {
     let phase = pod
         .status
         .as_ref()
         .map_or("", |status| status.phase.as_str());
-    controller(pod).as_deref() != Some("DaemonSet")
-        && !pod.annotations().contains_key(MIRROR)
-        && !matches!(phase, "Succeeded" | "Failed")
-}
-
-/// The kind of its owner.
-fn controller(pod: &Pod) -> Option<String> {
-    let owners = pod.owner_references().iter();
-    let mut controllers = owners.filter(|owner| owner.controller == Some(true));
-    controllers.next().map(|owner| owner.kind.clone())
+    !belongs_to_node(&pod.metadata, pod.spec.as_ref()) && !matches!(phase, "Succeeded" | "Failed")
 }
 
 fn holds(budget: &Budget, pod: &Pod) -> bool {

@@ -2,6 +2,29 @@
 
 use requests::PhaseName;
 
+use crate::view::{NodeView, Ready};
+
+/// What happens now, by the phase and by whether the kubelet reports. From the reboot on, nobody
+/// writes to the Node for minutes.
+#[must_use]
+pub fn now(node: &NodeView) -> &'static str {
+    let phase = node.reply.phase();
+    let is_away = match node.ready {
+        Ready::Yes => false,
+        Ready::No(_) | Ready::Unknown(_) => true,
+    };
+    if !is_away {
+        return meaning(phase);
+    }
+    if phase == PhaseName::Armed {
+        "the node is away, in its trial: it boots the new system once, and reports when that runs, or when the old one is back"
+    } else if matches!(phase, PhaseName::Trial | PhaseName::Healthy) {
+        "the node is in its trial, and its kubelet is not Ready"
+    } else {
+        meaning(phase)
+    }
+}
+
 /// What happens in a phase.
 #[must_use]
 pub const fn meaning(phase: PhaseName) -> &'static str {

@@ -15,28 +15,42 @@ pub struct Span(pub Duration);
 impl FromStr for Span {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || format!("accepted is {ACCEPTED}");
-        let mut seconds = 0_u64;
-        let mut rest = text;
-        while !rest.is_empty() {
-            let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(bad)?;
-            let (number, after) = rest.split_at(digits);
-            let number: u64 = number.parse().map_err(|_| bad())?;
-            let (unit, after) = after.split_at_checked(1).ok_or_else(bad)?;
-            let each = match unit {
-                "s" => 1,
-                "m" => 60,
-                "h" => 3600,
-                _ => return Err(bad()),
-            };
-            let part = number.checked_mul(each).ok_or_else(bad)?;
-            seconds = seconds.checked_add(part).ok_or_else(bad)?;
-            rest = after;
-        }
-        if seconds == 0 {
-            return Err(bad());
-        }
+        let seconds = typed(text).map_err(|wrong| format!("{wrong}; accepted is {ACCEPTED}"))?;
         Ok(Self(Duration::from_secs(seconds)))
+    }
+}
+
+/// The seconds of all parts, or which part is wrong.
+fn typed(text: &str) -> Result<u64, String> {
+    let mut seconds = 0_u64;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let large = || format!("{text:?} is too long");
+        let is_digit = |c: char| c.is_ascii_digit();
+        let Some(digits) = rest.find(|c: char| !is_digit(c)) else {
+            return Err(format!("{rest:?} has no unit"));
+        };
+        let (number, after) = rest.split_at(digits);
+        let end = after.find(is_digit).unwrap_or(after.len());
+        let (unit, after) = after.split_at(end);
+        if number.is_empty() {
+            return Err(format!("{unit:?} has no number before it"));
+        }
+        let each = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3600,
+            _ => return Err(format!("{unit:?} is not one of the units s, m and h")),
+        };
+        let number: u64 = number.parse().map_err(|_| large())?;
+        let part = number.checked_mul(each).ok_or_else(large)?;
+        seconds = seconds.checked_add(part).ok_or_else(large)?;
+        rest = after;
+    }
+    match seconds {
+        0 if text.is_empty() => Err("the value is empty".to_owned()),
+        0 => Err(format!("{text:?} is no time at all")),
+        _ => Ok(seconds),
     }
 }
 
@@ -84,6 +98,25 @@ mod tests {
         assert_eq!(read("1h30m"), Ok(5400));
         for bad in ["", "5", "m", "1d", "0s", "99999999999999999999h", "1µ"] {
             assert!(read(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn refused_length_of_time_names_the_wrong_part() {
+        for (text, told) in [
+            ("5", "\"5\" has no unit"),
+            ("1h30", "\"30\" has no unit"),
+            ("1d", "\"d\" is not one of the units s, m and h"),
+            ("5 m", "\" m\" is not one of the units"),
+            ("10min", "\"min\" is not one of the units"),
+            ("m5", "\"m\" has no number before it"),
+            ("0s", "\"0s\" is no time at all"),
+            ("", "the value is empty"),
+            ("99999999999999999999h", "is too long"),
+        ] {
+            let error = text.parse::<Span>().unwrap_err();
+            assert!(error.contains(told), "{error}");
+            assert!(error.ends_with(ACCEPTED), "{error}");
         }
     }
 

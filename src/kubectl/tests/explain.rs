@@ -1,5 +1,5 @@
 //! Why a node is where it is, and what to do.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scene;
 
@@ -7,7 +7,7 @@ use kubectl::diagnose;
 use kubectl::expected::Expected;
 use kubectl::render::status::{Around, status};
 use kubectl::render::{Look, explain, report};
-use kubectl::view::NodeView;
+use kubectl::view::{NodeView, Ready};
 use scene::*;
 use serde_json::{Value, json};
 use upgrade::names;
@@ -146,6 +146,44 @@ fn on_a_terminal_long_sentences_are_wrapped() {
         "{text}"
     );
     assert!(prose.count() > 8, "{text}");
+}
+
+#[test]
+fn times_are_told_with_the_clock_that_they_are_from() {
+    let told = |node: &NodeView| {
+        let explained = diagnose::explain(node, NOW, &Expected::default());
+        let facts = explained.facts.into_iter();
+        let times = facts.filter(|fact| ["asked", "taken"].contains(&fact.name));
+        times
+            .map(|fact| (fact.name, fact.value))
+            .collect::<Vec<_>>()
+    };
+    let open = told(&asked_at("2025-11-22T08:26:30Z", json!({})));
+    let [("asked", asked)] = &open[..] else {
+        panic!("{open:?}")
+    };
+    assert!(asked.ends_with("by the API server's clock"), "{asked}");
+    // The requester's field manager has written again since.
+    let answered = told(&failed("worker-1", "Failed", "UserCheck", "x"));
+    let [("taken", taken)] = &answered[..] else {
+        panic!("{answered:?}")
+    };
+    assert!(taken.ends_with("by the node's clock"), "{taken}");
+}
+
+#[test]
+fn node_that_is_away_is_not_said_to_be_about_to_reboot() {
+    let armed = |ready: Ready| {
+        let mut node = working("worker-1", "Armed", 55);
+        node.ready = ready;
+        diagnose::explain(&node, NOW, &Expected::default()).headline
+    };
+    assert!(armed(Ready::Yes).contains("the node is about to reboot"));
+    for away in [Ready::Unknown(None), Ready::No(None)] {
+        let told = armed(away);
+        assert!(told.contains("the node is away, in its trial"), "{told}");
+        assert!(!told.contains("about to reboot"), "{told}");
+    }
 }
 
 #[test]

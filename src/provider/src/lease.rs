@@ -51,12 +51,53 @@ struct Seen {
     at: Instant,
 }
 
+/// Whether this process leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lead {
+    /// There is no election.
+    Always,
+    /// Another process leads, or none.
+    No,
+    /// This process leads until this instant, unless it renews the Lease. A process that was stopped
+    /// for longer does not take itself for the leader when it continues.
+    Until(Instant),
+}
+
+impl Lead {
+    /// Whether this process leads now.
+    #[must_use]
+    pub fn holds(self) -> bool {
+        self.holds_at(Instant::now())
+    }
+
+    fn holds_at(self, now: Instant) -> bool {
+        match self {
+            Self::Always => true,
+            Self::No => false,
+            Self::Until(end) => now < end,
+        }
+    }
+
+    const fn until(end: Instant, holds: bool) -> Self {
+        match holds {
+            true => Self::Until(end),
+            false => Self::No,
+        }
+    }
+
+    /// Whether the leadership begins or ends with this. A renewal is no news.
+    fn becomes(&mut self, next: Self) -> bool {
+        let before = std::mem::replace(self, next);
+        (before == Self::No) != (next == Self::No)
+    }
+}
+
 /// Tries to acquire the Lease for ever. `leads` shows whether this process holds it. At `stop` the
 /// process releases the Lease, so that the next holder does not wait.
 pub async fn run(
     client: Client,
     candidate: Candidate,
-    leads: watch::Sender<bool>,
+    leads: watch::Sender<Lead>,
     stop: impl Future<Output = ()>,
 ) {
     let leases: Api<Lease> = Api::namespaced(client, &candidate.namespace);
@@ -75,10 +116,10 @@ pub async fn run(
             Err(_) => debug!("cannot renew the Lease within {PATIENCE:?}"),
         }
         let now_leads = Instant::now() < sure_until;
-        if now_leads && !*leads.borrow() {
+        if now_leads && *leads.borrow() == Lead::No {
             tokio::time::sleep(SETTLE).await;
         }
-        if leads.send_if_modified(|leads| std::mem::replace(leads, now_leads) != now_leads) {
+        if leads.send_if_modified(|lead| lead.becomes(Lead::until(sure_until, now_leads))) {
             info!(leads = now_leads, "leadership");
         }
         tokio::select! {
@@ -86,7 +127,7 @@ pub async fn run(
             () = &mut stop => break,
         }
     }
-    if leads.send_replace(false) {
+    if leads.send_replace(Lead::No) != Lead::No {
         let _ = release(&leases, &candidate).await;
     }
 }
@@ -177,4 +218,31 @@ async fn release(leases: &Api<Lease>, candidate: &Candidate) -> Result<(), HandE
         limited(leases.replace(&candidate.name, &PostParams::default(), &lease)).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leader_that_was_stopped_past_its_lease_does_not_lead() {
+        let begun = Instant::now();
+        let lead = Lead::until(begun + SURE, true);
+        assert!(lead.holds_at(begun + RENEW));
+        // Nothing that would renew or end the leadership has run meanwhile.
+        assert!(!lead.holds_at(begun + SURE));
+    }
+
+    #[test]
+    fn renewal_moves_the_end_and_wakes_nobody() {
+        let begun = Instant::now();
+        let (leads, mut seen) = watch::channel(Lead::No);
+        let renew =
+            |at: Instant| leads.send_if_modified(|lead| lead.becomes(Lead::until(at + SURE, true)));
+        assert!(renew(begun));
+        seen.mark_unchanged();
+        assert!(!renew(begun + RENEW));
+        assert_eq!(seen.has_changed().ok(), Some(false));
+        assert!(seen.borrow().holds_at(begun + SURE));
+    }
 }

@@ -15,10 +15,13 @@ pub const IMAGE: &str = "registry.invalid/careen-provider:unset";
 /// The namespace of a release.
 pub const NAMESPACE: &str = "careen-system";
 
+/// The namespaces of the managers that call the hooks, as clusterctl makes them.
+const CALLERS: [&str; 2] = ["capi-system", "capi-kubeadm-control-plane-system"];
+
 /// The memory limit of a replica. An honest installation takes 100 MiB for 5,000 Machines. The rest
-/// is for dishonest peers: 160 MiB for hook bodies (16 of 10 MiB), and 130 MiB for long answers of
-/// workload clusters and their copies. 100 MiB go to each of two answers that are parsed at once,
-/// and 64 MiB to each of half a dozen clusters whose API servers lie. More than that must end this
+/// is for dishonest peers: 60 MiB for hook bodies (8 of 2 MiB, of which two are parsed at once), and
+/// 130 MiB for long answers of workload clusters and their copies. 100 MiB go to each of two answers
+/// that are parsed at once, and 64 MiB to each of half a dozen clusters whose API servers lie. More than that must end this
 /// process, and not the control plane node that it runs on.
 const MEMORY: &str = "1Gi";
 
@@ -86,6 +89,7 @@ pub fn files(image: &str) -> Result<Vec<(&'static str, String)>, ManifestError> 
         ("metadata.yaml", yaml(&[metadata()])?),
         ("crd.yaml", yaml(&[crd])?),
         ("runtime-extension-components.yaml", yaml(&components)?),
+        ("network-policy.yaml", yaml(&[callers()])?),
     ])
 }
 
@@ -125,6 +129,29 @@ fn service() -> Value {
         "kind": "Service",
         "metadata": { "name": names::MANAGER, "namespace": NAMESPACE },
         "spec": { "selector": selector(), "ports": [{ "port": 443, "targetPort": "hooks" }] },
+    })
+}
+
+/// Closes the hooks to all pods but those of core and of the kubeadm control plane manager, in the
+/// namespaces that clusterctl makes. Metrics stay open, and so do the kubelet's probes, which no
+/// policy closes. It is a file of its own: where the managers are elsewhere, or in the network of
+/// their hosts, it would hold every rollout.
+fn callers() -> Value {
+    let from = json!({ "namespaceSelector": { "matchExpressions": [{
+        "key": "kubernetes.io/metadata.name", "operator": "In", "values": CALLERS,
+    }] } });
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": { "name": names::MANAGER, "namespace": NAMESPACE, "labels": { PROVIDER.0: PROVIDER.1 } },
+        "spec": {
+            "podSelector": { "matchLabels": selector() },
+            "policyTypes": ["Ingress"],
+            "ingress": [
+                { "from": [from], "ports": [{ "port": "hooks" }] },
+                { "ports": [{ "port": "metrics" }] },
+            ],
+        },
     })
 }
 
@@ -202,4 +229,39 @@ fn extension_config() -> Value {
             "clientConfig": { "service": { "name": names::MANAGER, "namespace": NAMESPACE, "port": 443 } },
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_policy_opens_the_hooks_to_the_managers_alone() {
+        let ingress = callers()["spec"]["ingress"].clone();
+        let managers = json!([{ "namespaceSelector": { "matchExpressions": [{
+            "key": "kubernetes.io/metadata.name",
+            "operator": "In",
+            "values": ["capi-system", "capi-kubeadm-control-plane-system"],
+        }] } }]);
+        let hooks = json!({ "from": managers, "ports": [{ "port": "hooks" }] });
+        let metrics = json!({ "ports": [{ "port": "metrics" }] });
+        assert_eq!(ingress, json!([hooks, metrics]));
+    }
+
+    #[test]
+    fn network_policy_selects_the_pods_and_ports_of_the_deployment() {
+        let (policy, deployment) = (callers(), deployment(IMAGE));
+        let template = &deployment["spec"]["template"];
+        assert_eq!(
+            policy["spec"]["podSelector"]["matchLabels"],
+            template["metadata"]["labels"]
+        );
+        let ports = template["spec"]["containers"][0]["ports"].as_array();
+        let names: Vec<&Value> = ports
+            .into_iter()
+            .flatten()
+            .map(|port| &port["name"])
+            .collect();
+        assert_eq!(names, ["hooks", "metrics"]);
+    }
 }

@@ -1,6 +1,7 @@
 //! Assembles the whole process; `main` only reads flags.
 
 mod admin;
+mod apart;
 mod keep;
 
 use std::net::SocketAddr;
@@ -14,12 +15,13 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::info;
 
+use self::apart::Apart;
 use crate::catalogue;
 use crate::clusters::Clusters;
 use crate::events::{self, Events};
 use crate::flow::Worker;
 use crate::hooks::{self, Limits, Listening};
-use crate::lease::{self, Candidate};
+use crate::lease::{self, Candidate, Lead};
 use crate::listen::listen;
 use crate::machines::{self, Machines};
 use crate::queue::Queue;
@@ -76,6 +78,9 @@ pub enum RunError {
     /// The certificate cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The threads of the hooks cannot start.
+    #[error("cannot start threads for the hooks: {0}. Raise the limit on processes.")]
+    Threads(std::io::Error),
     /// A part of the process that should run for ever has ended. This is a bug in the provider.
     /// Kubernetes restarts the process.
     #[error("a task of careen-provider ended: {0}. Restart it; Kubernetes does that by itself.")]
@@ -122,13 +127,17 @@ pub async fn run(
         Arc::clone(&current),
         setup.client_ca.as_deref(),
     )?);
+    let apart = Apart::new().map_err(RunError::Threads)?;
     let (queue, machines) = (Queue::default(), Machines::default());
     let clusters = Clusters::new(client.clone(), machines.clone(), queue.clone());
     let (events, waiting) = Events::new();
     let world = World::new(machines, clusters, queue, setup.settings.clone());
     let world = Arc::new(world.with_events(events));
     let (stopping, stopped) = watch::channel(false);
-    let (lead, leads) = watch::channel(setup.lease.is_none());
+    let (lead, leads) = watch::channel(match &setup.lease {
+        None => Lead::Always,
+        Some(_) => Lead::No,
+    });
     info!(hooks = %addresses.hooks, metrics = %addresses.metrics, "careen-provider serves");
     up(addresses, Arc::clone(&world));
 
@@ -143,12 +152,12 @@ pub async fn run(
     ));
 
     let mut ending = JoinSet::new();
-    ending.spawn(hooks::serve(
+    ending.spawn(apart.run(hooks::serve(
         hooks_at,
         config,
         world,
         until(stopped.clone()),
-    ));
+    )));
     if let Some(candidate) = setup.lease {
         ending.spawn(lease::run(client, candidate, lead, until(stopped)));
     }
@@ -174,7 +183,7 @@ fn work(
     client: &Client,
     setup: &Setup,
     world: &Arc<World>,
-    leads: &watch::Receiver<bool>,
+    leads: &watch::Receiver<Lead>,
 ) -> JoinSet<()> {
     let mut work = JoinSet::new();
     watch_all(&mut work, client, setup, world);

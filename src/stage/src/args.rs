@@ -14,7 +14,7 @@ pub const USAGE: &str = "usage: careen-stage guard|verify|check|deadman|restore|
   --cmdline FILE  /proc/cmdline
   --boot-id FILE  /proc/sys/kernel/random/boot_id
   --now MS        milliseconds since boot, instead of the kernel's clock
-  --limit S       deadman: reboot after S seconds, whatever the record says
+  --limit S       deadman: reboot after S seconds, or what the kernel command line says, whatever the record says
   --patience S    deadman: wait S seconds for the disk when the trial is due, instead of 60
   --initramfs     use the places of the initramfs
   --dry-run       instead of a reboot, say so and exit with 3";

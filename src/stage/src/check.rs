@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use host::manifest::{Manifest, Which};
 use host::{boot, mounts};
+use upgrade::Unsound;
 
 use crate::args::Args;
 use crate::{guard, look, passed, strict};
@@ -27,11 +28,13 @@ fn check(args: &Args) -> Result<(), String> {
     let (deployment, folder) =
         boot::booted(&places.sysroot, &places.root).map_err(|error| error.to_string())?;
     let manifest = Manifest::read(places, &deployment.digest).map_err(|error| error.to_string())?;
-    let integrity = manifest.check(&folder, Which::Rest);
-    let Err(detail) = &integrity else {
+    let integrity = manifest
+        .check(&folder, Which::Rest)
+        .map_err(Unsound::of_the_disk);
+    let Err(unsound) = &integrity else {
         return Ok(());
     };
-    eprintln!("careen-stage: {detail}");
+    eprintln!("careen-stage: {}", unsound.detail);
     if !args.dry_run {
         // Only this place has something to write; /sysroot is read-only for everything else.
         let writable = mounts::make_private().and_then(|()| mounts::make_writable(&places.sysroot));

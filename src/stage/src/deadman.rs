@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use host::journal::Store;
 use host::programs::{self, Program};
-use host::{memory, power};
+use host::{durable, memory, mounts, os, power};
 use upgrade::{OneShot, SinceBoot, deadman, names};
 
 use crate::args::Args;
@@ -25,6 +25,9 @@ const PAUSE: Duration = Duration::from_secs(30);
 /// How long a look may take after the trial is due, in seconds: a disk may be slow, and the trial
 /// may be blessed.
 const PATIENCE: u64 = 60;
+
+/// How long the note of a trial's end may take. The disk has just answered.
+const NOTE: Duration = Duration::from_secs(10);
 
 /// The result of a look.
 enum Trial {
@@ -43,6 +46,7 @@ pub fn run(args: &Args) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if let Some(limit) = args.limit {
+        let limit = look::initramfs_seconds(args).unwrap_or(limit);
         return if look::now(args).0 / 1000 >= limit {
             end(args, true)
         } else {
@@ -98,7 +102,30 @@ fn end(args: &Args, disk_answers: bool) -> ExitCode {
     } else {
         "the trial's time is over, and the disk does not answer whether it has a verdict"
     };
+    if disk_answers && args.limit.is_none() {
+        note(args);
+    }
     strict::reboot(args, why)
+}
+
+/// Leaves a note for the old system, in a file of its own: the agent may be about to write the
+/// record. In the initramfs there is nothing to write to yet.
+fn note(args: &Args) {
+    let (places, mounted) = (args.places.clone(), !args.dry_run);
+    let Ok(boot) = os::boot_id(&args.boot_id) else {
+        return;
+    };
+    let write = move || {
+        if mounted {
+            let writable = mounts::make_private();
+            writable.and_then(|()| mounts::make_writable(&places.sysroot))?;
+        }
+        let file = places.sysroot.join(names::DEADMAN_NOTE);
+        durable::write(&file, boot.as_str().as_bytes(), 0o600)
+    };
+    if let Some(Err(error)) = power::in_time(NOTE, write) {
+        eprintln!("careen-stage: cannot note that the deadman ended this trial: {error}");
+    }
 }
 
 /// Nothing if the look does not finish before the trial is due according to the previous result.

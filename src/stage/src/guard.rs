@@ -11,7 +11,7 @@ use host::mounts::Writable;
 use host::{Places, kernel};
 use upgrade::decide::decide;
 use upgrade::step::StageStep;
-use upgrade::{Act, Deployment, Journal, Observation, Policy, Record};
+use upgrade::{Act, Deployment, Journal, Observation, Policy, Record, Unsound};
 
 use crate::args::Args;
 use crate::{look, refusal, strict};
@@ -28,9 +28,9 @@ pub fn run(args: &Args) -> ExitCode {
     let judged = look::meant(args)
         .map_err(|error| error.to_string())
         .and_then(|(deployment, folder)| {
-            let integrity = check(&args.places, &deployment, &folder);
-            if let Err(detail) = &integrity {
-                eprintln!("careen-stage: {detail}");
+            let integrity = check(&args.places, &deployment, &folder).map_err(Unsound::of_the_disk);
+            if let Err(unsound) = &integrity {
+                eprintln!("careen-stage: {}", unsound.detail);
             }
             judge(args, &deployment, &integrity)
         });
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> ExitCode {
 pub fn judge(
     args: &Args,
     deployment: &Deployment,
-    integrity: &Result<(), String>,
+    integrity: &Result<(), Unsound>,
 ) -> Result<(), String> {
     for _ in 0..PASSES {
         let seen = look::observe(args, deployment.clone(), Some(integrity.clone()))

@@ -3,13 +3,21 @@
 use host::boot::{self, Link};
 use host::cmdline::Cmdline;
 use host::{Error, Places, Result, loader, os};
-use upgrade::{Deployment, Home, Machine, NodeView, Observation, SinceBoot, Turn};
+use upgrade::{Deployment, Home, Machine, NodeView, Observation, SinceBoot, Turn, Unsound};
 
 use crate::args::Args;
 
 /// Whether this boot is a trial. With an unreadable command line it is not.
 pub fn is_trial(args: &Args) -> bool {
     Cmdline::read(&args.cmdline).is_ok_and(|cmdline| cmdline.is_trial())
+}
+
+/// When the deadman of the initramfs ends this trial, in seconds since boot, if the loader says: the
+/// old system has noted how long its own initramfs took. No longer than two hours, whatever it says.
+pub fn initramfs_seconds(args: &Args) -> Option<u64> {
+    const LONGEST: u64 = 7200;
+    let cmdline = Cmdline::read(&args.cmdline).ok()?;
+    cmdline.initramfs_seconds().map(|limit| limit.min(LONGEST))
 }
 
 /// The time since this boot.
@@ -41,7 +49,7 @@ pub fn meant(args: &Args) -> Result<(Deployment, std::path::PathBuf)> {
 pub fn observe(
     args: &Args,
     booted: Deployment,
-    integrity: Option<std::result::Result<(), String>>,
+    integrity: Option<std::result::Result<(), Unsound>>,
 ) -> Result<Observation> {
     let places: &Places = &args.places;
     Ok(Observation {

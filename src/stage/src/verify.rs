@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 use host::{Places, boot};
+use upgrade::Unsound;
 
 use crate::args::Args;
 use crate::{guard, look, strict};
@@ -15,13 +16,13 @@ pub fn run(args: &Args) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let args = unprepared(args);
-    let found = check(&args);
+    let found = check(&args).map_err(Unsound::of_the_initramfs);
     // If the link of the selected entry is broken, its system has no name, so the verdict cannot be
     // recorded.
     let written = look::meant(&args)
         .map_err(|error| error.to_string())
         .and_then(|(deployment, _)| guard::judge(&args, &deployment, &found));
-    match found.and(written) {
+    match found.map_err(|unsound| unsound.detail).and(written) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => strict::reboot(&args, &why),
     }

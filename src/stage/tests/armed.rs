@@ -83,6 +83,7 @@ fn unguarded() -> ImageFacts {
         running: None,
         lacks: Box::default(),
         branches: Box::default(),
+        running_branches: Box::default(),
         root: room,
         boot: room,
     }
@@ -95,12 +96,12 @@ fn still_armed() -> Phase {
 }
 
 fn on_its_way_back() -> Phase {
-    let reason = upgrade::Reason::Withdrawn;
+    let reason = upgrade::Reason::Withdrawn { replaced_by: None };
     Phase::Reverting { reason }
 }
 
 fn over() -> Phase {
-    let reason = upgrade::Reason::Withdrawn;
+    let reason = upgrade::Reason::Withdrawn { replaced_by: None };
     Phase::Failed { reason }
 }
 
@@ -162,7 +163,10 @@ fn state_restored_before_a_late_trial_is_restored_after_it() {
 fn trial_that_never_came_owes_no_state_to_a_foreign_system() {
     let armed = Armed::new();
     assert_eq!(armed.boots("b2"), "saved");
-    let (own, reason) = (deployment('d', 0), upgrade::Reason::Withdrawn);
+    let (own, reason) = (
+        deployment('d', 0),
+        upgrade::Reason::Withdrawn { replaced_by: None },
+    );
     assert!(!armed.turn_of(&own, "b3", Phase::Halted { reason }));
     fs::write(&armed.config, "of another kubelet").unwrap();
     assert_eq!(armed.boots("b4"), "of another kubelet");
@@ -176,7 +180,7 @@ fn state_changed_by_a_manual_boot_of_the_target_is_restored() {
     let ended = armed.node.run("restore", &armed.node.new, false, &[]);
     assert_eq!(ended.status.code(), Some(0));
     fs::write(&armed.config, "of the target").unwrap();
-    let reason = upgrade::Reason::Withdrawn;
+    let reason = upgrade::Reason::Withdrawn { replaced_by: None };
     armed.node.store(Phase::Halted { reason });
     assert_eq!(armed.boots("b4"), "saved");
 }

@@ -22,8 +22,14 @@ fn the_deadman_waits_as_long_as_the_record_says_and_a_minute() {
             .status
             .code()
     };
-    assert_eq!(at("659000"), Some(0));
+    let note = node.disk.places.sysroot.join(upgrade::names::DEADMAN_NOTE);
+    assert_eq!((at("659000"), note.exists()), (Some(0), false));
     assert_eq!(at("660000"), Some(WOULD_REBOOT));
+    assert_eq!(
+        fs::read_to_string(note).unwrap(),
+        THIS_BOOT,
+        "for the old system"
+    );
 }
 
 #[test]
@@ -91,6 +97,19 @@ fn the_deadman_of_the_initramfs_looks_at_no_record() {
             .code()
     };
     assert_eq!((at("179999"), at("180000")), (Some(0), Some(WOULD_REBOOT)));
+}
+
+#[test]
+fn initramfs_deadman_waits_as_long_as_the_loader_says() {
+    let node = armed();
+    let cmdline = node.disk.folder.path().join("cmdline-of-a-slow-disk");
+    fs::write(&cmdline, "careen.trial=1 careen.initramfs-seconds=460\n").unwrap();
+    let at = |ms: &str| {
+        let cmdline = cmdline.to_str().unwrap();
+        let more = ["--now", ms, "--limit", "180", "--cmdline", cmdline];
+        node.run("deadman", &node.new, true, &more).status.code()
+    };
+    assert_eq!((at("459999"), at("460000")), (Some(0), Some(WOULD_REBOOT)));
 }
 
 /// The loader's environment block lies on a /boot that the initramfs did not see, with the one-shot still set.

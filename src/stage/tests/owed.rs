@@ -123,7 +123,7 @@ fn what_is_owed_to_one_system_is_kept_from_another_that_runs() {
 fn manual_target_boot_keeps_owed_state_of_a_failed_upgrade() {
     let owing = Owing::new();
     owing.node.store(Phase::Failed {
-        reason: upgrade::Reason::Withdrawn,
+        reason: upgrade::Reason::Withdrawn { replaced_by: None },
     });
     assert_eq!(owing.boot_of(&owing.node.new), Some(0));
     assert!(owing.owes());
@@ -160,7 +160,7 @@ fn due_state_becomes_owed_when_the_running_system_is_unknown() {
     assert_eq!(owing.boot_of(&deployment('c', 0)), Some(1), "no such root");
     assert!(owing.owes());
     owing.node.store(Phase::Failed {
-        reason: upgrade::Reason::Withdrawn,
+        reason: upgrade::Reason::Withdrawn { replaced_by: None },
     });
     assert_eq!(owing.boot(), Some(0), "its upgrade is over");
     assert_eq!(owing.config(), "saved");
@@ -183,7 +183,7 @@ fn state_found_outstanding_by_the_agent_is_restored_later() {
     assert!(snapshot::is_outstanding(&owing.places, &upgrade, here));
     snapshot::owe_outstanding(&owing.places, &upgrade).unwrap();
     owing.node.store(Phase::Failed {
-        reason: upgrade::Reason::Withdrawn,
+        reason: upgrade::Reason::Withdrawn { replaced_by: None },
     });
     assert_eq!(owing.boot(), Some(0));
     assert_eq!((owing.config().as_str(), owing.owes()), ("saved", false));

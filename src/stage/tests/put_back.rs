@@ -111,6 +111,8 @@ fn failed() -> Phase {
         reason: upgrade::Reason::NoVerdict {
             commit: "b".repeat(64),
             tries: 1,
+            seen: String::new(),
+            cause: upgrade::Cause::Image,
         },
     }
 }

@@ -43,6 +43,24 @@ fn what_can_reboot_does_so_on_a_trial_alone() {
     }
 }
 
+/// The system that a trial falls back to needs the boot loader that started it.
+#[test]
+fn units_that_replace_the_boot_loader_wait_until_the_blessing() {
+    let read = |unit: &str| {
+        let folder = source().join("systemd/system");
+        fs::read_to_string(folder.join(format!("{unit}.service.d/careen.conf"))).unwrap()
+    };
+    let bootupd = read("bootloader-update");
+    assert!(bootupd.contains("\nRequires=boot-complete.target\n"));
+    assert!(bootupd.contains("\nAfter=multi-user.target boot-complete.target\n"));
+    let gate = source().join("systemd/system/careen-gate.service");
+    let gate = fs::read_to_string(gate).unwrap();
+    assert!(gate.contains("\nRequiredBy=boot-complete.target\n"));
+    // It has Before=sysinit.target, so an order after the blessing would be a cycle.
+    let bootctl = read("systemd-boot-update");
+    assert!(bootctl.contains("\nConditionKernelCommandLine=!careen.trial=1\n"));
+}
+
 /// The package may be installed anywhere. What is enabled there waits for OSTree, a record or a trial.
 #[test]
 fn every_enabled_unit_has_a_condition_on_ostree_or_a_trial() {

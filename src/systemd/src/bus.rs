@@ -2,7 +2,7 @@
 //! a limit, so each call has a timeout here.
 
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use zbus::proxy::CacheProperties;
@@ -49,6 +49,32 @@ pub struct Service {
     /// The status text that the service reports.
     pub status: String,
 }
+
+/// How long the parts of this boot took, in seconds, rounded up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BootTimes {
+    /// In the initramfs; `None` without one.
+    pub initramfs: Option<u64>,
+    /// From the kernel's start to the end of the boot; `None` while it is not over.
+    pub all: Option<u64>,
+}
+
+/// Microseconds of a second.
+const SECOND: u64 = 1_000_000;
+
+/// What a service is made of, and how its program last ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Made {
+    /// The paths of its unit file, drop-ins and environment files. A file may be absent.
+    pub files: Vec<PathBuf>,
+    /// The program that it starts.
+    pub program: Option<PathBuf>,
+    /// The signal that ended its main process, if one did.
+    pub signal: Option<i32>,
+}
+
+/// The values of `si_code` for a process that a signal has ended (sigaction(2)).
+const KILLED: [i32; 2] = [2, 3];
 
 impl Bus {
     /// Connects to the system bus. The timeout of a call is 25 s.
@@ -189,6 +215,12 @@ impl Bus {
         Ok(listed.into_iter().map(|unit| unit.0).collect())
     }
 
+    /// The state of the whole system, as `systemctl is-system-running` prints it.
+    pub async fn system_state(&self) -> Result<String> {
+        let systemd = self.manager().await?;
+        self.limited(systemd.system_state()).await
+    }
+
     /// A service, including one without a file.
     pub async fn service(&self, unit: &str) -> Result<Service> {
         let path = self.limited(self.manager().await?.load_unit(unit)).await?;
@@ -203,6 +235,50 @@ impl Bus {
                 .limited(unit.active_enter_timestamp_monotonic())
                 .await?,
             status: self.limited(service.status_text()).await?,
+        })
+    }
+}
+
+impl Bus {
+    /// How long this boot took.
+    pub async fn boot_times(&self) -> Result<BootTimes> {
+        let systemd = self.manager().await?;
+        let initramfs = self.limited(systemd.initramfs_began()).await?;
+        let root = self.limited(systemd.userspace_began()).await?;
+        let end = self.limited(systemd.boot_finished()).await?;
+        let some = |moment: u64| Some(moment).filter(|moment| *moment > 0);
+        Ok(BootTimes {
+            initramfs: some(initramfs).map(|began| root.saturating_sub(began).div_ceil(SECOND)),
+            all: some(end).map(|end| end.div_ceil(SECOND)),
+        })
+    }
+
+    /// The longest time for which programs may delay a shutdown by a lock, in seconds.
+    pub async fn longest_delay(&self) -> Result<u64> {
+        let login = self.login().await?;
+        let delay = self.limited(login.longest_delay()).await?;
+        Ok(delay.div_ceil(SECOND))
+    }
+
+    /// What a service is made of.
+    pub async fn made(&self, unit: &str) -> Result<Made> {
+        let path = self.limited(self.manager().await?.load_unit(unit)).await?;
+        let service = ServiceUnitProxy::builder(&self.connection).path(path.clone());
+        let service = service.cache_properties(CacheProperties::No).build();
+        let service = self.limited(service).await?;
+        let unit = self.unit(path).await?;
+        let environment = self.limited(service.environment_files()).await?;
+        let commands = self.limited(service.exec_start()).await?;
+        let code = self.limited(service.exec_main_code()).await?;
+        let status = self.limited(service.exec_main_status()).await?;
+        let files = [self.limited(unit.fragment_path()).await?]
+            .into_iter()
+            .chain(self.limited(unit.drop_in_paths()).await?)
+            .chain(environment.into_iter().map(|(file, _)| file));
+        Ok(Made {
+            files: files.map(PathBuf::from).collect(),
+            program: commands.into_iter().next().map(|command| command.0.into()),
+            signal: KILLED.contains(&code).then_some(status),
         })
     }
 }

@@ -76,11 +76,10 @@ impl Bus {
     /// # Errors
     /// As [`Bus::fallen`].
     pub async fn starting(&self) -> Result<Option<String>> {
-        let systemd = self.manager().await?;
-        let state = self.limited(systemd.system_state()).await?;
-        if !STARTING.contains(&state.as_str()) {
+        if !STARTING.contains(&self.system_state().await?.as_str()) {
             return Ok(None);
         }
+        let systemd = self.manager().await?;
         let jobs = self.limited(systemd.list_jobs()).await?;
         let mut running = jobs
             .into_iter()

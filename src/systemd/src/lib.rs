@@ -12,7 +12,7 @@ mod notify;
 mod proxies;
 mod state;
 
-pub use bus::{Bus, Service};
+pub use bus::{BootTimes, Bus, Made, Service};
 pub use fallen::Fallen;
 pub use notify::{Notify, watchdog};
 pub use proxies::{JobRemovedStream, LoginProxy, PrepareForShutdownStream, Property};

@@ -6,6 +6,9 @@ use zbus::{ObjectPath, OwnedFd, OwnedObjectPath, Variant, proxy};
 /// A property of a transient unit.
 pub type Property<'a> = (&'a str, Variant<'a>);
 
+/// One command of a service. The first field is the program's path.
+pub type Command = (String, Vec<String>, bool, u64, u64, u64, u64, u32, i32, i32);
+
 /// One unit in the answer of `ListUnitsByPatterns`. The first field is its name.
 pub type Listed = (
     String,
@@ -59,6 +62,25 @@ pub trait Manager {
     #[zbus(property(emits_changed_signal = "false"))]
     fn system_state(&self) -> zbus::Result<String>;
     fn subscribe(&self) -> zbus::Result<()>;
+    /// When the systemd of the initramfs started, in microseconds of `CLOCK_MONOTONIC`: 0 without
+    /// one.
+    #[zbus(
+        property(emits_changed_signal = "false"),
+        name = "InitRDTimestampMonotonic"
+    )]
+    fn initramfs_began(&self) -> zbus::Result<u64>;
+    /// When the systemd of the real root started.
+    #[zbus(
+        property(emits_changed_signal = "false"),
+        name = "UserspaceTimestampMonotonic"
+    )]
+    fn userspace_began(&self) -> zbus::Result<u64>;
+    /// When the boot was finished: 0 until then.
+    #[zbus(
+        property(emits_changed_signal = "false"),
+        name = "FinishTimestampMonotonic"
+    )]
+    fn boot_finished(&self) -> zbus::Result<u64>;
     #[zbus(signal)]
     fn job_removed(
         &self,
@@ -94,6 +116,14 @@ pub trait ServiceUnit {
     #[zbus(property(emits_changed_signal = "false"))]
     fn result(&self) -> zbus::Result<String>;
     #[zbus(property(emits_changed_signal = "false"))]
+    fn environment_files(&self) -> zbus::Result<Vec<(String, bool)>>;
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn exec_start(&self) -> zbus::Result<Vec<Command>>;
+    /// How the main process ended, as in siginfo's `si_code`: 0 while it has not ended.
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn exec_main_code(&self) -> zbus::Result<i32>;
+    /// Its exit status, or the signal.
+    #[zbus(property(emits_changed_signal = "false"))]
     fn exec_main_status(&self) -> zbus::Result<i32>;
 }
 
@@ -111,6 +141,11 @@ pub trait Login {
     fn reboot_with_flags(&self, flags: u64) -> zbus::Result<()>;
     /// Inhibitor locks as (what, who, why, mode, uid, pid).
     fn list_inhibitors(&self) -> zbus::Result<Vec<(String, String, String, String, u32, u32)>>;
+    /// The longest time for which a lock of the mode `delay` delays a shutdown, in microseconds. The
+    /// kubelet raises it to its `shutdownGracePeriod` (kubernetes,
+    /// pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go).
+    #[zbus(property(emits_changed_signal = "false"), name = "InhibitDelayMaxUSec")]
+    fn longest_delay(&self) -> zbus::Result<u64>;
     /// The shutdown starts, or was cancelled.
     #[zbus(signal)]
     fn prepare_for_shutdown(&self, start: bool) -> zbus::Result<()>;

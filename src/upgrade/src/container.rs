@@ -8,9 +8,9 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::id::{Malformed, ManifestDigest, malformed};
+use crate::id::{self, ManifestDigest};
 use crate::names;
-use crate::target::ACCEPTED_IMAGE;
+use crate::wrong::{Malformed, Wrong, length, letters};
 
 /// The numeric user and group that skopeo runs as. It is above the largest that a pod may request
 /// (2147483647), so no other process has it.
@@ -52,10 +52,10 @@ impl Transport {
         }
     }
 
-    fn is_place(self, text: &str) -> bool {
+    fn check_place(self, text: &str) -> Result<(), Wrong> {
         match self {
-            Self::Registry => is_repository(text),
-            Self::Archive | Self::Folder => is_absolute(text),
+            Self::Registry => check_repository(text),
+            Self::Archive | Self::Folder => check_absolute(text),
         }
     }
 }
@@ -84,20 +84,50 @@ impl ContainerImage {
 impl FromStr for ContainerImage {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        let image = Transport::ALL
-            .into_iter()
-            .find_map(|transport| parse(transport, text));
-        image.ok_or_else(|| malformed(names::IMAGE, text, ACCEPTED_IMAGE))
+        parse(text).map_err(|wrong| wrong.in_field(names::IMAGE, text, ACCEPTED))
     }
 }
 
-fn parse(transport: Transport, text: &str) -> Option<ContainerImage> {
-    let (place, digest) = text.strip_prefix(transport.prefix())?.split_once('@')?;
-    transport.is_place(place).then_some(ContainerImage {
+/// The accepted forms.
+const ACCEPTED: &str = "docker://<host>/<name>@sha256:<digest>, oci-archive:<path>@sha256:<digest> or oci:<path>@sha256:<digest>";
+
+/// Parses `<transport><place>@sha256:<digest>`.
+pub(crate) fn parse(text: &str) -> Result<ContainerImage, Wrong> {
+    let begins = |transport: &Transport| text.starts_with(transport.prefix());
+    let Some(transport) = Transport::ALL.into_iter().find(begins) else {
+        return Err(no_transport(text));
+    };
+    let begin = transport.prefix().len();
+    let rest = &text[begin..];
+    let (place, digest) = rest.split_once('@').unwrap_or((rest, ""));
+    let checked = transport.check_place(place);
+    checked.map_err(|wrong| wrong.moved(begin))?;
+    if digest.is_empty() {
+        return Err(Wrong::at(text.len(), "it has no @sha256:<digest>"));
+    }
+    let manifest = id::manifest(digest);
+    Ok(ContainerImage {
         transport,
         place: place.to_owned(),
-        manifest: digest.parse().ok()?,
+        manifest: manifest.map_err(|wrong| wrong.moved(begin + place.len() + 1))?,
     })
+}
+
+/// What the beginning of the value resembles.
+fn no_transport(text: &str) -> Wrong {
+    let prefixes = Transport::ALL.map(Transport::prefix);
+    let near = prefixes.into_iter().chain(["ostree:"]).find(|prefix| {
+        let word = prefix.trim_end_matches(['/', ':']);
+        let typed = text.split([':', '/']).next().unwrap_or_default();
+        strsim::osa_distance(&typed.to_ascii_lowercase(), word) <= 1
+    });
+    Wrong::at(
+        0,
+        match near {
+            Some(prefix) => format!("it does not begin with {prefix} letter by letter"),
+            None => "it begins with none of ostree:, docker://, oci-archive: and oci:".to_owned(),
+        },
+    )
 }
 
 impl fmt::Display for ContainerImage {
@@ -110,70 +140,112 @@ impl fmt::Display for ContainerImage {
 /// `RepositoryNameTotalLengthMax`); also long enough for a path.
 const LONGEST: usize = 255;
 
-fn is_repository(text: &str) -> bool {
+fn check_repository(text: &str) -> Result<(), Wrong> {
+    length(text, LONGEST).map_err(|wrong| wrong.within("its name"))?;
     let Some((host, name)) = text.split_once('/') else {
-        return false;
+        return Err(Wrong::at(text.len(), "it has no /<name> after the host"));
     };
-    text.len() <= LONGEST
-        && is_host(host)
-        && name.split('/').all(is_component)
-        && is_spelled_out(host, name)
+    check_host(host)?;
+    let mut at = host.len() + 1;
+    for part in name.split('/') {
+        check_component(part).map_err(|wrong| wrong.moved(at))?;
+        at += part.len() + 1;
+    }
+    check_spelling(host, name)
 }
 
 /// Whether a name means itself. Two spellings mean another name, and the signature policy is looked
 /// up under that other name (distribution/reference, `splitDockerDomain`).
-fn is_spelled_out(host: &str, name: &str) -> bool {
-    match host {
-        "index.docker.io" => false,
-        "docker.io" => name.contains('/'),
-        _ => true,
-    }
+fn check_spelling(host: &str, name: &str) -> Result<(), Wrong> {
+    let says = match host {
+        "index.docker.io" => "its host index.docker.io means docker.io, which must be written",
+        "docker.io" if !name.contains('/') => {
+            "its name means library/… at docker.io, which must be written"
+        }
+        _ => return Ok(()),
+    };
+    Err(Wrong::at(0, says))
 }
 
 /// A host without a dot or a port would be read as the first part of a name at docker.io.
-fn is_host(text: &str) -> bool {
+fn check_host(text: &str) -> Result<(), Wrong> {
     let (name, port) = text
         .split_once(':')
         .map_or((text, None), |(name, port)| (name, Some(port)));
-    let label = |label: &str| {
-        !label.is_empty()
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-            && label.bytes().all(|c| is_lower(c) || c == b'-')
-    };
-    name.split('.').all(label)
-        && port.is_none_or(|port| port.parse::<u16>().is_ok() && !port.starts_with('+'))
-        && (port.is_some() || name.contains('.') || name == "localhost")
+    let is_allowed = |c: char| is_lower(c) || c == '-' || c == '.';
+    letters(name, is_allowed, "a-z 0-9 . -").map_err(|wrong| wrong.within("its host"))?;
+    let label = |label: &str| !label.is_empty() && !label.starts_with('-') && !label.ends_with('-');
+    if !name.split('.').all(label) {
+        let says = "its host has a part that is empty, or has a dash at an end";
+        return Err(Wrong::at(0, says));
+    }
+    check_port(port).map_err(|wrong| wrong.moved(name.len() + 1))?;
+    if port.is_none() && !name.contains('.') && name != "localhost" {
+        let says = format!("its host {name:?} has neither a dot nor a port");
+        return Err(Wrong::at(0, says));
+    }
+    Ok(())
+}
+
+fn check_port(port: Option<&str>) -> Result<(), Wrong> {
+    let is_port = |port: &str| port.parse::<u16>().is_ok() && !port.starts_with('+');
+    match port {
+        Some(port) if !is_port(port) => Err(Wrong::at(
+            0,
+            format!("its port {port:?} is no number up to 65535"),
+        )),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// A part of a name: words separated by `.`, `_`, `__` or dashes.
-fn is_component(text: &str) -> bool {
-    let ends = |c: Option<u8>| c.is_some_and(is_lower);
+fn check_component(text: &str) -> Result<(), Wrong> {
+    if let Some((_, tag)) = text.split_once(':') {
+        let at = text.len() - tag.len() - 1;
+        let says = format!("its tag {tag:?} is not accepted: a tag may move to another image");
+        return Err(Wrong::at(at, says));
+    }
+    let is_allowed = |c: char| is_lower(c) || "._-".contains(c);
+    letters(text, is_allowed, "a-z 0-9 . _ -")
+        .map_err(|wrong| wrong.within(&format!("its name part {text:?}")))?;
+    let ends = |c: Option<char>| c.is_some_and(is_lower);
     let between =
         |gap: &str| matches!(gap, "" | "." | "_" | "__") || gap.bytes().all(|c| c == b'-');
-    ends(text.bytes().next())
-        && ends(text.bytes().next_back())
-        && text
-            .split(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
-            .all(between)
+    let is_whole = ends(text.chars().next())
+        && ends(text.chars().next_back())
+        && text.split(is_lower).all(between);
+    if is_whole {
+        return Ok(());
+    }
+    let says = match text.is_empty() {
+        true => "its name has an empty part beside a slash".to_owned(),
+        false => format!(
+            "its name part {text:?} has a . _ or - at an end, or two different ones in a row"
+        ),
+    };
+    Err(Wrong::at(0, says))
 }
 
 /// An absolute path that skopeo does not split, without `..` or other detours.
-fn is_absolute(text: &str) -> bool {
-    let part = |part: &str| {
-        !matches!(part, "" | "." | "..")
-            && !part.starts_with('-')
-            && part
-                .bytes()
-                .all(|c| c.is_ascii_alphanumeric() || b"._-".contains(&c))
+fn check_absolute(text: &str) -> Result<(), Wrong> {
+    length(text, LONGEST).map_err(|wrong| wrong.within("its path"))?;
+    let Some(rest) = text.strip_prefix('/') else {
+        return Err(Wrong::at(0, "its path does not begin with a slash"));
     };
-    text.len() <= LONGEST
-        && text
-            .strip_prefix('/')
-            .is_some_and(|rest| rest.split('/').all(part))
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    letters(text, is_allowed, "a-z A-Z 0-9 . _ - /").map_err(|wrong| wrong.within("its path"))?;
+    let mut at = 1;
+    for part in rest.split('/') {
+        if matches!(part, "" | "." | "..") || part.starts_with('-') {
+            let says = format!("its path has the part {part:?}, which is not accepted");
+            return Err(Wrong::at(at, says));
+        }
+        at += part.len() + 1;
+    }
+    Ok(())
 }
 
-const fn is_lower(c: u8) -> bool {
+const fn is_lower(c: char) -> bool {
     c.is_ascii_lowercase() || c.is_ascii_digit()
 }
 
@@ -183,7 +255,7 @@ mod tests {
 
     fn place(text: &str) -> Option<String> {
         let digest = "a".repeat(64);
-        let image: Option<ContainerImage> = format!("{text}@sha256:{digest}").parse().ok();
+        let image = parse(&format!("{text}@sha256:{digest}")).ok();
         image.map(|image| image.address())
     }
 
@@ -233,14 +305,14 @@ mod tests {
     fn a_digest_is_needed_and_no_other_algorithm_will_do() {
         for digest in ["", "@", "@sha512:00", "@sha256:00", "@latest"] {
             let text = format!("docker://registry.example.com/os{digest}");
-            assert!(text.parse::<ContainerImage>().is_err(), "{text}");
+            assert!(parse(&text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn below_a_place_are_whole_parts_of_names_only() {
         let text = format!("docker://r.example.com/os/base@sha256:{}", "a".repeat(64));
-        let image: ContainerImage = text.parse().unwrap_or_else(|bad| unreachable!("{bad}"));
+        let image = parse(&text).unwrap_or_else(|bad| unreachable!("{bad:?}"));
         assert!(image.is_below("r.example.com") && image.is_below("r.example.com/os"));
         assert!(!image.is_below("r.example.com/o") && !image.is_below("r.example"));
     }

@@ -17,6 +17,12 @@ pub const UNFIT: u8 = 3;
 /// about the node.
 pub const LOOK: u8 = 4;
 
+/// A check in `required.d` fails for something outside of this node (`EX_TEMPFAIL`, sysexits.h): a
+/// service that it asks is away.
+pub const CHECK_BLAMES_A_NEIGHBOUR: u8 = 75;
+/// A check in `required.d` fails for this node's own files or hardware (`EX_CONFIG`, sysexits.h).
+pub const CHECK_BLAMES_THE_NODE: u8 = 78;
+
 /// One row of the reference table.
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {
@@ -121,6 +127,16 @@ pub const TABLE: &[Exit] = &[
         "`careen-provider`",
         FAILED,
         "it could not begin, or one of its tasks ended",
+    ),
+    row(
+        "a check in `required.d`",
+        CHECK_BLAMES_A_NEIGHBOUR,
+        "it fails for something outside of this node; the image is not remembered as bad",
+    ),
+    row(
+        "a check in `required.d`",
+        CHECK_BLAMES_THE_NODE,
+        "it fails for this node's own files or hardware; the image is not remembered as bad",
     ),
     row(
         "each of them",

@@ -30,6 +30,9 @@ const REASON: usize = 160;
 /// the node was switched off.
 const LONGEST: u64 = 6 * 3600;
 
+/// The code of a request that was withdrawn or replaced.
+const WITHDRAWN: &str = "Withdrawn";
+
 /// An upgrade that has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -44,7 +47,8 @@ pub struct Past {
     /// The Kubernetes version that ran before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Version>,
-    /// The Kubernetes version of the image, once that was known.
+    /// The Kubernetes version of the image, once that was known; before that, the one that the
+    /// request named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Version>,
     /// When it began, in seconds since 1970 by the node's clock.
@@ -74,7 +78,9 @@ impl Past {
         let past = Self {
             id: Some(up.id.clone()),
             from: up.from_version.clone(),
-            to: info.map(|info| info.kubernetes.clone()),
+            to: info
+                .map(|info| info.kubernetes.clone())
+                .or_else(|| asked_version(&up.request)),
             began,
             seconds: Some(up.bill.seconds(lasted, now)),
             tries: up.attempt.tries,
@@ -95,6 +101,7 @@ impl Past {
     ) -> Self {
         let past = Self {
             id,
+            to: asked_version(raw),
             ..Self::new(raw, wall)
         };
         past.failed(reason)
@@ -123,6 +130,14 @@ impl Past {
             reason: Some(cut(&reason.to_string(), REASON)),
             ..self
         }
+    }
+
+    /// Whether it did nothing to the node: its request was withdrawn, replaced or refused. A person
+    /// who tries ten requests in a row still wants to see the upgrades before them.
+    fn is_void(&self) -> bool {
+        let is_withdrawn = || self.code.as_deref() == Some(WITHDRAWN);
+        let is_refused = || self.seconds.is_none() && self.began == self.ended;
+        self.answer == Answer::Failed && self.tries == 0 && (is_withdrawn() || is_refused())
     }
 
     /// How long it was at work, in seconds, if that is a useful estimate for the next upgrade.
@@ -154,6 +169,11 @@ pub fn teaches(seconds: &u64) -> bool {
     (1..=LONGEST).contains(seconds)
 }
 
+/// The version that a request names, for an image of which nothing was known yet.
+fn asked_version(raw: &RawRequest) -> Option<Version> {
+    raw.kubernetes.as_deref()?.parse().ok()
+}
+
 fn cut(text: &str, longest: usize) -> String {
     text.chars().take(longest).collect()
 }
@@ -172,19 +192,36 @@ pub(crate) fn usually_kept(past: &[Past]) -> Option<u64> {
     usual(past.iter().filter_map(Past::kept).collect())
 }
 
-/// Adds the latest upgrade at the front and drops the oldest.
+/// Adds the latest upgrade at the front and drops what tells least.
 pub(crate) fn remember(past: &mut Vec<Past>, latest: Past) {
     past.insert(0, latest);
-    past.truncate(LENGTH);
+    while past.len() > LENGTH {
+        drop_one(past);
+    }
 }
 
-/// As JSON of at most [`BYTES`]; the oldest upgrades are dropped first.
+/// Drops the upgrade that tells least, and of several the oldest. The latest one stays: it is the
+/// answer to the request on the Node.
+fn drop_one(past: &mut Vec<Past>) {
+    let older = past.iter().enumerate().skip(1);
+    let least = older.max_by_key(|(at, past)| (past.is_void(), *at));
+    if let Some((at, _)) = least {
+        past.remove(at);
+    } else {
+        past.clear();
+    }
+}
+
+/// As JSON of at most [`BYTES`]; what tells least is dropped first.
 #[must_use]
 pub fn json(past: &[Past]) -> String {
-    let text = |count: usize| serde_json::to_string(&past[..count]).unwrap_or_default();
-    (0..=past.len().min(LENGTH))
-        .rev()
-        .map(text)
-        .find(|text| text.len() <= BYTES)
-        .unwrap_or_default()
+    let mut past = past.to_vec();
+    past.truncate(LENGTH);
+    loop {
+        let text = serde_json::to_string(&past).unwrap_or_default();
+        if text.len() <= BYTES {
+            return text;
+        }
+        drop_one(&mut past);
+    }
 }

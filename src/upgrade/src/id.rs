@@ -3,30 +3,9 @@
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
-/// A value that does not have its accepted form.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{field} is {value:?}; use {accepted}")]
-pub struct Malformed {
-    /// The field that has the value.
-    pub field: &'static str,
-    /// The value, cut to fit a message.
-    pub value: String,
-    /// The accepted form, for display.
-    pub accepted: &'static str,
-}
-
-/// The longest part of a bad value that a message repeats, in characters.
-const SHOWN: usize = 80;
-
-pub(crate) fn malformed(field: &'static str, value: &str, accepted: &'static str) -> Malformed {
-    Malformed {
-        field,
-        value: value.chars().take(SHOWN).collect(),
-        accepted,
-    }
-}
+pub use crate::wrong::Malformed;
+use crate::wrong::{Wrong, count, length, letters};
 
 /// Makes a string type that only its parser can construct, also from JSON.
 macro_rules! parsed_string {
@@ -75,17 +54,21 @@ parsed_string!(
 impl FromStr for Digest {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        let hex = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
-        if text.len() == 64 && text.bytes().all(hex) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(malformed(
-                "commit",
-                text,
-                "64 lower-case hexadecimal digits",
-            ))
+        match digits(text) {
+            Ok(()) => Ok(Self(text.to_owned())),
+            Err(wrong) => Err(wrong.within("it").in_field("commit", text, DIGITS)),
         }
     }
+}
+
+/// The accepted form of [`Digest`].
+const DIGITS: &str = "64 lower-case hexadecimal digits";
+
+/// Checks the digits of a checksum.
+pub(crate) fn digits(text: &str) -> Result<(), Wrong> {
+    let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    letters(text, is_hex, "0-9 and a-f")?;
+    count(text, 64, "digits")
 }
 
 impl Digest {
@@ -104,14 +87,23 @@ parsed_string!(
 impl FromStr for ManifestDigest {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        let digits = text.strip_prefix(SHA256).unwrap_or_default();
-        if digits.parse::<Digest>().is_ok() {
-            Ok(Self(text.to_owned()))
-        } else {
-            let accepted = "sha256: and 64 lower-case hexadecimal digits";
-            Err(malformed("digest", text, accepted))
+        match manifest(text) {
+            Ok(digest) => Ok(digest),
+            Err(wrong) => {
+                let accepted = "sha256: and 64 lower-case hexadecimal digits";
+                Err(wrong.in_field("digest", text, accepted))
+            }
         }
     }
+}
+
+/// Parses a manifest's digest.
+pub(crate) fn manifest(text: &str) -> Result<ManifestDigest, Wrong> {
+    let Some(rest) = text.strip_prefix(SHA256) else {
+        return Err(Wrong::at(0, "its digest does not begin with sha256:"));
+    };
+    digits(rest).map_err(|wrong| wrong.within("its digest").moved(SHA256.len()))?;
+    Ok(ManifestDigest(text.to_owned()))
 }
 
 /// The only supported algorithm: no registry that we know of uses another one.
@@ -133,20 +125,23 @@ parsed_string!(
 impl FromStr for UpgradeId {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        let allowed = |c: u8| c.is_ascii_alphanumeric() || b"._-".contains(&c);
-        let dots_only = text.bytes().all(|c| c == b'.');
-        if (1..=63).contains(&text.len()) && text.bytes().all(allowed) && !dots_only {
-            Ok(Self(text.to_owned()))
-        } else {
-            // The id becomes part of unit and folder names, so characters with a meaning there are
-            // rejected.
-            Err(malformed(
-                "careen.dev/upgrade-id",
-                text,
-                "1 to 63 of a-z A-Z 0-9 . _ -",
-            ))
+        let accepted = "1 to 63 of a-z A-Z 0-9 . _ -";
+        match id(text) {
+            Ok(()) => Ok(Self(text.to_owned())),
+            Err(wrong) => Err(wrong.in_field("careen.dev/upgrade-id", text, accepted)),
         }
     }
+}
+
+/// The id becomes part of unit and folder names, so letters with a meaning there are rejected.
+fn id(text: &str) -> Result<(), Wrong> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    letters(text, is_allowed, "a-z A-Z 0-9 . _ -").map_err(|wrong| wrong.within("it"))?;
+    length(text, 63).map_err(|wrong| wrong.within("it"))?;
+    if text.bytes().all(|c| c == b'.') {
+        return Err(Wrong::at(0, "it has only dots"));
+    }
+    Ok(())
 }
 
 parsed_string!(
@@ -162,7 +157,7 @@ impl FromStr for BootId {
         if (1..=36).contains(&text.len()) && text.bytes().all(allowed) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(malformed("boot id", text, "a UUID"))
+            Err(Malformed::new("boot id", text, "a UUID"))
         }
     }
 }

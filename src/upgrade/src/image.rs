@@ -53,6 +53,10 @@ pub struct ImageFacts {
     /// The branches that the commit names (its `ostree.ref-binding`); empty if it names none.
     #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
     pub branches: Box<[String]>,
+    /// The branches that the commit of the running system names; empty if it names none, or if the
+    /// inspecting version did not look.
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    pub running_branches: Box<[String]>,
     /// Room on the root file system.
     pub root: Room,
     /// Room on the file system of /boot.
@@ -67,6 +71,15 @@ impl ImageFacts {
         let running = self.running?;
         let older = self.timestamp > 0 && self.timestamp < running;
         older.then(|| running.saturating_sub(self.timestamp))
+    }
+
+    /// Whether the image and the running system have no branch in common. `false` if one of them
+    /// names none.
+    #[must_use]
+    pub fn changes_branch(&self) -> bool {
+        let are_known = !self.branches.is_empty() && !self.running_branches.is_empty();
+        let common = |branch: &String| self.running_branches.contains(branch);
+        are_known && !self.branches.iter().any(common)
     }
 }
 

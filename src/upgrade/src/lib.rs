@@ -21,6 +21,7 @@ pub mod id;
 pub mod image;
 pub mod keys;
 pub mod launch;
+pub mod limits;
 pub mod listen;
 pub mod names;
 pub mod observe;
@@ -40,6 +41,7 @@ pub mod tally;
 pub mod target;
 pub mod version;
 pub mod window;
+pub mod wrong;
 pub mod zone;
 
 pub use container::ContainerImage;
@@ -48,7 +50,8 @@ pub use id::{BootId, Digest, Malformed, ManifestDigest, Moment, SinceBoot, Upgra
 pub use image::{Deployment, ImageFacts, ImageInfo, Room};
 pub use keys::{Keys, Pause};
 pub use observe::{
-    Api, Asked, Check, Health, Hooks, Machine, NoNetwork, NodeView, Observation, OneShot, Turn,
+    Api, Asked, Cause, Causes, Check, Health, Hooks, LastTrial, Machine, NoNetwork, NodeView,
+    Observation, OneShot, TrialEnd, TrialNote, Turn, Unsound,
 };
 pub use phase::Phase;
 pub use policy::{Broken, Policy, PolicyRead};

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
+
+use crate::wrong::{Malformed, Wrong};
 
 /// The prefix of a Unix socket's path.
 const UNIX: &str = "unix:";
@@ -25,34 +26,51 @@ pub enum Listen {
     Unix(PathBuf),
 }
 
-/// An address that is rejected.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "{0:?} is not an address of this node alone; use \"127.0.0.1:<port>\", \"[::1]:<port>\", \"unix:/<path>\", or \"\" for none"
-)]
-pub struct NotHere(String);
+/// The accepted form.
+const ACCEPTED: &str = "an address of this node alone, as \"127.0.0.1:<port>\", \"[::1]:<port>\" or \"unix:/<path>\", or \"\" for none";
 
 impl FromStr for Listen {
-    type Err = NotHere;
+    type Err = Malformed;
 
-    fn from_str(text: &str) -> Result<Self, NotHere> {
-        let not_here = || NotHere(text.chars().take(80).collect());
+    fn from_str(text: &str) -> Result<Self, Malformed> {
         if text.is_empty() {
             return Ok(Self::Off);
         }
-        if let Some(path) = text.strip_prefix(UNIX) {
-            let path = PathBuf::from(path);
-            return match path.is_absolute() {
-                true => Ok(Self::Unix(path)),
-                false => Err(not_here()),
-            };
-        }
-        let address: SocketAddr = text.parse().map_err(|_| not_here())?;
-        match address.ip().is_loopback() {
-            true => Ok(Self::Loopback(address)),
-            false => Err(not_here()),
-        }
+        let parsed = match text.strip_prefix(UNIX) {
+            Some(path) => socket(path).map_err(|wrong| wrong.moved(UNIX.len())),
+            None => loopback(text),
+        };
+        parsed.map_err(|wrong| wrong.in_field("listen", text, ACCEPTED))
     }
+}
+
+fn socket(path: &str) -> Result<Listen, Wrong> {
+    if !path.starts_with('/') {
+        return Err(Wrong::at(0, "its path does not begin with a slash"));
+    }
+    Ok(Listen::Unix(PathBuf::from(path)))
+}
+
+fn loopback(text: &str) -> Result<Listen, Wrong> {
+    let Ok(address) = text.parse::<SocketAddr>() else {
+        return Err(Wrong::at(0, not_an_address(text)));
+    };
+    if !address.ip().is_loopback() {
+        let ip = address.ip();
+        return Err(Wrong::at(0, format!("other machines may reach {ip}")));
+    }
+    Ok(Listen::Loopback(address))
+}
+
+/// The part that is no address or no port.
+fn not_an_address(text: &str) -> String {
+    let Some((host, port)) = text.rsplit_once(':') else {
+        return "it has no :<port>".to_owned();
+    };
+    if port.parse::<u16>().is_err() {
+        return format!("its port {port:?} is no number up to 65535");
+    }
+    format!("{host:?} is no address in numbers (an IPv6 address has brackets)")
 }
 
 impl fmt::Display for Listen {
@@ -66,8 +84,8 @@ impl fmt::Display for Listen {
 }
 
 impl TryFrom<String> for Listen {
-    type Error = NotHere;
-    fn try_from(text: String) -> Result<Self, NotHere> {
+    type Error = Malformed;
+    fn try_from(text: String) -> Result<Self, Malformed> {
         text.parse()
     }
 }

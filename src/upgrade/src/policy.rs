@@ -4,9 +4,12 @@
 //! seconds of one boot.
 
 mod branches;
+mod demand;
+pub mod keys;
 mod rules;
 mod serving;
 
+pub use rules::Outside;
 use serde::{Deserialize, Serialize};
 
 use crate::listen::Listen;
@@ -14,7 +17,8 @@ use crate::order::Group;
 use crate::reason::Reason;
 use crate::window::Window;
 
-pub use serving::{Compare, Serving};
+pub use demand::Demand;
+pub use serving::Serving;
 
 /// The longest soak, in seconds.
 pub const SOAK_MAX: u64 = 86_400;
@@ -29,13 +33,16 @@ pub struct Policy {
     pub remotes: Vec<String>,
     /// Patterns of the branches whose images may be used; if empty, all branches.
     pub branches: Vec<String>,
+    /// Whether the node may go to another branch than that of the running system.
+    pub branch_change: BranchChange,
     /// Allow requests for the system that this node has kept.
     pub rollback: bool,
     /// Allow images that are not signed.
     pub unsigned: bool,
     /// Allow images whose initramfs does not contain our stage.
     pub unguarded: bool,
-    /// Allow images with an older Kubernetes, or made before the running one.
+    /// Allow images with an older Kubernetes, or images of the running system's branch that were
+    /// made before it.
     pub downgrade: bool,
     /// Refuse every request on a node without a hardware watchdog that keeps running across a
     /// reboot.
@@ -56,12 +63,18 @@ pub struct Policy {
     pub load_balancer: LoadBalancer,
     /// Container images.
     pub registry: Registry,
+    /// What keeps other programs off the node while it is away.
+    pub neighbours: Neighbours,
     /// The drain.
     pub drain: Drain,
+    /// `kubeadm upgrade node`, and what it does to the node's own settings.
+    pub kubeadm: Kubeadm,
     /// Judging a trial.
     pub health: Health,
     /// What a trial is compared with.
     pub serving: Serving,
+    /// The way into a trial.
+    pub reboot: Reboot,
     /// Resource limits of careen-deploy.
     pub limits: Limits,
     /// Metrics.
@@ -74,6 +87,7 @@ impl Default for Policy {
             opt_out: String::new(),
             remotes: Vec::new(),
             branches: Vec::new(),
+            branch_change: BranchChange::Newer,
             rollback: true,
             unsigned: false,
             unguarded: false,
@@ -88,11 +102,39 @@ impl Default for Policy {
             hooks: Hooks::default(),
             load_balancer: LoadBalancer::default(),
             registry: Registry::default(),
+            neighbours: Neighbours::default(),
             drain: Drain::default(),
+            kubeadm: Kubeadm::default(),
             health: Health::default(),
             serving: Serving::default(),
+            reboot: Reboot::default(),
             limits: Limits::default(),
             metrics: Metrics::default(),
+        }
+    }
+}
+
+/// Whether a node may go to another branch. Times order the images of one branch; between two
+/// branches they say little. So this is a permission apart from the one to go back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BranchChange {
+    /// Only to an image that was made after the running one.
+    Newer,
+    /// Also to an image that was made before the running one.
+    Any,
+    /// Not at all.
+    Never,
+}
+
+impl BranchChange {
+    /// The value in the policy.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Newer => "newer",
+            Self::Any => "any",
+            Self::Never => "never",
         }
     }
 }
@@ -131,6 +173,35 @@ impl Default for LoadBalancer {
     }
 }
 
+/// Programs that would take a planned absence for idleness or for death. Each switch is for the key
+/// that such a program respects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Neighbours {
+    /// Keep cluster-autoscaler off.
+    pub cluster_autoscaler: bool,
+    /// Keep Karpenter off.
+    pub karpenter: bool,
+    /// Keep the remediators of medik8s off.
+    pub medik8s: bool,
+    /// Seconds for which the keys stay after the node was given back.
+    pub settle_seconds: u64,
+}
+
+impl Default for Neighbours {
+    fn default() -> Self {
+        Self {
+            cluster_autoscaler: true,
+            karpenter: true,
+            medik8s: true,
+            // Pods need some minutes to come back. cluster-autoscaler begins its own 10 minutes
+            // (scale-down-unneeded-time) only when its key is gone, and a NodeHealthCheck acts on
+            // 300 s of NotReady (the default of its unhealthyConditions).
+            settle_seconds: 300,
+        }
+    }
+}
+
 /// Container images.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -152,6 +223,8 @@ pub struct Drain {
     pub deadline_seconds: u64,
     /// What to do at the deadline.
     pub at_deadline: AtDeadline,
+    /// How long the volumes of the pods that left may take to detach, in seconds; 0 does not wait.
+    pub detach_seconds: u64,
     /// Cordon, but leave the pods where they are: for nodes whose workload tolerates a reboot.
     pub skip: bool,
     /// Pods that leave after all others, group by group.
@@ -163,6 +236,7 @@ impl Default for Drain {
         Self {
             deadline_seconds: 600,
             at_deadline: AtDeadline::Abort,
+            detach_seconds: 120,
             skip: false,
             order: Vec::new(),
         }
@@ -179,6 +253,39 @@ pub enum AtDeadline {
     Force,
     /// Reboot with the remaining pods on the node.
     Continue,
+}
+
+/// The folder of kubeadm's patches, where it exists.
+pub const PATCHES: &str = "/etc/kubernetes/patches";
+
+/// `kubeadm upgrade node`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Kubeadm {
+    /// The folder of the node's patches; empty if there is none. It must exist, except for
+    /// [`PATCHES`].
+    pub patches: String,
+    /// What to do about settings of the kubelet that kubeadm would undo.
+    pub local_settings: LocalSettings,
+}
+
+impl Default for Kubeadm {
+    fn default() -> Self {
+        Self {
+            patches: PATCHES.to_owned(),
+            local_settings: LocalSettings::Refuse,
+        }
+    }
+}
+
+/// What to do about settings that are only in the kubelet's configuration on this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LocalSettings {
+    /// Refuse the upgrade, and name them.
+    Refuse,
+    /// Let kubeadm undo them.
+    Drop,
 }
 
 /// Judging a trial.
@@ -198,6 +305,8 @@ pub struct Health {
     pub check_seconds: u64,
     /// How often a failing required check is run before it counts as failed.
     pub check_tries: u32,
+    /// Whether the runtime must start a new pod sandbox.
+    pub sandbox: Demand,
 }
 
 impl Default for Health {
@@ -209,8 +318,19 @@ impl Default for Health {
             soak_seconds: 0,
             check_seconds: 60,
             check_tries: 3,
+            sandbox: Demand::Require,
         }
     }
+}
+
+/// The way into a trial: limits that this machine's own past decides where they are 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Reboot {
+    /// How long a shutdown that has begun may take, in seconds.
+    pub shutdown_seconds: u64,
+    /// How long a trial's initramfs waits for its devices, in seconds.
+    pub initramfs_seconds: u64,
 }
 
 /// Resource limits of careen-deploy's unit.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::id::{Malformed, malformed};
+use crate::id::Malformed;
 
 /// The version of this build. Packages and container images are built with `CAREEN_VERSION` set
 /// (packaging/build.sh); a plain `cargo build` uses Cargo's.
@@ -32,7 +32,7 @@ impl FromStr for Release {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
         let bad = || {
-            malformed(
+            Malformed::new(
                 "version of Careen",
                 text,
                 "0.1.0 or 0.1.0~202611221200.abcdef123456",

@@ -1,12 +1,14 @@
 //! What Careen reports on the Node: one source for annotations, condition, log and command line.
 
 mod hindered;
+mod lifecycle;
 mod percent;
 mod status;
 
 use serde::{Deserialize, Serialize};
 
 pub use hindered::{unseen, unwritten};
+pub use lifecycle::Lifecycle;
 use percent::percent;
 pub use status::{Cause, Status};
 
@@ -68,6 +70,8 @@ pub struct Report {
     pub waits: Option<Reason>,
     /// The details.
     pub status: Status,
+    /// How far the node is from its users.
+    pub lifecycle: Lifecycle,
     /// The last upgrades, the latest first; `None` if they cannot be read.
     pub past: Option<Vec<Past>>,
 }
@@ -87,13 +91,22 @@ impl Report {
         (!differs.is_empty()).then(told)
     }
 
-    /// The keys on the Node that resemble Careen's, in one sentence.
+    /// The same without a cause of the way back that repeats the reason word for word.
+    fn without_repeats(mut self) -> Self {
+        let reason = self.status.reason.clone();
+        let differs = |cause: &Cause| Some(&cause.reason) != reason.as_ref();
+        self.status.reverts_for = self.status.reverts_for.filter(differs);
+        self
+    }
+
+    /// The keys on the Node that resemble Careen's, and those without their request, in one
+    /// sentence.
     #[must_use]
     pub fn unknown(&self) -> Option<String> {
         let keys = &self.status.unknown_keys;
         let told = || {
             format!(
-                "the Node has keys that Careen does not know there: {}",
+                "the Node has keys that are perhaps a mistake: {}",
                 keys.join(", ")
             )
         };
@@ -148,7 +161,11 @@ pub fn report<'a>(
     seen: impl Into<Moment<'a>>,
     doing: Option<&Doing>,
 ) -> Option<Report> {
-    let seen = seen.into();
+    repeating(read, seen.into(), doing).map(Report::without_repeats)
+}
+
+/// The same report, in which the cause of the way back may repeat the reason.
+fn repeating(read: &RecordRead, seen: Moment<'_>, doing: Option<&Doing>) -> Option<Report> {
     let record = match read {
         Err(reason) => return Some(unreadable(reason, seen)),
         Ok(record) => record,
@@ -275,7 +292,9 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         id: Some(up.id.clone()),
         phase: up.phase.name().to_owned(),
         step: step.map(|step| step.name().to_owned()),
-        doing: within.map(|doing| cut(&doing.text)),
+        doing: within
+            .map(|doing| cut(&doing.text))
+            .or_else(|| leaves(up, step)),
         percent: percent(&up.phase, within.map_or(0, |doing| doing.percent)),
         from: Some(up.from.digest.clone()),
         to: up.target.commit.clone(),
@@ -316,7 +335,28 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
             (Answer::InProgress, hindrance(up, seen))
         }
     };
-    with_reason(answer, status, reason)
+    Report {
+        lifecycle: Lifecycle::from(up),
+        ..with_reason(answer, status, reason)
+    }
+}
+
+/// The last message before a reboot: from then on, nobody writes to the Node for minutes.
+fn leaves(up: &Upgrade, step: Option<&Step>) -> Option<String> {
+    step.filter(|step| matches!(step, Step::Reboot { .. }))?;
+    let to = match up.phase.class() {
+        Class::Trying { .. } if matches!(up.phase, Phase::Armed { .. }) => {
+            "away, in its trial: the node boots the new system once"
+        }
+        Class::Preparing
+        | Class::Trying { .. }
+        | Class::Blessed
+        | Class::Reverting { .. }
+        | Class::Upgraded
+        | Class::Failed { .. }
+        | Class::Halted { .. } => "away: the node reboots to leave the trial",
+    };
+    Some(to.to_owned())
 }
 
 /// Whether the policy let the image through without a guard. An image that was refused was never

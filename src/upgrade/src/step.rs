@@ -28,7 +28,7 @@ pub enum Step {
     Fetch { target: Target },
     /// Inspect what the commit contains.
     Verify { commit: Digest },
-    /// Rehearse the drain: find what would block it.
+    /// Rehearse what follows: find what would block the drain, and what kubeadm would undo.
     Rehearse,
     /// Write the deployment beside the running one.
     Deploy { commit: Digest },
@@ -80,6 +80,9 @@ pub enum Step {
     /// Remove a mark of ours whose cordon or label is gone. It is never written as an intent,
     /// because released agents do not know this step.
     Unmark,
+    /// Remove our shields, because the node has settled. Like [`Self::Unmark`], it is never written
+    /// as an intent.
+    Settle,
     /// Stop what still runs for this upgrade. Then remove the new deployment and what was fetched
     /// for it.
     Undo {
@@ -115,6 +118,7 @@ impl Step {
             Self::PostHooks { .. } => StepKind::PostHooks,
             Self::Release => StepKind::Release,
             Self::Unmark => StepKind::Unmark,
+            Self::Settle => StepKind::Settle,
             Self::Undo { .. } => StepKind::Undo,
             Self::Clean => StepKind::Clean,
             Self::Pass => StepKind::Pass,
@@ -159,6 +163,7 @@ impl Step {
             | StepKind::PostHooks
             | StepKind::Release
             | StepKind::Unmark
+            | StepKind::Settle
             | StepKind::Undo
             | StepKind::Clean => None,
         }
@@ -197,6 +202,7 @@ pub enum StepKind {
     PostHooks,
     Release,
     Unmark,
+    Settle,
     Undo,
     Clean,
     Pass,
@@ -204,7 +210,7 @@ pub enum StepKind {
 
 impl StepKind {
     /// All kinds of steps.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Fetch,
         Self::Verify,
         Self::Rehearse,
@@ -222,6 +228,7 @@ impl StepKind {
         Self::PostHooks,
         Self::Release,
         Self::Unmark,
+        Self::Settle,
         Self::Undo,
         Self::Clean,
         Self::Pass,
@@ -248,6 +255,7 @@ impl StepKind {
             Self::PostHooks => "PostHooks",
             Self::Release => "Release",
             Self::Unmark => "Unmark",
+            Self::Settle => "Settle",
             Self::Undo => "Undo",
             Self::Clean => "Clean",
             Self::Pass => "Pass",

@@ -7,9 +7,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::container::ContainerImage;
-use crate::id::{Digest, Malformed, malformed};
+use crate::container::{self, ContainerImage};
+use crate::id::{self, Digest, Malformed};
 use crate::names;
+use crate::wrong::{Wrong, length, letters};
 pub use request::{RawRequest, Request};
 
 /// A macro, since `concat!` takes no constants.
@@ -27,6 +28,9 @@ pub const ACCEPTED_IMAGE: &str = images!();
 /// The accepted forms of what a request may ask for.
 pub const ACCEPTED_WANTED: &str = concat!(images!(), "; or kept:");
 
+/// [`names::KEPT_IMAGE`] without its colon.
+const KEPT: &str = "kept";
+
 /// What a request asks for: an image, or the system that this node has kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
@@ -42,8 +46,12 @@ impl FromStr for Wanted {
         if text == names::KEPT_IMAGE {
             return Ok(Self::Kept);
         }
+        if text.trim_end_matches(':').eq_ignore_ascii_case(KEPT) {
+            let wrong = Wrong::at(0, "kept: has small letters and one colon");
+            return Err(wrong.in_field(names::IMAGE, text, ACCEPTED_WANTED));
+        }
         let image = text.parse().map(Self::Image);
-        image.map_err(|_: Malformed| malformed(names::IMAGE, text, ACCEPTED_WANTED))
+        image.map_err(|bad: Malformed| bad.of(names::IMAGE, ACCEPTED_WANTED))
     }
 }
 
@@ -110,62 +118,106 @@ impl Target {
 impl FromStr for Target {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        let bad = || malformed(names::IMAGE, text, ACCEPTED_IMAGE);
-        let (source, commit) = match text.strip_prefix("ostree:") {
-            Some(rest) => branch(rest).ok_or_else(bad)?,
-            None => container(text).ok_or_else(bad)?,
+        let parsed = match text.strip_prefix(OSTREE) {
+            Some(rest) => branch(rest).map_err(|wrong| wrong.moved(OSTREE.len())),
+            None => container(text),
         };
-        let commit = commit.map(str::parse).transpose().map_err(|_| bad())?;
-        Ok(Self { source, commit })
+        parsed.map_err(|wrong| wrong.in_field(names::IMAGE, text, ACCEPTED_IMAGE))
     }
 }
 
+/// The prefix of an image on an OSTree remote.
+const OSTREE: &str = "ostree:";
+
 /// `<remote>:<ref>[@<commit>]`.
-fn branch(text: &str) -> Option<(Source, Option<&str>)> {
-    let (remote, rest) = text.split_once(':')?;
-    let (reference, commit) = behind(rest);
-    let branch = Branch {
+fn branch(text: &str) -> Result<Target, Wrong> {
+    let Some((remote, rest)) = text.split_once(':') else {
+        return Err(Wrong::at(text.len(), "it has no :<ref> after the remote"));
+    };
+    check_remote(remote).map_err(|wrong| wrong.within("its remote"))?;
+    let (reference, at_commit) = at(rest);
+    let begin = remote.len() + 1;
+    check_reference(reference).map_err(|wrong| wrong.within("its ref").moved(begin))?;
+    let source = Source::Remote(Branch {
         remote: remote.to_owned(),
         reference: reference.to_owned(),
-    };
-    (is_remote(remote) && is_reference(reference)).then_some((Source::Remote(branch), commit))
+    });
+    let commit = commit(at_commit).map_err(|wrong| wrong.moved(begin + reference.len() + 1))?;
+    Ok(Target { source, commit })
 }
 
 /// `<transport><place>@sha256:<digest>[@<commit>]`.
-fn container(text: &str) -> Option<(Source, Option<&str>)> {
-    let (place, rest) = text.split_once('@')?;
-    let (digest, commit) = behind(rest);
-    let image = format!("{place}@{digest}").parse().ok()?;
-    Some((Source::Container(image), commit))
+fn container(text: &str) -> Result<Target, Wrong> {
+    let (image, at_commit) = match text.match_indices('@').nth(1) {
+        Some((end, _)) => (&text[..end], Some(&text[end + 1..])),
+        None => (text, None),
+    };
+    let source = Source::Container(container::parse(image)?);
+    let commit = commit(at_commit).map_err(|wrong| wrong.moved(image.len() + 1))?;
+    Ok(Target { source, commit })
+}
+
+fn commit(text: Option<&str>) -> Result<Option<Digest>, Wrong> {
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    id::digits(text).map_err(|wrong| wrong.within("its commit"))?;
+    // The digits are checked.
+    Ok(text.parse().ok())
 }
 
 /// The parts before and after the first `@`.
-fn behind(text: &str) -> (&str, Option<&str>) {
+fn at(text: &str) -> (&str, Option<&str>) {
     text.split_once('@')
         .map_or((text, None), |(before, commit)| (before, Some(commit)))
 }
 
-/// libostree uses remote names in file names and section headers, so the allowed characters are
-/// few.
-pub(crate) fn is_remote(text: &str) -> bool {
-    (1..=64).contains(&text.len())
-        && !text.starts_with(['-', '.'])
-        && text
-            .bytes()
-            .all(|c| c.is_ascii_alphanumeric() || b"._-".contains(&c))
+fn is_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "._-".contains(letter)
 }
 
-/// The characters that `ostree_validate_rev` accepts, without leading dots or dashes in any part.
+/// The letters of [`is_name`].
+const NAME: &str = "a-z A-Z 0-9 . _ -";
+
+/// libostree uses remote names in file names and section headers, so the allowed letters are few.
+fn check_remote(text: &str) -> Result<(), Wrong> {
+    letters(text, is_name, NAME)?;
+    length(text, 64)?;
+    begins(text)
+}
+
+fn begins(text: &str) -> Result<(), Wrong> {
+    if text.starts_with(['-', '.']) {
+        return Err(Wrong::at(0, format!("begins with {:?}", &text[..1])));
+    }
+    Ok(())
+}
+
+/// Whether the text is the name of a remote.
+pub(crate) fn is_remote(text: &str) -> bool {
+    check_remote(text).is_ok()
+}
+
+/// The letters that `ostree_validate_rev` accepts, without leading dots or dashes in any part.
+fn check_reference(text: &str) -> Result<(), Wrong> {
+    let is_allowed = |letter| is_name(letter) || letter == '/';
+    letters(text, is_allowed, "a-z A-Z 0-9 . _ - and / between parts")?;
+    length(text, 255)?;
+    let mut at = 0;
+    for part in text.split('/') {
+        if part.is_empty() {
+            return Err(Wrong::at(at, "has an empty part beside a slash"));
+        }
+        begins(part).map_err(|wrong| wrong.within("has a part that").moved(at))?;
+        at += part.len() + 1;
+    }
+    Ok(())
+}
+
+/// Whether the text is the name of a ref.
 #[must_use]
 pub fn is_reference(text: &str) -> bool {
-    let word = |part: &str| {
-        !part.is_empty()
-            && !part.starts_with(['-', '.'])
-            && part
-                .bytes()
-                .all(|c| c.is_ascii_alphanumeric() || b"._-".contains(&c))
-    };
-    text.len() <= 255 && text.split('/').all(word)
+    check_reference(text).is_ok()
 }
 
 impl TryFrom<String> for Target {

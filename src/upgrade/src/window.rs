@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 pub use last_begin::{ACCEPTED as LAST_BEGIN, LastBegin, Shut};
 
-use crate::id::{Malformed, malformed};
+use crate::wrong::{self, Malformed, Wrong};
 use crate::zone::{Rules, ZoneName};
 
 /// The accepted form of [`Hours`].
@@ -40,6 +40,8 @@ pub struct Window {
     pub zone: ZoneName,
     /// Steps without effect on the node's users (fetch, verify, rehearsal) may begin at any time.
     pub fetch_outside: bool,
+    /// The hours count although no time service has set the clock since the boot.
+    pub trust_clock: bool,
     /// How many minutes of the window must be left when the node is taken from its users.
     #[serde(rename = "last-begin-minutes")]
     pub last_begin: LastBegin,
@@ -168,52 +170,93 @@ impl Hours {
 impl FromStr for Hours {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        parse(text).ok_or_else(|| malformed("hours", text, ACCEPTED))
+        parse(text).map_err(|wrong| wrong.in_field("hours", text, ACCEPTED))
     }
 }
 
-fn parse(text: &str) -> Option<Hours> {
-    let (days, hours) = text.split_once(' ')?;
-    let (from, to) = hours.split_once('-')?;
-    let (from, to) = (minutes(from)?, minutes(to)?);
-    let hours = Hours {
+fn parse(text: &str) -> Result<Hours, Wrong> {
+    let Some((days, hours)) = text.split_once(' ') else {
+        return Err(Wrong::at(
+            text.len(),
+            "it has no blank between days and hours",
+        ));
+    };
+    let days_of_week = days_of(days)?;
+    let begin = days.len() + 1;
+    let Some((from, to)) = hours.split_once('-') else {
+        return Err(Wrong::at(text.len(), "it has no dash between two times"));
+    };
+    let end_at = begin + from.len() + 1;
+    let (from, to) = (
+        minutes(from).map_err(|wrong| wrong.moved(begin))?,
+        minutes(to).map_err(|wrong| wrong.moved(end_at))?,
+    );
+    if from == 24 * 60 {
+        return Err(Wrong::at(
+            begin,
+            "24:00 is no begin; write 00:00 of the next day",
+        ));
+    }
+    if from == to {
+        return Err(Wrong::at(end_at, "it ends where it begins"));
+    }
+    Ok(Hours {
         text: text.to_owned(),
-        days: days_of(days)?,
+        days: days_of_week,
         from,
         to,
-    };
-    (from < 24 * 60 && from != to).then_some(hours)
+    })
 }
 
-fn days_of(text: &str) -> Option<[bool; 7]> {
+fn days_of(text: &str) -> Result<[bool; 7], Wrong> {
     if text == "daily" {
-        return Some([true; 7]);
+        return Ok([true; 7]);
     }
     let mut days = [false; 7];
+    let mut at = 0;
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (day_of(first)?, day_of(last)?);
+        let day = |text| day_of(text).map_err(|wrong| wrong.moved(at));
+        let (first, last) = (day(first)?, day(last)?);
         // Fri-Mon continues into the next week.
         let length = (last + 7 - first) % 7;
         (first..=first + length).for_each(|day| days[day % 7] = true);
+        at += part.len() + 1;
     }
-    Some(days)
+    Ok(days)
 }
 
-fn day_of(text: &str) -> Option<usize> {
-    WEEK.iter().position(|day| *day == text)
+fn day_of(text: &str) -> Result<usize, Wrong> {
+    let day = WEEK.iter().position(|day| *day == text);
+    day.ok_or_else(|| {
+        let near = wrong::nearest(text, &[&WEEK[..], &["daily"]].concat());
+        Wrong::at(0, format!("{text:?} is no day{}", meant(near)))
+    })
+}
+
+fn meant(near: Option<&str>) -> String {
+    let said = |near| format!(" ({near:?} is perhaps meant)");
+    near.map(said).unwrap_or_default()
 }
 
 /// The minutes of a time of day, 00:00 to 24:00.
-fn minutes(text: &str) -> Option<i64> {
-    let (hour, minute) = text.split_once(':')?;
+fn minutes(text: &str) -> Result<i64, Wrong> {
+    let bad = |says: &str| Wrong::at(0, format!("its time {text:?} {says}"));
+    let Some((hour, minute)) = text.split_once(':') else {
+        return Err(bad("is not HH:MM"));
+    };
     let number = |text: &str| -> Option<i64> {
         let two_digits = text.len() == 2 && text.bytes().all(|c| c.is_ascii_digit());
         two_digits.then(|| text.parse().ok()).flatten()
     };
-    let (hour, minute) = (number(hour)?, number(minute)?);
+    let (Some(hour), Some(minute)) = (number(hour), number(minute)) else {
+        return Err(bad("is not HH:MM, each of two digits"));
+    };
     let all = hour * 60 + minute;
-    (minute < 60 && all <= 24 * 60).then_some(all)
+    if minute > 59 || all > 24 * 60 {
+        return Err(bad("is after 24:00, or its minute is after 59"));
+    }
+    Ok(all)
 }
 
 impl fmt::Display for Hours {

@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{Malformed, malformed, parsed_string};
+use crate::id::parsed_string;
+use crate::wrong::{Malformed, Wrong, length, letters};
 
 /// The zone that needs no rules.
 const UTC: &str = "UTC";
@@ -17,19 +18,25 @@ parsed_string!(
 impl FromStr for ZoneName {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        // The name becomes part of a path, so characters that lead elsewhere are rejected.
-        let allowed = |c: u8| c.is_ascii_alphanumeric() || b"_+-".contains(&c);
-        let part = |part: &str| !part.is_empty() && part.bytes().all(allowed);
-        if text.len() <= 64 && text.split('/').all(part) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(malformed(
-                "zone",
-                text,
-                "a name of the IANA time zone database, as \"Europe/Berlin\", or \"UTC\"",
-            ))
+        match check(text) {
+            Ok(()) => Ok(Self(text.to_owned())),
+            Err(wrong) => Err(wrong.in_field("zone", text, ACCEPTED)),
         }
     }
+}
+
+/// The accepted form.
+const ACCEPTED: &str = "a name of the IANA time zone database, as \"Europe/Berlin\", or \"UTC\"";
+
+/// The name becomes part of a path, so letters that lead elsewhere are rejected.
+fn check(text: &str) -> Result<(), Wrong> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_+-/".contains(c);
+    letters(text, is_allowed, "a-z A-Z 0-9 _ + - /").map_err(|wrong| wrong.within("it"))?;
+    length(text, 64).map_err(|wrong| wrong.within("it"))?;
+    if text.split('/').any(str::is_empty) {
+        return Err(Wrong::at(0, "it has an empty part beside a slash"));
+    }
+    Ok(())
 }
 
 impl Default for ZoneName {

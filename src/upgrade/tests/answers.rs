@@ -83,7 +83,7 @@ fn table_of_phases() -> String {
     }
     let refused = Refused {
         id: None,
-        reason: Reason::Withdrawn,
+        reason: Reason::Withdrawn { replaced_by: None },
     };
     let report = told(
         Record {
@@ -97,7 +97,7 @@ fn table_of_phases() -> String {
 }
 
 /// Every key of the status, with what it says.
-const KEYS: [(&str, &str); 19] = [
+const KEYS: [(&str, &str); 20] = [
     (
         "id",
         "the upgrade's id: `careen.dev/upgrade-id`, or one that the agent made",
@@ -110,7 +110,7 @@ const KEYS: [(&str, &str); 19] = [
     ("reason", "the reason's sentence"),
     (
         "revertsFor",
-        "while the phase is `Reverting`: `code` and `reason` of what the upgrade goes back for; `code` and `reason` above are then what is in the way of that, or the same where nothing is",
+        "while the phase is `Reverting` and something is in the way of that: `code` and `reason` of what the upgrade goes back for; `code` and `reason` above are then what is in the way. Otherwise `code` and `reason` above are why it goes back",
     ),
     ("from", "the commit that ran when the request was taken"),
     (
@@ -125,6 +125,10 @@ const KEYS: [(&str, &str); 19] = [
         "the image has no guard in its initramfs, and the policy's `unguarded = true` has let it through",
     ),
     (
+        "differs",
+        "how the new system differs from the former one, in sentences; the policy's `[serving]` lets it pass",
+    ),
+    (
         "defaultMoved",
         "somebody else has made the new system the default during its trial",
     ),
@@ -134,7 +138,7 @@ const KEYS: [(&str, &str); 19] = [
     ),
     (
         "unknownKeys",
-        "labels and annotations on the Node that are nearly ours and unknown there, with the annotation that is perhaps meant, at most 8 ([the rule](operating.md#a-key-that-is-nearly-ours))",
+        "labels, annotations and taints on the Node that are nearly ours and unknown there, with the annotation that is perhaps meant, and a part of a request without the request, at most 8 ([the rule](operating.md#a-key-that-is-nearly-ours))",
     ),
     (
         "reached",
@@ -187,12 +191,24 @@ fn full() -> Value {
     serde_json::to_value(report.status).unwrap()
 }
 
-/// One of a way back.
+/// One of a way back, in the way of which something is.
 fn going_back() -> Value {
     let reason = Reason::NothingKept;
     let mut record = upgrade_in(Phase::Reverting { reason });
     let up = record.upgrade.as_mut().unwrap();
     up.attempt.default.note_moved();
+    up.differs = vec!["resource cpu was 4 before the drain and is 2".into()];
+    up.retry = Some(record::Retry {
+        step: StepKind::Release.into(),
+        tries: 1,
+        due: Moment {
+            boot: boot(1),
+            at: SinceBoot(0),
+        },
+        reason: Reason::DrainRefused {
+            detail: "a webhook".into(),
+        },
+    });
     let report = told(record, None);
     serde_json::to_value(report.status).unwrap()
 }

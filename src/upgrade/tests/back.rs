@@ -137,7 +137,7 @@ fn before_the_second_trial_the_requester_is_heard() {
         seen.node.request = Asked::Nothing;
         seen.node.api = quiet().node.api;
     });
-    let reason = Reason::Withdrawn;
+    let reason = Reason::Withdrawn { replaced_by: None };
     let (record, _) = next(&withdrawn, &waiting);
     assert_eq!(phase_of(&record), Phase::Reverting { reason });
 }

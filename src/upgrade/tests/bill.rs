@@ -179,7 +179,7 @@ fn tally_separates_fallbacks_from_failures_before_any_trial() {
     let fell = tally_of(Reason::NoApiFromNewSystem, 2);
     assert_eq!(fell.fell_back["NoApiFromNewSystem"], 1);
     assert_eq!((fell.failed.len(), fell.trial_boots), (0, 2));
-    let failed = tally_of(Reason::Withdrawn, 0);
+    let failed = tally_of(Reason::Withdrawn { replaced_by: None }, 0);
     assert_eq!(failed.failed["Withdrawn"], 1);
     assert_eq!((failed.fell_back.len(), failed.trial_boots), (0, 0));
 }

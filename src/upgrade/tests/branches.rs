@@ -4,7 +4,7 @@
 mod scene;
 
 use scene::*;
-use upgrade::plan::{Case, Found, Pods, Response, answer, respond};
+use upgrade::plan::{Case, Found, Rehearsed, Response, answer, respond};
 use upgrade::*;
 
 const REGISTRY: &str = "docker://r.example.com/os@sha256:";
@@ -147,10 +147,11 @@ fn a_plan_tells_what_the_upgrade_would_end_with() {
         packages: vec![],
         fetch_bytes: None,
         etc_conflicts: vec![],
+        accounts: vec![],
         etc_refusal: None,
         kept_goes: false,
     };
-    let code = |branches| answer(&case, found(branches), Pods::default()).code;
+    let code = |branches| answer(&case, found(branches), Rehearsed::default()).code;
     assert_eq!(code(&["site/stable"]), None);
     assert_eq!(code(&["debug/x"]).as_deref(), Some("BranchNotAllowed"));
 }

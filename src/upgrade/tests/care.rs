@@ -188,11 +188,11 @@ fn withdrawal_during_the_exclusion_wait_releases_the_node() {
 }
 
 #[test]
-fn where_no_pod_is_evicted_no_drain_is_rehearsed() {
+fn a_skipped_drain_is_rehearsed_for_the_kubelets_settings() {
     let mut policy = Policy::default();
     policy.drain.skip = true;
     let decided = next_with(&asked(), &upgrade_in(Phase::Verified), &Ok(policy));
-    assert_eq!(begun(&decided.1), Some("Deploy"));
+    assert_eq!(begun(&decided.1), Some("Rehearse"));
 }
 
 /// On trial and well, so many seconds after the boot.

@@ -19,7 +19,7 @@ fn the_table_of_names_in_the_docs_is_the_one_in_the_code() {
 
 #[test]
 fn the_table_of_exit_codes_in_the_docs_is_the_one_in_the_code() {
-    let head = "# Exit codes\n\nRendered from `src/upgrade/src/exit.rs`. A check in `required.d` or `wanted.d`, and a hook in `pre.d` or `post.d`, passes with 0 and fails with any other code.\n\n";
+    let head = "# Exit codes\n\nRendered from `src/upgrade/src/exit.rs`. A check in `required.d` or `wanted.d`, and a hook in `pre.d` or `post.d`, passes with 0 and fails with any other code. Any code but 75 and 78 of a required check is evidence against the image.\n\n";
     check_drift("exit-codes.md", &format!("{head}{}", exit::table()));
 }
 
@@ -35,10 +35,10 @@ fn every_reason_stands_in_the_docs_in_its_own_words() {
             Disposition::RollBack => "roll back",
             Disposition::Halt => "halt",
         };
-        let remembered = if reason.blames_image() {
-            "; the image is remembered"
-        } else {
-            ""
+        let remembered = match (reason.blames_image(), &reason) {
+            (true, Reason::NoApiFromNewSystem) => "; the image is remembered",
+            (true, _) => "; the image is remembered if it is the cause",
+            (false, _) => "",
         };
         text += &format!(
             "| [`{}`]({}) | {follows}{remembered} | {} |\n",
@@ -186,7 +186,10 @@ fn guard_looks() -> Vec<(&'static str, Observation)> {
     };
     vec![
         ("guard lets it through", found(Ok(()))),
-        ("guard refuses", found(Err("x".into()))),
+        (
+            "guard refuses",
+            found(Err(Unsound::of_the_disk("x".into()))),
+        ),
     ]
 }
 

@@ -127,7 +127,7 @@ fn left_cordon(phase: Phase) -> (Observation, Record) {
 
 #[test]
 fn a_cordon_of_ours_that_shows_up_behind_the_end_is_lifted() {
-    let reason = Reason::Withdrawn;
+    let reason = Reason::Withdrawn { replaced_by: None };
     for phase in [Phase::Upgraded, Phase::Failed { reason }] {
         let (mut seen, record) = left_cordon(phase);
         assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
@@ -151,7 +151,7 @@ fn left_exclusion(phase: Phase) -> (Observation, Record) {
 
 #[test]
 fn exclusion_that_appears_after_the_upgrade_ended_is_released() {
-    let reason = Reason::Withdrawn;
+    let reason = Reason::Withdrawn { replaced_by: None };
     for phase in [Phase::Upgraded, Phase::Failed { reason }] {
         let (mut seen, record) = left_exclusion(phase);
         assert_eq!(next(&seen, &record).1, Act::Begin(Step::Release));
@@ -166,6 +166,92 @@ fn exclusion_that_appears_after_the_upgrade_ended_is_released() {
         seen.node.own_exclusion = false;
         assert_eq!(begun(&next(&seen, &record).1), Some("Fetch"));
     }
+}
+
+/// As [`left_cordon`], but that only our shields are left. The node was given back in this boot at
+/// this second, if it was.
+fn left_shields(phase: Phase, since: Option<Moment>) -> (Observation, Record) {
+    let (seen, mut record) = left_cordon(phase);
+    let up = record.upgrade.as_mut().unwrap();
+    up.custody = up.custody.give_back(since);
+    let seen = seen.with(|seen| {
+        seen.node.own_cordon = false;
+        seen.node.shielded = true;
+    });
+    (seen, record)
+}
+
+#[test]
+fn shields_go_when_the_node_has_settled() {
+    let settle = Policy::default().neighbours.settle_seconds;
+    for phase in [
+        Phase::Upgraded,
+        Phase::Failed {
+            reason: Reason::Withdrawn { replaced_by: None },
+        },
+    ] {
+        let since = Moment {
+            boot: asked().turn.boot,
+            at: SinceBoot(0).plus_seconds(1000),
+        };
+        let settled = since.at.plus_seconds(settle);
+        let (seen, record) = left_shields(phase, Some(since.clone()));
+        let at = |now: SinceBoot| seen.clone().with(|seen| seen.turn.now = now);
+        let early = at(since.at.plus_seconds(settle - 1));
+        assert_eq!(next(&early, &record).1, Act::Wait(Some(settled)));
+        assert_eq!(next(&at(settled), &record).1, Act::Begin(Step::Settle));
+        let away = api_away(at(settled));
+        assert_eq!(next(&away, &record).1, Act::Wait(None));
+    }
+}
+
+#[test]
+fn a_reboot_begins_the_settle_time_anew() {
+    let settle = Policy::default().neighbours.settle_seconds;
+    let before = Moment {
+        boot: boot(7),
+        at: SinceBoot(0).plus_seconds(9_000),
+    };
+    for since in [None, Some(before)] {
+        let (seen, record) = left_shields(Phase::Upgraded, since);
+        let at = |now| {
+            seen.clone()
+                .with(|seen| seen.turn.now = SinceBoot(0).plus_seconds(now))
+        };
+        let settled = SinceBoot(0).plus_seconds(settle);
+        assert_eq!(next(&at(settle - 1), &record).1, Act::Wait(Some(settled)));
+        assert_eq!(next(&at(settle), &record).1, Act::Begin(Step::Settle));
+        let unasked = at(settle).with(|seen| seen.node.request = Asked::Nothing);
+        assert_eq!(
+            next(&unasked, &Record::default()).1,
+            Act::Begin(Step::Settle),
+            "of a lost record"
+        );
+    }
+}
+
+#[test]
+fn shields_delay_no_request_and_stay_on_a_halted_node() {
+    let (mut seen, record) = left_shields(Phase::Upgraded, None);
+    seen.node.request = Asked::This(pinned('c'));
+    assert_eq!(begun(&next(&seen, &record).1), Some("Fetch"));
+    let mut seen = asks_for('b');
+    (seen.node.shielded, seen.turn.now) = (true, SinceBoot(0).plus_seconds(1_000_000));
+    assert_eq!(next(&seen, &halted()).1, Act::Wait(None));
+}
+
+#[test]
+fn a_failed_settle_is_tried_again_after_a_pause() {
+    let (seen, record) = left_shields(Phase::Upgraded, None);
+    let refused = Reason::DrainRefused {
+        detail: "no".into(),
+    };
+    let tried = seen.with(|seen| {
+        seen.turn.now = SinceBoot(0).plus_seconds(5_000);
+        seen.turn.finished = finished(Step::Settle, Outcome::Failed(refused));
+    });
+    let later = SinceBoot(0).plus_seconds(5_060);
+    assert_eq!(next(&tried, &record).1, Act::Wait(Some(later)));
 }
 
 #[test]

@@ -10,11 +10,15 @@ fn at(seconds: u64) -> Observation {
     on_trial().with(|seen| seen.turn.now = SinceBoot(0).plus_seconds(seconds))
 }
 
-fn stage(integrity: Result<(), String>) -> Observation {
+fn stage(integrity: Result<(), Unsound>) -> Observation {
     on_trial().with(|seen| {
         seen.turn.home = Home::Stage;
         seen.machine.integrity = Some(integrity);
     })
+}
+
+fn differs(what: &str) -> Result<(), Unsound> {
+    Err(Unsound::of_the_disk(what.into()))
 }
 
 fn armed() -> Record {
@@ -65,10 +69,11 @@ fn a_reboot_that_was_refused_long_ago_is_not_told_of_the_trial() {
 
 #[test]
 fn the_guard_refuses_a_damaged_system_and_says_which_file() {
-    let (record, act) = next(&stage(Err("usr/bin/kubelet differs".into())), &armed());
+    let (record, act) = next(&stage(differs("usr/bin/kubelet differs")), &armed());
     assert_eq!(act, Act::Begin(Step::Reboot { force: true }));
     let reason = Reason::StageRefused {
         detail: "usr/bin/kubelet differs".into(),
+        cause: Cause::Node,
     };
     assert_eq!(phase_of(&record), Phase::Reverting { reason });
 }
@@ -83,7 +88,7 @@ fn the_guard_clears_a_one_shot_that_the_loader_left() {
 fn the_guard_never_stands_in_the_way_of_a_boot_that_is_no_trial() {
     let damaged = Err(Reason::RecordDamaged { detail: "x".into() });
     for phase in phases() {
-        let seen = stage(Err("damaged".into())).with(|seen| seen.machine.trial = false);
+        let seen = stage(differs("damaged")).with(|seen| seen.machine.trial = false);
         assert_eq!(next(&seen, &upgrade_in(phase)).1, Act::Begin(Step::Pass));
         let act = decide(&seen, &damaged, &Ok(Policy::default())).commit(&mut Memory::default());
         assert_eq!(act.unwrap().1, Act::Begin(Step::Pass));

@@ -38,7 +38,7 @@ fn request_outside_the_window_waits_and_says_when_it_opens() {
     assert_eq!(phase_of(&record), Phase::Accepted);
     let soon = asked().turn.now.plus_seconds(3600);
     assert_eq!(act, Act::Wait(Some(soon)), "the clock may be put right");
-    let said = "waiting for the maintenance window: it opens Fri 22:00 UTC. No action is needed, unless the window is too short or its time zone is unknown.";
+    let said = "waiting for the maintenance window: it opens Fri 22:00 UTC. No action is needed, unless the window is too short, or its time zone or the time is unknown.";
     assert_eq!(waits_for(&record).as_deref(), Some(said));
     let report = report(&Ok(record), &asked(), None).unwrap();
     assert_eq!(report.status.reason.as_deref(), Some(said));
@@ -266,7 +266,7 @@ fn a_wait_within_the_hours_is_cut_short_by_their_end() {
 fn a_request_that_waits_can_be_taken_back() {
     let (waiting, _) = by_night(&asked(), &Record::default());
     let (record, _) = by_night(&quiet(), &waiting);
-    let reason = Reason::Withdrawn;
+    let reason = Reason::Withdrawn { replaced_by: None };
     assert_eq!(phase_of(&record), Phase::Reverting { reason });
     assert_eq!(waits_for(&record), None);
 }
@@ -274,7 +274,7 @@ fn a_request_that_waits_can_be_taken_back() {
 #[test]
 fn broken_policy_keeps_the_last_window_for_a_running_upgrade() {
     let broken = Broken {
-        reason: Reason::Withdrawn,
+        reason: Reason::Withdrawn { replaced_by: None },
         last: Box::new(night()),
     };
     let (_, act) = next_with(&asked(), &upgrade_in(Phase::Deployed), &Err(broken));
@@ -287,7 +287,7 @@ fn unknown_time_zone_blocks_new_steps_and_the_wait_says_why() {
     let mut policy = night();
     policy.window.zone = "Europe/Berlin".parse().unwrap();
     let broken = Broken {
-        reason: Reason::Withdrawn,
+        reason: Reason::Withdrawn { replaced_by: None },
         last: Box::new(policy),
     };
     for seen in [asked(), in_the_hours(3600, asked())] {
@@ -381,4 +381,54 @@ fn late_cordon_is_lifted_while_waiting_for_the_window() {
     assert_eq!(begun(&act), None);
     let open = in_the_hours(7200, taken_off);
     assert_eq!(begun(&by_night(&open, &record).1), Some("Drain"));
+}
+
+/// Within the hours by a clock that no time service has set in this boot.
+fn by_the_battery() -> Observation {
+    in_the_hours(3600, asked()).with(|seen| seen.turn.clock_set = false)
+}
+
+#[test]
+fn hours_of_a_clock_nobody_has_set_begin_nothing() {
+    let (record, act) = by_night(&by_the_battery(), &Record::default());
+    assert_eq!(phase_of(&record), Phase::Accepted);
+    assert_eq!(act, Act::Wait(Some(asked().turn.now.plus_seconds(10))));
+    let said = waits_for(&record).unwrap();
+    assert!(
+        said.contains("no time service has set") && said.contains("trust-clock"),
+        "{said}"
+    );
+    let set = by_the_battery().with(|seen| seen.turn.clock_set = true);
+    let (_, act) = by_night(&set, &record);
+    assert_eq!(begun(&act), Some("Fetch"));
+}
+
+#[test]
+fn clock_matters_only_where_hours_do_and_can_be_trusted() {
+    let (_, act) = next(&by_the_battery(), &Record::default());
+    assert_eq!(begun(&act), Some("Fetch"), "no hours");
+    let mut policy = night();
+    policy.window.trust_clock = true;
+    let (_, act) = next_with(&by_the_battery(), &Record::default(), &Ok(policy));
+    assert_eq!(begun(&act), Some("Fetch"));
+    let mut policy = night();
+    policy.window.fetch_outside = true;
+    let (_, act) = next_with(&by_the_battery(), &Record::default(), &Ok(policy));
+    assert_eq!(begun(&act), Some("Fetch"), "nobody on the node notices it");
+}
+
+#[test]
+fn node_that_is_taken_is_given_back_only_if_no_clock_comes() {
+    let mut record = upgrade_in(Phase::Drained);
+    record.upgrade.as_mut().unwrap().custody = taken(|_| ());
+    let early = by_the_battery().with(|seen| seen.turn.now = SinceBoot(30_000));
+    let (_, act) = by_night(&early, &record);
+    assert_eq!(
+        act,
+        Act::Wait(Some(SinceBoot(40_000))),
+        "a time service comes soon"
+    );
+    let late = by_the_battery().with(|seen| seen.turn.now = SinceBoot(200_000));
+    let (_, act) = by_night(&late, &record);
+    assert_eq!(begun(&act), Some("Release"));
 }

@@ -142,7 +142,10 @@ fn what_is_known_is_no_stray() {
         .iter()
         .filter(|row| row.kind == Kind::Annotation)
     {
-        let keys = annotation(row.name, "x");
+        let keys = Keys::read(
+            &pairs(&[(row.name, "x"), (names::REQUEST, "Scheduled")]),
+            &pairs(&[]),
+        );
         assert_eq!(keys.strays, [], "{}", row.name);
         assert_eq!(held_by(&keys), None, "{}", row.name);
     }
@@ -175,6 +178,15 @@ fn what_is_nearly_ours_and_no_pause_is_told_and_holds_nothing() {
             Some(names::REQUEST),
         ),
         ("cluster.x-k8s.io/inplace-upgrade", Some(names::REQUEST)),
+        ("careen.dev/target-image", Some(names::IMAGE)),
+        ("careen.dev/rollback", Some(names::IMAGE)),
+        ("careen.dev/k8s-version", Some(names::KUBERNETES_VERSION)),
+        ("careen.dev/request-id", Some(names::UPGRADE_ID)),
+        ("careen.dev/upgrade", Some(names::REQUEST)),
+        ("careen.dev/in-place-update", Some(names::REQUEST)),
+        ("careen/image", Some(names::IMAGE)),
+        ("careen.io/upgrade", Some(names::REQUEST)),
+        ("careen-image", Some(names::IMAGE)),
         ("careen.dev/pool", None),
         ("careen.dev/floor", None),
         ("careen.dev/phase", None),
@@ -194,6 +206,108 @@ fn what_is_nearly_ours_and_no_pause_is_told_and_holds_nothing() {
     assert_eq!(
         label(names::REQUEST, "Scheduled").strays[0].meant,
         Some(names::REQUEST)
+    );
+}
+
+/// What a key with this value is taken for.
+fn meant(keys: &Keys) -> Option<&'static str> {
+    assert_eq!(keys.pause, None);
+    keys.strays.first().and_then(|stray| stray.meant)
+}
+
+#[test]
+fn request_under_another_key_is_answered_in_every_place() {
+    for key in [
+        "inplace-upgrade",
+        "in-place-upgrade",
+        "example.com/inplace-upgrade",
+        "infrastructure.x-k8s.io/inplace-upgrade",
+        "infrastructure.cluster.x-k8s/inplace-upgrade",
+        "infrastructure.cluster.x-k8s.io.inplace-upgrade",
+        "infrastructure.cluster.x-k8s.io-inplace-upgrade",
+        "bootstrap.cluster.x-k8s.io/inplace_upgrade",
+        "infrastructure.cluster.x-k8s.io/inplace-update",
+        "infrastructure.cluster.x-k8s.io/upgrade",
+        "controlplane.cluster.x-k8s.io/inplace-upgrade",
+        "controlplane.cluster.x-k8s.io/in-place-upgrade",
+        "careen.dev/request",
+        "careen.dev/upgrade",
+        "careen.dev/schedule",
+    ] {
+        for value in [
+            "Scheduled",
+            "scheduled",
+            "Schedule",
+            "SCHEDULED",
+            "Sheduled",
+        ] {
+            let none = pairs(&[]);
+            let one = pairs(&[(key, value)]);
+            for keys in [
+                annotation(key, value),
+                label(key, value),
+                Keys::of(&none, &none, &one),
+            ] {
+                assert_eq!(meant(&keys), Some(names::REQUEST), "{key}={value}");
+            }
+        }
+    }
+}
+
+#[test]
+fn answer_of_the_agent_is_no_request() {
+    for value in ["InProgress", "Upgraded", "Failed"] {
+        assert_eq!(annotation(names::ANSWER, value), Keys::default(), "{value}");
+    }
+}
+
+#[test]
+fn parts_of_a_request_without_the_request_are_told() {
+    for (parts, key) in [
+        (&[names::IMAGE][..], names::IMAGE),
+        (&[names::UPGRADE_ID, names::IMAGE], names::IMAGE),
+        (&[names::SOAK], names::SOAK),
+        (&[names::KUBERNETES_VERSION], names::KUBERNETES_VERSION),
+    ] {
+        let all: Vec<_> = parts.iter().map(|&key| (key, "x")).collect();
+        let keys = Keys::read(&pairs(&all), &pairs(&[]));
+        let told: Vec<_> = keys.strays.iter().map(Stray::told).collect();
+        let missing = names::REQUEST;
+        let line = format!("annotation {key} without a request (annotation {missing} is missing)");
+        assert_eq!(told, [line]);
+        let whole = [&all[..], &[(names::REQUEST, "Scheduled")]].concat();
+        assert_eq!(Keys::read(&pairs(&whole), &pairs(&[])), Keys::default());
+    }
+}
+
+#[test]
+fn image_whose_request_is_a_label_is_told_with_the_label() {
+    let (image, request) = ([(names::IMAGE, "x")], [(names::REQUEST, "Scheduled")]);
+    let keys = Keys::read(&pairs(&image), &pairs(&request));
+    let places: Vec<_> = keys.strays.iter().map(|stray| stray.place).collect();
+    assert_eq!(places, [Place::Annotation, Place::Label]);
+    assert_eq!(keys.pause, None);
+}
+
+#[test]
+fn pause_that_is_a_taint_holds_and_names_its_removal() {
+    for key in [
+        names::PAUSED,
+        names::OPT_OUT,
+        "careen.dev/hold",
+        "careen.io/pause",
+    ] {
+        let keys = Keys::of(&pairs(&[]), &pairs(&[]), &pairs(&[(key, "")]));
+        let stray = held_by(&keys).unwrap_or_else(|| panic!("{key}"));
+        assert_eq!(stray.removal("n"), format!("kubectl taint node n {key}-"));
+    }
+    let foreign = pairs(&[
+        ("node.kubernetes.io/unschedulable", ""),
+        ("dedicated", "gpu"),
+    ]);
+    assert_eq!(
+        Keys::of(&pairs(&[]), &pairs(&[]), &foreign),
+        Keys::default()
     );
 }
 
@@ -220,6 +334,9 @@ fn what_others_write_on_nodes_is_none_of_ours() {
     ] {
         assert_eq!(annotation(key, "x"), Keys::default(), "{key}");
         assert_eq!(label(key, "x"), Keys::default(), "{key}");
+    }
+    for key in ["example.com/upgrade", "upgrade", "example.com/state", "job"] {
+        assert_eq!(annotation(key, "Scheduled"), Keys::default(), "{key}");
     }
 }
 

@@ -101,7 +101,7 @@ fn short_window_wait_states_minutes_needed_and_next_opening() {
     };
     assert_eq!(
         said(LastBegin::Minutes(30), &[]),
-        "waiting for the maintenance window: it is open until Sat 06:00 UTC, and a drain begins with at least 30 min left (last-begin-minutes); it opens again Sat 22:00 UTC. No action is needed, unless the window is too short or its time zone is unknown."
+        "waiting for the maintenance window: it is open until Sat 06:00 UTC, and a drain begins with at least 30 min left (last-begin-minutes); it opens again Sat 22:00 UTC. No action is needed, unless the window is too short, or its time zone or the time is unknown."
     );
     let usual = said(LastBegin::Usual, &[1190]);
     assert!(

@@ -21,6 +21,7 @@ fn nearly_over(mut record: Record, good: bool) -> Record {
         check: "kubelet".into(),
         detail: "connection refused".into(),
         seconds: 600,
+        cause: Cause::Image,
     };
     up.phase = if good {
         (up.to, up.attempt.kubeadm.configured) =

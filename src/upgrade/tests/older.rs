@@ -4,6 +4,7 @@
 mod scene;
 
 use scene::*;
+use upgrade::policy::BranchChange;
 use upgrade::*;
 
 const DAY: u64 = 86_400;
@@ -105,4 +106,95 @@ fn what_an_agent_without_this_rule_verified_is_read_and_passes() {
     facts.as_object_mut().unwrap().remove("running");
     let facts: ImageFacts = serde_json::from_value(facts).unwrap();
     assert_eq!(verdict(facts), Phase::Verified);
+}
+
+/// Image `b` of one branch, on a node whose system is of another one.
+fn of_branches(image: &[&str], running: &[&str], timestamp: u64) -> ImageFacts {
+    let names = |all: &[&str]| all.iter().map(|&name| name.to_owned()).collect();
+    ImageFacts {
+        branches: names(image),
+        running_branches: names(running),
+        ..made(timestamp, Some(WALL))
+    }
+}
+
+/// The code of the refusal, if there is one.
+fn code(facts: ImageFacts, branch_change: BranchChange, downgrade: bool) -> Option<String> {
+    let policy = Policy {
+        branch_change,
+        downgrade,
+        ..Policy::default()
+    };
+    match verdict_on(facts, upgrade_in(Phase::Fetched), policy) {
+        Phase::Verified => None,
+        Phase::Reverting { reason } => Some(reason.code()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn change_of_branch_is_a_permission_apart_from_a_downgrade() {
+    use BranchChange::{Any, Never, Newer};
+    let (older, newer) = (WALL - DAY, WALL + DAY);
+    let other = |made| of_branches(&["site/stable"], &["site/edge"], made);
+    let same = |made| of_branches(&["site/stable", "x"], &["site/edge", "x"], made);
+    let unsaid = |made| of_branches(&["site/stable"], &[], made);
+    for (facts, change, downgrade, wanted) in [
+        (other(newer), Newer, false, None),
+        (other(older), Newer, false, Some("BranchChange")),
+        (other(older), Newer, true, Some("BranchChange")),
+        (other(older), Any, false, None),
+        (other(newer), Never, true, Some("BranchChange")),
+        (same(older), Any, false, Some("OlderImage")),
+        (same(older), Never, true, None),
+        (same(newer), Never, false, None),
+        (unsaid(older), Any, false, Some("OlderImage")),
+        (unsaid(newer), Never, false, None),
+    ] {
+        let told = code(facts.clone(), change, downgrade);
+        assert_eq!(told.as_deref(), wanted, "{change:?} {downgrade} {facts:?}");
+    }
+}
+
+#[test]
+fn change_of_branch_permits_no_older_kubernetes() {
+    let mut facts = of_branches(&["site/stable"], &["site/edge"], WALL + DAY);
+    facts.info.as_mut().unwrap().kubernetes = "v1.34.0".parse().unwrap();
+    let told = code(facts, BranchChange::Any, false);
+    assert_eq!(told.as_deref(), Some("Downgrade"));
+}
+
+#[test]
+fn refused_change_of_branch_names_both_and_the_policy() {
+    let facts = of_branches(&["site/stable"], &["site/edge"], WALL - 2 * DAY);
+    let text = match verdict(facts) {
+        Phase::Reverting { reason } => reason.to_string(),
+        other => panic!("{other:?}"),
+    };
+    for words in [
+        "branch \"site/stable\", made 2 days before the running one",
+        "runs branch \"site/edge\"",
+        "branch-change = \"newer\"",
+        "set branch-change = \"any\"",
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
+fn another_build_of_the_same_kubernetes_is_no_downgrade() {
+    for (running, image, wanted) in [
+        ("v1.36.3+rke2r10", "v1.36.3+rke2r2", Phase::Verified),
+        ("v1.36.3+rke2r2", "v1.36.3+rke2r10", Phase::Verified),
+        ("v1.36.3+rke2r2", "v1.36.3", Phase::Verified),
+        ("v1.36.3-eks-1-30-12", "v1.36.3-eks-1-30-2", Phase::Verified),
+        ("v1.36.0-rc.9", "v1.36.0-rc.10", Phase::Verified),
+    ] {
+        let mut record = upgrade_in(Phase::Fetched);
+        record.upgrade.as_mut().unwrap().from_version = Some(running.parse().unwrap());
+        let mut facts = made(WALL, Some(WALL));
+        facts.info.as_mut().unwrap().kubernetes = image.parse().unwrap();
+        let phase = verdict_on(facts, record, Policy::default());
+        assert_eq!(phase, wanted, "{running} {image}");
+    }
 }

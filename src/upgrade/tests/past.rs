@@ -195,3 +195,89 @@ fn an_older_record_remembers_nothing_and_is_read() {
     let read: Record = serde_json::from_value(old).unwrap();
     assert!(read.past.is_empty());
 }
+
+/// A past upgrade that succeeded in so many seconds.
+fn good(seconds: u64) -> Past {
+    Past {
+        answer: Answer::Upgraded,
+        code: None,
+        reason: None,
+        seconds: Some(Seconds {
+            working: seconds,
+            cordoned: seconds,
+            ..Seconds::default()
+        }),
+        ..past("good", "")
+    }
+}
+
+/// A record in which ten upgrades succeeded.
+fn with_ten_good() -> Record {
+    Record {
+        past: (0..10).map(|at| good(100 + at)).collect(),
+        ..Record::default()
+    }
+}
+
+fn good_ones(record: &Record) -> usize {
+    let past = record.past.iter();
+    past.filter(|past| past.kept().is_some()).count()
+}
+
+#[test]
+fn refused_requests_leave_the_good_upgrades_in_the_history() {
+    let mut record = with_ten_good();
+    for number in 0..30 {
+        let request = RawRequest {
+            id: Some(format!("u{number}")),
+            ..raw("nonsense")
+        };
+        let seen = quiet().with(|seen| seen.node.request = Asked::This(request));
+        record = next(&seen, &record).0;
+        let latest = record.past.first().and_then(|past| past.id.clone());
+        assert_eq!(latest, format!("u{number}").parse().ok());
+    }
+    assert_eq!((record.past.len(), good_ones(&record)), (LENGTH, 9));
+}
+
+#[test]
+fn withdrawn_requests_leave_the_good_upgrades_in_the_history() {
+    for replaced_by in [None, Some("ostree:x:y".to_owned())] {
+        let mut record = with_ten_good();
+        for _ in 0..30 {
+            let reason = Reason::Withdrawn {
+                replaced_by: replaced_by.clone(),
+            };
+            let mut ended = upgrade_in(Phase::Failed { reason });
+            ended.past = record.past;
+            ended.upgrade.as_mut().unwrap().attempt.tries = 0;
+            record = next(&quiet(), &ended).0;
+            assert_eq!(record.past[0].code.as_deref(), Some("Withdrawn"));
+        }
+        assert_eq!((record.past.len(), good_ones(&record)), (LENGTH, 9));
+    }
+}
+
+#[test]
+fn failures_of_upgrades_that_did_something_stay_in_their_order() {
+    let mut record = with_ten_good();
+    for _ in 0..3 {
+        let mut ended = upgrade_in(Phase::Failed {
+            reason: Reason::NoApiFromNewSystem,
+        });
+        ended.past = record.past;
+        record = next(&quiet(), &ended).0;
+    }
+    assert_eq!((record.past.len(), good_ones(&record)), (LENGTH, 7));
+}
+
+#[test]
+fn history_of_a_request_without_facts_has_the_requested_version() {
+    let request = RawRequest {
+        kubernetes: Some("v1.36.3".into()),
+        ..raw("nonsense")
+    };
+    let seen = quiet().with(|seen| seen.node.request = Asked::This(request));
+    let record = next(&seen, &Record::default()).0;
+    assert_eq!(record.past[0].to, "v1.36.3".parse().ok());
+}

@@ -125,13 +125,13 @@ fn the_first_request_of_all_waits_and_is_not_answered() {
 #[test]
 fn a_request_that_waits_leaves_the_answer_of_the_one_before() {
     let mut record = upgrade_in(Phase::Failed {
-        reason: Reason::Withdrawn,
+        reason: Reason::Withdrawn { replaced_by: None },
     });
     record.spent = Some(pinned('c'));
     record.upgrade.as_mut().unwrap().closed = true;
     let report = told(&paused(asked()), record);
     assert_eq!(report.answer, Some(report::Answer::Failed));
-    assert_eq!(report.reason, Some(Reason::Withdrawn));
+    assert_eq!(report.reason, Some(Reason::Withdrawn { replaced_by: None }));
     assert_eq!(report.waits, Some(Reason::paused(WHY, None)));
 }
 

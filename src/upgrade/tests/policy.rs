@@ -55,7 +55,7 @@ fn refused(name: &str, value: i64) -> Option<&'static str> {
         Some((table, key)) => format!("[{table}]\n{key} = {value}"),
     };
     let policy: Policy = toml::from_str(&text).ok()?;
-    policy.validate().err().map(|(_, accepted)| accepted)
+    policy.validate().err().map(|outside| outside.accepted)
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn withdrawal_releases_the_node_and_undoes_the_deployment() {
     assert_eq!(
         phase_of(&record),
         Phase::Failed {
-            reason: Reason::Withdrawn
+            reason: Reason::Withdrawn { replaced_by: None }
         }
     );
 }
@@ -216,7 +216,7 @@ fn withdrawal_before_resolution_ends_a_fetch_that_may_still_run() {
     assert!(!phase_of(&record).is_end(), "it may still run");
     let ended =
         quiet().with(|seen| seen.turn.finished = finished(undo, Outcome::Done(Effect::Plain)));
-    let reason = Reason::Withdrawn;
+    let reason = Reason::Withdrawn { replaced_by: None };
     assert_eq!(phase_of(&next(&ended, &record).0), Phase::Failed { reason });
 }
 
@@ -224,7 +224,7 @@ fn withdrawal_before_resolution_ends_a_fetch_that_may_still_run() {
 fn pending_request_is_taken_after_an_upgrade_without_an_event() {
     let other = quiet().with(|seen| seen.node.request = Asked::This(pinned('c')));
     let mut record = upgrade_in(Phase::Reverting {
-        reason: Reason::Withdrawn,
+        reason: Reason::Withdrawn { replaced_by: None },
     });
     let up = record.upgrade.as_mut().unwrap();
     (up.custody, up.cleaned) = (given_back(), true);
@@ -252,7 +252,9 @@ fn replaced_request_is_taken_again_when_set_with_its_own_id() {
     assert_eq!(
         phase_of(&record),
         Phase::Reverting {
-            reason: Reason::Withdrawn
+            reason: Reason::Withdrawn {
+                replaced_by: pinned('c').image
+            }
         }
     );
     let up = record.upgrade.as_mut().unwrap();
@@ -278,4 +280,109 @@ fn restarted_agent_waits_for_the_api_server_before_a_drain() {
     });
     let (_, act) = next(&unheard, &upgrade_in(Phase::Deployed));
     assert_eq!(act, Act::Wait(Some(SinceBoot(180_000))));
+}
+
+#[test]
+fn replaced_request_is_not_said_to_be_removed() {
+    let sentence = |asked: Asked| {
+        let seen = quiet().with(|seen| seen.node.request = asked);
+        match phase_of(&next(&seen, &upgrade_in(Phase::Accepted)).0) {
+            Phase::Reverting { reason } => {
+                assert_eq!(reason.code(), "Withdrawn", "older agents read it");
+                reason.to_string()
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(sentence(Asked::Nothing).starts_with("withdrawn: the request was removed"));
+    let replaced = sentence(Asked::This(pinned('c')));
+    assert!(replaced.starts_with("replaced: another request, for ostree:"));
+    assert!(!replaced.contains("removed"), "{replaced}");
+    let same = upgrade_in(Phase::Accepted).upgrade.unwrap().request;
+    let again = RawRequest {
+        id: Some("again".into()),
+        ..same
+    };
+    assert!(sentence(Asked::This(again)).contains("the same image with the id \"again\""));
+}
+
+#[test]
+fn withdrawal_is_written_as_before_and_read_with_its_successor() {
+    let old = r#"{"code":"Withdrawn"}"#;
+    let reason: Reason = serde_json::from_str(old).unwrap();
+    assert_eq!(serde_json::to_string(&reason).unwrap(), old);
+    /// A reason as an agent reads it that knows no successor.
+    #[derive(serde::Deserialize)]
+    #[serde(tag = "code")]
+    enum Former {
+        Withdrawn,
+    }
+    let new = Reason::Withdrawn {
+        replaced_by: Some("kept:".into()),
+    };
+    let text = serde_json::to_string(&new).unwrap();
+    let Former::Withdrawn = serde_json::from_str(&text).unwrap();
+}
+
+/// A request that no agent accepts, with this much text.
+fn bad(letter: char, length: usize) -> RawRequest {
+    raw(&letter.to_string().repeat(length))
+}
+
+#[test]
+fn refusals_come_at_most_once_a_second() {
+    let asks = |request: RawRequest| quiet().with(|seen| seen.node.request = Asked::This(request));
+    let (first, act) = next(&asks(bad('x', 1)), &Record::default());
+    assert_eq!(
+        (first.answered, act),
+        (1, Act::Wait(None)),
+        "the first at once"
+    );
+    let soon = asks(bad('y', 1)).with(|seen| seen.turn.refused = Some(SinceBoot(99_500)));
+    let (waits, act) = next(&soon, &first);
+    assert_eq!(waits, first, "nothing is written");
+    assert_eq!(act, Act::Wait(Some(SinceBoot(100_500))));
+    let later = soon.with(|seen| seen.turn.now = SinceBoot(100_500));
+    let (second, act) = next(&later, &first);
+    assert_eq!((second.answered, act), (2, Act::Wait(None)));
+    assert_eq!(second.spent, Some(bad('y', 1)), "the latest");
+}
+
+#[test]
+fn request_right_after_a_refused_one_is_taken_at_once() {
+    let seen = asked().with(|seen| seen.turn.refused = Some(seen.turn.now));
+    let (record, _) = next(&bad_is_refused(), &Record::default());
+    assert_eq!(begun(&next(&seen, &record).1), Some("Fetch"));
+}
+
+fn bad_is_refused() -> Observation {
+    quiet().with(|seen| seen.node.request = Asked::This(bad('x', 1)))
+}
+
+#[test]
+fn long_request_is_kept_by_its_digest_and_answered_once() {
+    let asks = |request: RawRequest| quiet().with(|seen| seen.node.request = Asked::This(request));
+    let seen = asks(bad('x', 200_000));
+    let (record, _) = next(&seen, &Record::default());
+    let size = serde_json::to_string(&record).unwrap().len();
+    assert!(size < 4096, "{size} bytes");
+    assert_eq!(next(&seen, &record).0, record, "answered");
+    let other = next(&asks(bad('y', 200_000)), &record).0;
+    assert_eq!(other.answered, 2, "of the same length, and another one");
+    // A request of any length, as an earlier agent noted it.
+    let before = Record {
+        spent: Some(bad('x', 200_000)),
+        ..Record::default()
+    };
+    assert_eq!(next(&seen, &before).0, before);
+}
+
+#[test]
+fn short_request_is_kept_as_it_is() {
+    let request = bad('x', 4000);
+    assert_eq!(request.noted(), request);
+    assert_eq!(request.noted().noted(), request);
+    let noted = bad('x', 5000).noted();
+    assert!(noted.request.starts_with("sha256:"), "{noted:?}");
+    assert_eq!(noted.noted(), noted);
 }

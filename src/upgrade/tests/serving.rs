@@ -1,10 +1,10 @@
 //! A trial is compared with the node as it was before the drain.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod scene;
 
 use scene::*;
-use upgrade::policy::Compare;
+use upgrade::policy::Demand;
 use upgrade::serving::{Down, NodePod, Offer, Owner, Unready};
 use upgrade::*;
 
@@ -65,6 +65,7 @@ fn trial() -> Record {
         up.served = Serving {
             node: Some(offer("c1")),
             units: Some(units(&["old.service"])),
+            pod_network: false,
         };
     })
 }
@@ -83,6 +84,7 @@ fn at(seconds: u64) -> Observation {
         seen.turn.serving = Serving {
             node: Some(offer("c2")),
             units: Some(units(&["old.service"])),
+            pod_network: false,
         };
     })
 }
@@ -97,8 +99,8 @@ fn less(seen: &Observation, policy: &Policy) -> Option<(String, bool)> {
     match phase_of(&record) {
         Phase::Healthy { .. } => None,
         Phase::Reverting {
-            reason: Reason::ServesLess { missing, image, .. },
-        } => Some((missing, image)),
+            reason: Reason::ServesLess { missing, cause, .. },
+        } => Some((missing, cause.is_image())),
         other => panic!("{other:?}"),
     }
 }
@@ -294,13 +296,10 @@ fn policy_says_what_warns_and_what_is_ignored() {
     };
     assert_eq!(by(|_| {}), None);
     assert_eq!(
-        by(|policy| policy.serving.resources = Compare::Warn),
+        by(|policy| policy.serving.resources = Demand::Warn),
         Some(1)
     );
-    assert_eq!(
-        by(|policy| policy.serving.resources = Compare::Ignore),
-        Some(0)
-    );
+    assert_eq!(by(|policy| policy.serving.resources = Demand::Off), Some(0));
     assert_eq!(
         by(|policy| policy.serving.except = vec!["resource:nvidia.com/*".into()]),
         Some(0)
@@ -317,9 +316,9 @@ fn except_names_one_kind_and_one_thing() {
     for bad in ["", "cni", "pod:", "pods:kube-system/cni"] {
         let mut policy = Policy::default();
         policy.serving.except = vec![bad.into()];
-        let (field, accepted) = policy.validate().unwrap_err();
-        assert_eq!(field, "serving.except", "{bad}");
-        assert!(accepted.contains("pod:<namespace>/<name>"), "{accepted}");
+        let outside = policy.validate().unwrap_err();
+        assert_eq!(outside.field, "serving.except", "{bad}");
+        assert!(outside.accepted.contains("pod:<namespace>/<name>"));
     }
 }
 
@@ -347,20 +346,22 @@ fn soak_begins_again_when_the_node_serves_less() {
 
 #[test]
 fn only_a_difference_of_the_image_is_remembered() {
-    let reason = |image| Reason::ServesLess {
+    let reason = |cause| Reason::ServesLess {
         missing: "x".into(),
-        image,
         seconds: 600,
+        cause,
     };
-    assert!(reason(true).blames_image());
-    assert!(!reason(false).blames_image());
+    assert!(reason(Cause::Image).blames_image());
+    for cause in [Cause::Node, Cause::Neighbour, Cause::Unclear] {
+        assert!(!reason(cause).blames_image());
+    }
 }
 
 #[test]
 fn first_drain_notes_how_the_node_serves() {
     let serving = Serving {
         node: Some(offer("c1")),
-        units: None,
+        ..Serving::default()
     };
     let drained = |serving: &Serving| Finished {
         step: Step::Drain { spent_seconds: 0 },

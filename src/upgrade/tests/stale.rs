@@ -18,6 +18,65 @@ fn changed_etc_is_deployed_again_just_before_arming() {
     );
 }
 
+#[test]
+fn etc_that_never_rests_is_named_and_nothing_is_drained() {
+    let mut record = upgrade_in(Phase::Deployed);
+    record.upgrade.as_mut().unwrap().custody = record::Custody::Users { hooks_due: false };
+    let restless = |finished| {
+        asked().with(|seen| {
+            seen.machine.etc_stale = true;
+            seen.machine.etc_changed = Some("/etc/cni/net.d/00-multus.conf".to_owned());
+            seen.turn.finished = finished;
+        })
+    };
+    let (commit, deployed) = (digest('b'), Effect::Deployed(deployment('b')));
+    let done = finished(Step::Deploy { commit }, Outcome::Done(deployed));
+    let (mut deployments, mut seen) = (0, restless(None));
+    let act = loop {
+        let (after, act) = next(&seen, &record);
+        (record, seen) = (after, restless(done.clone()));
+        if begun(&act) != Some("Deploy") {
+            break act;
+        }
+        deployments += 1;
+        assert!(deployments < 20);
+    };
+    assert_eq!(deployments, Policy::default().tries);
+    assert_eq!(begun(&act), Some("Release"), "it does not drain");
+    let phase = phase_of(&record);
+    let (Phase::Failed { reason } | Phase::Reverting { reason }) = phase else {
+        panic!("{phase:?}")
+    };
+    assert_eq!(reason.code(), "EtcMerge");
+    let text = reason.to_string();
+    assert!(text.contains("/etc/cni/net.d/00-multus.conf"), "{text}");
+}
+
+#[test]
+fn rehearsal_that_can_never_succeed_ends_before_the_cordon() {
+    let rehearsed = |reason: &Reason, at_deadline| {
+        let blocked = Some(reason.clone());
+        let outcome = Outcome::Done(Effect::Rehearsed { blocked });
+        let seen = asked().with(|seen| seen.turn.finished = finished(Step::Rehearse, outcome));
+        let mut policy = Policy::default();
+        policy.drain.at_deadline = at_deadline;
+        phase_of(&next_with(&seen, &upgrade_in(Phase::Verified), &Ok(policy)).0)
+    };
+    let (detail, text) = ("denied (403)".to_owned(), || "x".to_owned());
+    let never = Reason::DrainRefused { detail };
+    let budget = Reason::BudgetBlocks {
+        pdb: text(),
+        pod: text(),
+        seconds: 0,
+    };
+    use policy::AtDeadline::{Abort, Continue, Force};
+    let ended = |phase| !matches!(phase, Phase::Verified);
+    assert!(ended(rehearsed(&never, Abort)));
+    assert!(!ended(rehearsed(&never, Force)));
+    assert!(!ended(rehearsed(&never, Continue)));
+    assert!(!ended(rehearsed(&budget, Abort)), "it may allow it later");
+}
+
 /// Armed, and the agent comes back after /etc was changed.
 fn armed_with_a_changed_etc(one_shot: OneShot) -> Observation {
     asked().with(|seen| {

@@ -142,7 +142,7 @@ fn taken_node_permits_no_agent_changes_until_its_release() {
             up.custody = taken(|taken| mark(taken, since()));
             assert_eq!(standing(&record), Standing::UnderWay);
             let up = record.upgrade.as_mut().unwrap();
-            up.custody = up.custody.give_back();
+            up.custody = up.custody.give_back(None);
             assert_eq!(standing(&record), Standing::Waits);
         }
     }

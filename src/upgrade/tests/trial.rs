@@ -51,8 +51,50 @@ fn broken_required_check_ends_the_trial_early() {
     let reason = Reason::UserCheck {
         name: "10-disk".into(),
         detail: "no spindle".into(),
+        cause: Cause::Image,
     };
     assert_eq!(phase_of(&record), Phase::Reverting { reason });
+}
+
+#[test]
+fn system_that_starts_no_pod_sandbox_is_not_blessed() {
+    let health = Health {
+        sandbox: Check::Fail("no such image".into()),
+        ..healthy()
+    };
+    let seen = |seconds| at(seconds).with(|seen| seen.turn.health = health.clone());
+    assert!(matches!(next(&seen(599), &trial()).1, Act::Wait(_)));
+    let (record, _) = next(&seen(600), &trial());
+    let reason = Reason::Unhealthy {
+        check: "pod sandbox".into(),
+        detail: "no such image (the limit: health.deadline-seconds = 600)".into(),
+        seconds: 600,
+        cause: Cause::Unclear,
+    };
+    assert_eq!(phase_of(&record), Phase::Reverting { reason });
+}
+
+#[test]
+fn missing_pod_network_blames_no_image_without_an_api_server() {
+    let health = Health {
+        pod_network: Check::Fail("plugin not initialized".into()),
+        ..healthy()
+    };
+    let away = at(1500).with(|seen| {
+        seen.node.api = Api::Away;
+        seen.turn.health = health.clone();
+    });
+    assert_gives_way_without_blame(next(&away, &trial()).0);
+    let reached = at(620).with(|seen| seen.turn.health = health);
+    let (record, _) = next(&reached, &trial());
+    let phase = phase_of(&record);
+    let Phase::Reverting {
+        reason: Reason::Unhealthy { check, .. },
+    } = phase
+    else {
+        panic!("{phase:?}");
+    };
+    assert_eq!(check, "pod network");
 }
 
 /// Only what needs the API server is open.
@@ -170,7 +212,12 @@ fn a_certificate_that_ran_out_excuses_nothing_but_the_kubelet() {
         phase_of(&next(&seen, &trial()).0),
         Phase::Reverting { .. }
     ));
-    let reached = at(600).with(|seen| seen.turn.health = locked_out(600).turn.health);
+    let reached = at(600).with(|seen| {
+        seen.turn.health = Health {
+            kubeadm: Check::Pass,
+            ..locked_out(600).turn.health
+        };
+    });
     assert!(matches!(
         phase_of(&next(&reached, &trial()).0),
         Phase::Reverting { .. }
@@ -199,7 +246,8 @@ fn a_kubelet_that_kubeadm_restarts_late_is_not_bad_for_it() {
 
 #[test]
 fn never_healthy_kubelet_is_not_excused_by_an_api_outage() {
-    let (record, _) = next(&kubelet_restarting(1002), &trial());
+    let configured = kubelet_restarting(1002).with(|seen| seen.turn.health.kubeadm = Check::Pass);
+    let (record, _) = next(&configured, &trial());
     assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
 }
 

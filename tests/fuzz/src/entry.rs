@@ -7,6 +7,9 @@ use host::loader::grub::script::Script;
 
 use crate::shell;
 
+/// The longest value that a message repeats, in characters, with the marks of a cut.
+const SHOWN: usize = 242;
+
 /// For any entries, GRUB can read the configuration to its end, finds each entry at its position,
 /// and gives the kernel exactly the words of the entry.
 pub fn check(input: &[u8]) {
@@ -18,7 +21,7 @@ pub fn check(input: &[u8]) {
     for link in entries.iter().filter_map(Entry::ostree) {
         match link.parse::<Link>() {
             Ok(link) => assert!(!link.stateroot.contains('/') && link.bootcsum != ".."),
-            Err(bad) => assert!(bad.value.chars().count() <= 80, "{bad}"),
+            Err(bad) => assert!(bad.value.chars().count() <= SHOWN, "{bad}"),
         }
     }
     // No path, title or argument contains a zero byte, because libostree writes them from C
@@ -31,7 +34,7 @@ pub fn check(input: &[u8]) {
         proven: at % 2 == 1,
     });
     let items: Vec<Item> = items.collect();
-    let config = render(&items, "/grub/grubenv");
+    let config = render(&items, "/grub/grubenv", host::loader::TRIAL_ARGUMENTS);
     let menu = shell::menu(&config).unwrap_or_else(|why| unreachable!("{why}:\n{config}"));
     assert_eq!(
         menu.len(),

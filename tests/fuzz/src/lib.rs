@@ -27,7 +27,7 @@ pub mod told;
 // longer than all the rest.
 #[path = "../../../src/agent/src/step/deploy/lines.rs"]
 mod agent_lines;
-#[path = "../../../src/agent/src/policy.rs"]
+#[path = "../../../src/agent/src/policy/mod.rs"]
 #[allow(dead_code)] // the file is read by the agent alone
 mod agent_policy;
 #[path = "../../../src/agent/src/health/said.rs"]

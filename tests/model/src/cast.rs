@@ -194,6 +194,7 @@ pub fn facts(letter: char) -> ImageFacts {
         running: None,
         lacks: Box::default(),
         branches: Box::default(),
+        running_branches: Box::default(),
         root: room,
         boot: room,
     }

@@ -2,8 +2,8 @@
 
 use upgrade::serving::{NodePod, Offer, Serving, Unready};
 use upgrade::{
-    Api, Asked, Check, Effect, Finished, Health, Home, Hooks, Machine, NoNetwork, NodeView,
-    Observation, OneShot, Outcome, Reason, SinceBoot, Step, Turn,
+    Api, Asked, Cause, Causes, Check, Effect, Finished, Health, Home, Hooks, Machine, NoNetwork,
+    NodeView, Observation, OneShot, Outcome, Reason, SinceBoot, Step, Turn, Unsound,
 };
 
 use crate::cast::{self, digest};
@@ -41,6 +41,7 @@ pub fn look(
             uncordoned: link.cordon.is_some_and(|cordon| !cordon.set),
             own_cordon: is_own_cordon(state),
             own_exclusion: is_own_exclusion(state),
+            shielded: link.shielded,
             stale_mark: link.cordon.is_some_and(Cordon::is_left),
             api: api(state),
             ..NodeView::default()
@@ -59,7 +60,7 @@ pub fn look(
                     .link
                     .since
                     .map(|_| offer(!state.suffers(Flaw::ServesLess))),
-                units: None,
+                ..Serving::default()
             },
             ..Turn::quiet(home, cast::boot_id(run.boot), moment(run.now))
         },
@@ -116,9 +117,10 @@ fn restored(state: &State) -> Result<(), Reason> {
     })
 }
 
-fn integrity(state: &State) -> Result<(), String> {
+fn integrity(state: &State) -> Result<(), Unsound> {
     if state.suffers(Flaw::Tampered) {
-        return Err("usr/bin/kubelet: its content has changed".to_owned());
+        let changed = "usr/bin/kubelet: its content has changed".to_owned();
+        return Err(Unsound::of_the_disk(changed));
     }
     Ok(())
 }
@@ -129,7 +131,10 @@ fn moment(seconds: u16) -> SinceBoot {
 
 /// Checked only where it matters, as on a real node.
 fn etc_is_stale(state: &State) -> bool {
-    may_arm(state) && state.disk.etc_noted != state.disk.etc
+    let booted = state.running.system.deployment();
+    let upgrade = state.disk.record.record().upgrade.as_ref();
+    let minds = upgrade.is_some_and(|up| up.needs_a_still_etc(&booted));
+    minds && state.disk.etc_noted != state.disk.etc
 }
 
 /// Checked only where it matters, as on a real node.
@@ -203,6 +208,7 @@ pub fn step(state: &State, what: Do) -> Step {
         Do::PostHooks(upgraded) => Step::PostHooks { upgraded },
         Do::Release => Step::Release,
         Do::Unmark => Step::Unmark,
+        Do::Settle => Step::Settle,
         Do::Undo(letter) => Step::Undo {
             // An unresolved image has no letter.
             commit: (letter != '?').then(|| digest(letter)),
@@ -236,9 +242,13 @@ fn outcome(state: &State, what: Do, end: End) -> Outcome {
             Do::Reboot(_) => Reason::RebootRefused { detail: text() },
             Do::Arm(_) | Do::Disarm => Reason::ArmFailed { detail: text() },
             Do::Snapshot => Reason::SnapshotFailed { detail: text() },
-            Do::Exclude | Do::Drain | Do::Release | Do::Unmark | Do::Rehearse | Do::Kubeadm => {
-                Reason::ApiAway { detail: text() }
-            }
+            Do::Exclude
+            | Do::Drain
+            | Do::Release
+            | Do::Unmark
+            | Do::Settle
+            | Do::Rehearse
+            | Do::Kubeadm => Reason::ApiAway { detail: text() },
             Do::PreHooks | Do::PostHooks(_) => Reason::HookFailed {
                 hook: text(),
                 detail: text(),
@@ -274,7 +284,7 @@ fn effect(state: &State, what: Do) -> Effect {
         Do::Drain => Effect::Drained {
             serving: Serving {
                 node: Some(offer(true)),
-                units: None,
+                ..Serving::default()
             },
         },
         Do::PreHooks
@@ -289,6 +299,7 @@ fn effect(state: &State, what: Do) -> Effect {
         | Do::PostHooks(_)
         | Do::Release
         | Do::Unmark
+        | Do::Settle
         | Do::Undo(_)
         | Do::Clean
         | Do::Pass => Effect::Plain,
@@ -315,13 +326,16 @@ fn health(state: &State) -> Health {
         Check::Pass
     };
     Health {
-        runtime: Check::Pass,
+        runtime: fails(state.suffers(Flaw::NodesOwn)),
         kubelet: fails(!runs),
+        sandbox: fails(!runs),
         credential: Check::Pass,
         kubeadm: fails(!state.running.kubeadm),
         ready: remote(runs && state.running.kubeadm && !state.suffers(Flaw::NeverReady)),
         version: remote(runs && state.running.kubeadm),
+        pod_network: Check::Pass,
         required: vec![("10-app".to_owned(), user)],
+        causes: causes(state),
     }
 }
 
@@ -345,6 +359,15 @@ pub fn serves(serving: &Serving) -> bool {
     node.is_some_and(|node| node.pods.iter().all(|pod| pod.unready.is_none()))
 }
 
+/// The agent sees that the node's own files keep the runtime from its work.
+fn causes(state: &State) -> Causes {
+    let mut causes = Causes::default();
+    if state.suffers(Flaw::NodesOwn) {
+        causes.runtime = Cause::Node;
+    }
+    causes
+}
+
 /// Whether every health check passes.
 #[must_use]
 pub fn is_well(health: &Health) -> bool {
@@ -355,7 +378,9 @@ pub fn is_well(health: &Health) -> bool {
 #[must_use]
 pub fn is_well_by_itself(health: &Health) -> bool {
     let users = health.required.iter().map(|(_, check)| check);
-    let mut own = [&health.runtime, &health.kubelet].into_iter().chain(users);
+    let mut own = [&health.runtime, &health.kubelet, &health.sandbox]
+        .into_iter()
+        .chain(users);
     own.all(|check| *check == Check::Pass)
 }
 
@@ -375,9 +400,11 @@ fn checks(health: &Health) -> impl Iterator<Item = &Check> {
     let own = [
         &health.runtime,
         &health.kubelet,
+        &health.sandbox,
         &health.kubeadm,
         &health.ready,
         &health.version,
+        &health.pod_network,
     ];
     let users = health.required.iter().map(|(_, check)| check);
     own.into_iter().chain(users)

@@ -178,6 +178,7 @@ fn hear(state: &mut State) {
     } else if up {
         (link.asked, link.paused) = (Some(cluster.ask), cluster.paused);
         (link.cordon, link.excluded) = (Some(cluster.cordon), cluster.excluded);
+        link.shielded = cluster.shielded;
         link.since = Some(link.since.map_or((now, false), |(since, _)| (since, true)));
     } else {
         link.since = None;
@@ -199,6 +200,7 @@ fn has_news(state: &State) -> bool {
         || link.paused != cluster.paused
         || link.cordon != Some(cluster.cordon)
         || link.excluded != cluster.excluded
+        || link.shielded != cluster.shielded
 }
 
 /// Waits: first for news, then for the requested moment. When there is nothing else to wait for, an
@@ -359,6 +361,7 @@ fn step_of(step: &Step) -> Do {
         Step::PostHooks { upgraded } => Do::PostHooks(*upgraded),
         Step::Release => Do::Release,
         Step::Unmark => Do::Unmark,
+        Step::Settle => Do::Settle,
         Step::Undo { commit } => Do::Undo(commit.as_ref().map_or('?', cast::letter)),
         Step::Clean => Do::Clean,
         Step::Pass => Do::Pass,

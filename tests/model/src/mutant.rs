@@ -15,8 +15,8 @@ use upgrade::record::Custody;
 use upgrade::serving::Serving;
 use upgrade::window::Hours;
 use upgrade::{
-    Act, Api, Asked, Check, Finished, Health, Home, Journal, Observation, OneShot, Phase, Policy,
-    Record, SinceBoot, Step, Upgrade,
+    Act, Api, Asked, Causes, Check, Finished, Health, Home, Journal, Observation, OneShot, Phase,
+    Policy, Record, SinceBoot, Step, TrialEnd, Upgrade,
 };
 
 use crate::cast::{digest, version};
@@ -80,14 +80,17 @@ pub enum Mutant {
     BeginsASoakAnewForTheAbsentServer,
     BlessesAloneThoughTheOldSystemHasReachedTheServer,
     LeavesItsMark,
+    LeavesItsShields,
     ArmsWithoutThePin,
     TakesAForeignDefaultForItsOwn,
     LeavesAForeignDefault,
     TakesReadyForServing,
+    BlamesTheImageForTheNode,
+    BlamesTheImageForAReset,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 57] = [
+pub const MUTANTS: [Mutant; 60] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -141,10 +144,13 @@ pub const MUTANTS: [Mutant; 57] = [
     Mutant::BeginsASoakAnewForTheAbsentServer,
     Mutant::BlessesAloneThoughTheOldSystemHasReachedTheServer,
     Mutant::LeavesItsMark,
+    Mutant::LeavesItsShields,
     Mutant::ArmsWithoutThePin,
     Mutant::TakesAForeignDefaultForItsOwn,
     Mutant::LeavesAForeignDefault,
     Mutant::TakesReadyForServing,
+    Mutant::BlamesTheImageForTheNode,
+    Mutant::BlamesTheImageForAReset,
 ];
 
 /// How many seconds a careful operator wants a new system to be healthy without a break: longer
@@ -170,6 +176,9 @@ fn policy(state: &State, mutant: Option<Mutant>) -> Policy {
         ..Policy::default()
     };
     policy.load_balancer.exclude = state.careful;
+    if !state.careful {
+        policy.neighbours.settle_seconds = 0;
+    }
     policy.health.bless_without_api = state.alone;
     if state.careful && mutant != Some(Mutant::SoaksForNoTime) {
         policy.health.soak_seconds = SOAK.into();
@@ -222,6 +231,12 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
         seen.machine.etc_stale = false;
     }
     mislead_about_others(mutant, seen);
+    if mutant == Mutant::BlamesTheImageForTheNode {
+        seen.turn.health.causes = Causes::default();
+    }
+    if mutant == Mutant::BlamesTheImageForAReset {
+        seen.machine.last_trial.end = Some(TrialEnd::Panic);
+    }
     if mutant == Mutant::BlessesBeforeHealth && seen.machine.on_trial() {
         seen.turn.health = well();
     }
@@ -260,6 +275,7 @@ fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
     match mutant {
         Mutant::IgnoresATakenOffCordon => seen.node.uncordoned = false,
         Mutant::LeavesItsMark => seen.node.stale_mark = false,
+        Mutant::LeavesItsShields => seen.node.shielded = false,
         Mutant::IgnoresAStagedSystem => seen.machine.staged = false,
         Mutant::ArmsWithoutThePin => {
             let default = seen.machine.deployments.first_mut();
@@ -275,8 +291,12 @@ fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
 fn mislead_after(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
     if mutant == Mutant::LeavesAHaltedCordon {
         // The brain would recover if it still saw its cordon or its load balancer label.
-        up.custody = up.custody.give_back();
+        up.custody = up.custody.give_back(None);
         (seen.node.own_cordon, seen.node.own_exclusion) = (false, false);
+    }
+    // The same of the one-shot entry.
+    if mutant == Mutant::NeverDisarms {
+        seen.machine.one_shot = OneShot::Clear;
     }
     let reboot = |ended: &Finished| matches!(ended.step, Step::Reboot { .. });
     if mutant == Mutant::SpinsOnARefusedReboot && seen.turn.finished.as_ref().is_some_and(reboot) {
@@ -291,7 +311,7 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
         Mutant::CountsNoAttempt => up.attempt.tries = 0,
         Mutant::SkipsTheSnapshot => up.attempt.saved = true,
         Mutant::SavesBeforeTheFirstTrialAlone if up.attempt.tries > 0 => up.attempt.saved = true,
-        Mutant::KeepsTheCordon => up.custody = up.custody.give_back(),
+        Mutant::KeepsTheCordon => up.custody = up.custody.give_back(None),
         // As for the mutation above.
         Mutant::ForgetsThatItHasTakenTheNode => {
             up.custody = Custody::Users {
@@ -403,7 +423,7 @@ fn is_being_given_back(up: &Upgrade) -> bool {
     let undone = match &up.custody {
         Custody::Users { .. } => false,
         Custody::Upgrade(taken) => !taken.prepared && !taken.hooks_due,
-        Custody::GivenBack { hooks_due } => !hooks_due,
+        Custody::GivenBack { hooks_due, .. } => !hooks_due,
     };
     up.phase == Phase::Deployed && undone
 }
@@ -417,10 +437,13 @@ fn well() -> Health {
     Health {
         runtime: Check::Pass,
         kubelet: Check::Pass,
+        sandbox: Check::Pass,
         credential: Check::Pass,
         kubeadm: Check::Pass,
         ready: Check::Pass,
         version: Check::Pass,
+        pod_network: Check::Pass,
         required: Vec::new(),
+        causes: Causes::default(),
     }
 }

@@ -24,6 +24,7 @@ pub enum Do {
     PostHooks(bool),
     Release,
     Unmark,
+    Settle,
     Undo(char),
     Clean,
     Pass,

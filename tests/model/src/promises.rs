@@ -8,7 +8,7 @@ use crate::fault::OWN;
 use crate::look::fails;
 use crate::machine::phase;
 use crate::mutant::SOAK;
-use crate::world::{Act, Cordon, Do, GrubEnv, State};
+use crate::world::{Act, Cordon, Do, Flaw, GrubEnv, State};
 
 /// Trial boots of one request, by the policy's default.
 const TRIALS: u8 = 2;
@@ -252,9 +252,10 @@ pub fn begun(state: &mut State, act: Act) {
             }
             state.ghost.blessing &= !matches!(what, Do::Arm(_));
             let open = up.filter(|up| !up.phase.is_end());
-            // A stale mark is visible on the Node, also to an agent that did not begin to remove
+            // A stale mark or a shield is visible on the Node, also to an agent that did not begin to remove
             // it.
-            if what != Do::Unmark && open.is_some_and(|up| !is_noted(state, up, what)) {
+            let is_seen = matches!(what, Do::Unmark | Do::Settle);
+            if !is_seen && open.is_some_and(|up| !is_noted(state, up, what)) {
                 state.breaks("the intent is on the disk before the effect");
             }
         }
@@ -335,7 +336,28 @@ pub fn stored(state: &mut State, next: &Record) {
         && !former.is_some_and(failed)
         && let Some(commit) = up.commit()
     {
+        if cast::letter(commit) == 'b' && !may_be_blamed(state.flaw) {
+            state.breaks("an image that is not at fault is never remembered as bad");
+        }
         state.ghost.condemned = Some((cast::letter(commit), cast::id_number(&up.id)));
+    }
+}
+
+/// Whether something that happens to an image with this flaw may be evidence against it. A good
+/// image may be unlucky: its kubelet dies in a fault of the model.
+const fn may_be_blamed(flaw: Flaw) -> bool {
+    match flaw {
+        // The disk has changed, the loader read nothing, or the node's own files are in the way.
+        Flaw::Tampered | Flaw::NoKernel | Flaw::NodesOwn => false,
+        Flaw::None
+        | Flaw::Panics
+        | Flaw::Hangs
+        | Flaw::AgentDead
+        | Flaw::KubeletDown
+        | Flaw::UserCheck
+        | Flaw::NeverReady
+        | Flaw::NoNetwork
+        | Flaw::ServesLess => true,
     }
 }
 

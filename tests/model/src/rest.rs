@@ -36,6 +36,7 @@ pub fn unrest(state: &State) -> Option<&'static str> {
         () if (state.cluster.excluded.is_some() || state.ghost.hooked) && !halted => {
             Some("hooks and load balancers hear of the end")
         }
+        () if state.cluster.shielded && !halted => Some("no shield stays when all is over"),
         () if is_cut_off_from_its_state(state) => Some("the kubelet's state is back, or owed"),
         () if state.disk.owed && !state.ghost.kept_out => {
             Some("nothing is owed that was never kept from being put back")

@@ -26,6 +26,7 @@ pub const fn parts(what: Do) -> u8 {
         | Do::PostHooks(_)
         | Do::Release
         | Do::Unmark
+        | Do::Settle
         | Do::Reboot(_) => 1,
         Do::Pass => 0,
     }
@@ -35,7 +36,13 @@ pub const fn parts(what: Do) -> u8 {
 pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, u8, u8)) {
     let needs_api = matches!(
         what,
-        Do::Rehearse | Do::Exclude | Do::Drain | Do::Kubeadm | Do::Release | Do::Unmark
+        Do::Rehearse
+            | Do::Exclude
+            | Do::Drain
+            | Do::Kubeadm
+            | Do::Release
+            | Do::Unmark
+            | Do::Settle
     );
     if part >= parts(what) {
         state.pc = Pc::Turn(Some((what, End::Done)));
@@ -62,6 +69,7 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, 
         Do::Reinstate => reinstate(state, part),
         Do::Release => release(mutant, state),
         Do::Unmark => unmark(state),
+        Do::Settle => state.cluster.shielded = false,
         Do::Undo(letter) => undo(state, letter, part),
         Do::Clean => clean(state, part),
     }
@@ -180,6 +188,8 @@ fn drain(state: &mut State, part: u8) {
             state.cluster.cordon = Cordon::ours(number);
             state.ghost.unseen_mark = false;
         }
+        // The shields come in the same write.
+        state.cluster.shielded = true;
         // The agent knows of this cordon from its own write, however late the watch is.
         state.running.link.cordon = Some(state.cluster.cordon);
     } else {

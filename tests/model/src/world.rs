@@ -41,10 +41,12 @@ pub enum Flaw {
     NoNetwork,
     /// Its pods do not run, although the Node is Ready.
     ServesLess,
+    /// It is good, but the node's own files keep its container runtime from answering.
+    NodesOwn,
 }
 
 /// Every flaw.
-pub const FLAWS: [Flaw; 11] = [
+pub const FLAWS: [Flaw; 12] = [
     Flaw::None,
     Flaw::Panics,
     Flaw::NoKernel,
@@ -56,6 +58,7 @@ pub const FLAWS: [Flaw; 11] = [
     Flaw::NeverReady,
     Flaw::NoNetwork,
     Flaw::ServesLess,
+    Flaw::NodesOwn,
 ];
 
 /// GRUB's environment block.
@@ -121,6 +124,8 @@ pub struct Link {
     pub cordon: Option<Cordon>,
     /// The upgrade for which load balancers excluded the node at that time.
     pub excluded: Option<u8>,
+    /// Whether the Node had Careen's shields at that time.
+    pub shielded: bool,
     /// Since when the agent reaches the API server, and whether it knows the server's version.
     pub since: Option<(u16, bool)>,
 }
@@ -133,6 +138,7 @@ impl Link {
         paused: false,
         cordon: None,
         excluded: None,
+        shielded: false,
         since: None,
     };
 }
@@ -245,6 +251,8 @@ pub struct Cluster {
     pub cordon: Cordon,
     /// Load balancers exclude the node, for the upgrade of this number.
     pub excluded: Option<u8>,
+    /// The Node has Careen's shields.
+    pub shielded: bool,
     /// Pods run on the node.
     pub pods: bool,
     /// The answer.
@@ -396,6 +404,7 @@ impl State {
                 paused: false,
                 cordon: Cordon::NONE,
                 excluded: None,
+                shielded: false,
                 pods: true,
                 told: None,
             },

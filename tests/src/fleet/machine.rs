@@ -13,11 +13,11 @@ use host::journal::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::plan::Found;
-use upgrade::serving::Units;
+use upgrade::serving::{Serving, Units};
 use upgrade::step::Effect;
 use upgrade::{
-    Act, Deployment, Digest, Home, ImageFacts, ImageInfo, Machine, NodeView, Observation, OneShot,
-    Policy, Reason, Record, Room, Step, Turn, UpgradeId, decide,
+    Act, Causes, Deployment, Digest, Home, ImageFacts, ImageInfo, Machine, NodeView, Observation,
+    OneShot, Policy, Reason, Record, Room, Step, Turn, UpgradeId, decide,
 };
 
 use super::fate::Fate;
@@ -271,6 +271,7 @@ fn facts(commit: &Digest) -> Result<ImageFacts, Reason> {
         running: None,
         lacks: Box::default(),
         branches: Box::default(),
+        running_branches: Box::default(),
         root: room,
         boot: room,
     })
@@ -290,11 +291,14 @@ impl Hands for FleetMachine {
 
     /// No test asks these hosts for a plan.
     async fn look_ahead(&self, _: Ahead) -> Result<Found, Reason> {
-        Err(Reason::Withdrawn)
+        Err(Reason::Withdrawn { replaced_by: None })
     }
 
-    async fn units(&self) -> Option<Units> {
-        Some(Units::default())
+    async fn serves(&self, _: &Policy) -> Serving {
+        Serving {
+            units: Some(Units::default()),
+            ..Serving::default()
+        }
     }
 
     async fn perform(&self, task: Task, errand: Errand) -> Result<Ended, Reason> {
@@ -316,7 +320,13 @@ impl Hands for FleetMachine {
         Ok(Ended::Done(Effect::Plain))
     }
 
-    async fn check(&self, _: UpgradeId, _: Arc<Policy>, found: watch::Sender<Option<Local>>) {
+    async fn check(
+        &self,
+        _: UpgradeId,
+        _: Serving,
+        _: Arc<Policy>,
+        found: watch::Sender<Option<Local>>,
+    ) {
         let disk = match self.image() {
             Some(image) if image.good => Check::Pass,
             _ => Check::Broken("no /dev/sdb".to_owned()),
@@ -324,11 +334,14 @@ impl Hands for FleetMachine {
         found.send_replace(Some(Local {
             runtime: Check::Pass,
             kubelet: Check::Pass,
+            sandbox: Check::Pass,
+            pod_network: Check::Pass,
             credential: Check::Pass,
             kubeadm: Check::Pass,
             network: Ok(()),
             required: vec![("disk".to_owned(), disk)],
             units: Some(Units::default()),
+            causes: Causes::default(),
         }));
         tokio::time::sleep(Duration::MAX).await;
     }

@@ -1,6 +1,7 @@
 //! What the agent observes on the machine, and the actions that it performs there.
 
 use std::future::pending;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use agent::task::{Task, Verb};
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::plan::Found;
-use upgrade::serving::Units;
+use upgrade::serving::{Serving, Units};
 use upgrade::step::Effect;
 use upgrade::{
     Doing, Home, Machine, NodeView, Observation, OneShot, Policy, Reason, Record, Turn, UpgradeId,
@@ -91,6 +92,10 @@ impl Hands for TestMachine {
         unseen.map_or_else(|| Ok(self.machine()), Err)
     }
 
+    fn root(&self) -> Option<&Path> {
+        self.root.get().map(PathBuf::as_path)
+    }
+
     fn disk(&self) -> Disk {
         let free = host::room::free(&std::env::temp_dir()).ok();
         Disk {
@@ -106,14 +111,17 @@ impl Hands for TestMachine {
             Some(Fault::Fails(reason)) => Err(reason),
             Some(Fault::Hangs | Fault::Creeps | Fault::Held) => {
                 let _ = ahead.cancel.wait_for(|cancel| *cancel).await;
-                Err(Reason::Withdrawn)
+                Err(Reason::Withdrawn { replaced_by: None })
             }
             None => Ok(found(digest("b"))),
         }
     }
 
-    async fn units(&self) -> Option<Units> {
-        Some(Units::default())
+    async fn serves(&self, _: &Policy) -> Serving {
+        Serving {
+            units: Some(Units::default()),
+            ..Serving::default()
+        }
     }
 
     async fn perform(&self, task: Task, mut errand: Errand) -> Result<Ended, Reason> {
@@ -146,7 +154,13 @@ impl Hands for TestMachine {
         Ok(Ended::Done(Effect::Plain))
     }
 
-    async fn check(&self, _: UpgradeId, _: Arc<Policy>, found: watch::Sender<Option<Local>>) {
+    async fn check(
+        &self,
+        _: UpgradeId,
+        _: Serving,
+        _: Arc<Policy>,
+        found: watch::Sender<Option<Local>>,
+    ) {
         loop {
             let local = self.state().local.clone();
             found.send_replace(Some(local));

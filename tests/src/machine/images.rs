@@ -31,6 +31,7 @@ pub(super) fn facts(commit: Digest) -> ImageFacts {
         running: None,
         lacks: Box::default(),
         branches: Box::default(),
+        running_branches: Box::default(),
         root: room,
         boot: room,
     }
@@ -52,6 +53,7 @@ pub(super) fn found(commit: Digest) -> Found {
         packages: vec![package],
         fetch_bytes: None,
         etc_conflicts: vec!["/etc/motd".to_owned()],
+        accounts: Vec::new(),
         etc_refusal: None,
         kept_goes: false,
     }

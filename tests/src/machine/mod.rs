@@ -10,7 +10,7 @@ mod systems;
 use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent::hands::Local;
@@ -19,7 +19,7 @@ use host::journal::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::serving::Units;
-use upgrade::{Deployment, OneShot, Reason};
+use upgrade::{Causes, Deployment, OneShot, Reason};
 
 use crate::node::OLD_VERSION;
 use systems::{deployment, digest};
@@ -63,6 +63,7 @@ pub struct TestMachine {
     mended: watch::Sender<()>,
     sysroot: PathBuf,
     hooks: Hooks,
+    root: Arc<OnceLock<PathBuf>>,
 }
 
 struct State {
@@ -87,11 +88,14 @@ fn passing() -> Local {
     Local {
         runtime,
         kubelet,
+        sandbox: Check::Pass,
+        pod_network: Check::Pass,
         credential: Check::Pass,
         kubeadm,
         network: Ok(()),
         required: Vec::new(),
         units: Some(Units::default()),
+        causes: Causes::default(),
     }
 }
 
@@ -123,8 +127,14 @@ impl TestMachine {
             crept: watch::Sender::default(),
             mended: watch::Sender::default(),
             sysroot,
+            root: Arc::default(),
             hooks: Hooks::below(&folder.join("root")),
         }
+    }
+
+    /// Gives the machine a kubelet whose files are below this root.
+    pub fn has_kubelet_below(&self, root: PathBuf) {
+        let _ = self.root.set(root);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -234,6 +244,11 @@ impl TestMachine {
     #[must_use]
     pub fn seen(&self) -> usize {
         *self.seen.borrow()
+    }
+
+    /// Waits until the agent inspects this machine again, after `after` times.
+    pub async fn until_seen(&self, after: usize) {
+        let _ = self.seen.subscribe().wait_for(|seen| *seen > after).await;
     }
 
     /// Waits until a step with [`Fault::Creeps`] has sent all its progress reports.

@@ -13,6 +13,9 @@ use upgrade::{Disposition, Reason, names};
 /// A policy whose drain gives up after two seconds.
 const HASTY: &str = "retry-seconds = 1\n[drain]\ndeadline-seconds = 2\n";
 
+/// A policy whose drain gives up after twenty seconds.
+const HASTY_ENOUGH: &str = "retry-seconds = 1\n[drain]\ndeadline-seconds = 20\n";
+
 #[tokio::test]
 async fn pods_are_evicted_and_what_belongs_to_the_node_stays() -> Result<()> {
     let mut scene = Scene::new("drains").await?;
@@ -247,6 +250,81 @@ async fn a_withdrawal_while_draining_uncordons_and_leaves_the_pods() -> Result<(
     let node = scene.node.until_answered("Failed").await?;
     assert!(annotation(&node, names::FAILURE_REASON).starts_with("withdrawn"));
     assert!(!is_cordoned(&node));
+    assert_eq!(pods.names().await?, ["web"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pod_that_is_replaced_on_the_cordoned_node_is_not_chased() -> Result<()> {
+    let mut scene = Scene::with_policy("replaced", HASTY_ENOUGH).await?;
+    let pods = Namespace::new(&scene.node).await?;
+    let tolerant = json!({ "spec": { "tolerations": [{ "operator": "Exists" }] } });
+    let drained = async {
+        pods.until_there("cni-0").await?;
+        scene.node.ask_for(NEW_IMAGE).await?;
+        scene.reboot_silently().await
+    };
+    tokio::select! {
+        ended = pods.keep_one("cni", tolerant) => ended?,
+        rebooted = drained => rebooted?,
+    }
+    assert_eq!(pods.names().await?, ["cni-1"], "evicted once");
+    Ok(())
+}
+
+#[tokio::test]
+async fn reboot_waits_for_the_volumes_of_pods_that_left() -> Result<()> {
+    let (gone, kept) = (
+        "kubernetes.io/csi/disk.example^gone",
+        "kubernetes.io/csi/disk.example^kept",
+    );
+    let mut scene = Scene::new("volumes").await?;
+    let pods = Namespace::new(&scene.node).await?;
+    pods.claim("data", "disk.example", "kept").await?;
+    let mut daemon = Namespace::owned_by_a_daemonset();
+    let claim = json!({ "claimName": "data" });
+    daemon["spec"] = json!({ "volumes": [{ "name": "data", "persistentVolumeClaim": claim }] });
+    pods.run("log", daemon).await?;
+    pods.run("db", json!({})).await?;
+    scene.node.attach(&[gone, kept], &[gone, kept]).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    let waits = |node: &_| annotation(node, names::STATUS).contains("volume to detach");
+    let node = scene.node.until("the volume's name", &waits).await?;
+    let said = annotation(&node, names::STATUS);
+    assert!(said.contains(gone) && !said.contains(kept), "{said}");
+    assert_eq!(pods.names().await?, ["log"], "the pod has left");
+    scene.node.attach(&[gone, kept], &[kept]).await?;
+    scene.node.attach(&[kept], &[kept]).await?;
+    scene.reboot_silently().await
+}
+
+#[tokio::test]
+async fn volume_that_never_detaches_delays_the_reboot_up_to_the_limit() -> Result<()> {
+    let policy = "retry-seconds = 1\n[drain]\ndetach-seconds = 3\n";
+    let mut scene = Scene::with_policy("stuck", policy).await?;
+    scene.node.attach(&["stuck"], &[]).await?;
+    let begun = std::time::Instant::now();
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot_silently().await?;
+    assert!(begun.elapsed().as_secs() >= 3, "{:?}", begun.elapsed());
+    Ok(())
+}
+
+#[tokio::test]
+async fn pod_under_two_budgets_is_named_before_the_cordon() -> Result<()> {
+    let scene = Scene::new("two-budgets").await?;
+    let pods = Namespace::new(&scene.node).await?;
+    pods.run("web", json!({})).await?;
+    pods.budget("one", "web", 0).await?;
+    pods.budget("two", "web", 0).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    let node = scene.node.until_answered("Failed").await?;
+    let said = annotation(&node, names::STATUS);
+    for part in ["\"code\":\"DrainRefused\"", &format!("{}/web", pods.name)] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(!is_cordoned(&node));
+    assert_eq!(scene.machine.times("Deploy"), 0);
     assert_eq!(pods.names().await?, ["web"]);
     Ok(())
 }

@@ -72,6 +72,24 @@ async fn a_bad_request_is_refused_with_field_value_and_accepted_form() -> Result
     Ok(())
 }
 
+/// Each answer costs two writes of the record and one of the Node.
+#[tokio::test]
+async fn stream_of_bad_requests_is_answered_once_a_second() -> Result<()> {
+    let scene = Scene::new("stream").await?;
+    let begun = std::time::Instant::now();
+    for number in 0..30 {
+        let image = format!("nonsense-{number}");
+        let request = json!({ names::REQUEST: names::REQUEST_SCHEDULED, names::IMAGE: image });
+        scene.node.annotate(request).await?;
+    }
+    let told = |node: &Node| annotation(node, names::FAILURE_REASON).contains("nonsense-29");
+    scene.node.until("the last is answered", &told).await?;
+    let seconds = begun.elapsed().as_secs();
+    let answered = scene.machine.journal().read()?.answered;
+    assert!(answered <= seconds + 2, "{answered} answers in {seconds} s");
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_broken_policy_is_named_by_line_and_mending_it_helps() -> Result<()> {
     let scene = Scene::with_policy("policy", "trials = 2\nspeed = 9\n").await?;

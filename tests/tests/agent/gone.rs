@@ -1,9 +1,9 @@
 //! A Node that disappears while its agent runs: renamed, or deleted and registered again.
 
 use std::fs;
-use std::time::Duration;
 
 use anyhow::Result;
+use careen_tests::cluster::PATIENCE;
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::{TestNode, annotation, condition, is_cordoned};
 use careen_tests::pods::Namespace;
@@ -12,7 +12,6 @@ use careen_tests::wire::State;
 use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 use upgrade::names;
-use upgrade::observe::Check;
 
 /// Joins the machine again as another Node, with a request for the running image.
 async fn join_again(scene: &Scene, word: &str) -> Result<TestNode> {
@@ -143,21 +142,17 @@ async fn node_deleted_in_its_trial_falls_back_without_a_bad_image() -> Result<()
     scene.node.ask_for(NEW_IMAGE).await?;
     scene.reboot_silently().await?;
     delete(&scene.node).await?;
-    let wakes = |scene: &Scene, name: &str| {
-        let passed = vec![(name.to_owned(), Check::Pass)];
-        scene.machine.set_local(|local| local.required = passed);
-    };
     // After the deadline of the health check.
     scene.machine.pass_seconds(700);
-    wakes(&scene, "first");
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    // The checks report twenty times a second, and the agent judges after each report.
+    let judged = scene.machine.until_seen(scene.machine.seen() + 5);
+    tokio::time::timeout(PATIENCE, judged).await?;
     assert_eq!(
         scene.machine.times("Reboot"),
         1,
         "into the trial, and none out of it"
     );
     scene.machine.pass_seconds(900);
-    wakes(&scene, "second");
     scene.reboot_silently().await?;
     assert!(!scene.machine.runs_new());
     assert_eq!(scene.machine.journal().read()?.bad, []);

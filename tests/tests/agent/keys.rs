@@ -83,6 +83,27 @@ async fn a_misspelt_request_is_told_on_a_node_that_was_never_asked() -> Result<(
 }
 
 #[tokio::test]
+async fn image_without_a_request_is_told_and_nothing_begins() -> Result<()> {
+    let scene = Scene::new("alone").await?;
+    scene
+        .node
+        .annotate(json!({ names::IMAGE: NEW_IMAGE }))
+        .await?;
+    let told = |node: &Node| {
+        let missing = format!("annotation {} is missing", names::REQUEST);
+        message(node).contains("careen.dev/image without a request")
+            && message(node).contains(&missing)
+    };
+    scene.node.until("what is missing", &told).await?;
+    scene.node.until_event("UnknownKeys").await?;
+    assert!(scene.machine.begun().is_empty());
+    scene.node.annotate(json!({ names::IMAGE: null })).await?;
+    let gone = |node: &Node| !message(node).contains("without a request");
+    scene.node.until("no mention of it", &gone).await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn an_unknown_label_is_told_beside_the_answer() -> Result<()> {
     let scene = Scene::new("unknown").await?;
     scene.node.ask_for(OLD_IMAGE).await?;

@@ -13,6 +13,7 @@ mod keys;
 mod killed;
 mod life;
 mod marks;
+mod neighbours;
 mod offered;
 mod outage;
 mod outsider;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use careen_tests::cluster::PATIENCE;
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::{annotation, is_cordoned};
 use careen_tests::scene::Scene;
@@ -10,12 +11,26 @@ use careen_tests::wire::State;
 use upgrade::names;
 use upgrade::observe::Check;
 
+/// Waits until the agent has opened more connections than before, so that it knows of the outage.
+async fn until_tried(scene: &Scene, before: u64) -> Result<()> {
+    let tried = scene.node.wire.until_more_connections(before);
+    Ok(tokio::time::timeout(PATIENCE, tried).await?)
+}
+
+/// Waits until the agent has judged a trial as it is now. The checks report twenty times a second,
+/// and the agent judges after each of these reports, from the second one on.
+async fn until_judged(scene: &Scene) -> Result<()> {
+    let judged = scene.machine.until_seen(scene.machine.seen() + 5);
+    Ok(tokio::time::timeout(PATIENCE, judged).await?)
+}
+
 #[tokio::test]
 async fn a_request_made_during_an_outage_is_served_after_it() -> Result<()> {
     let scene = Scene::new("late").await?;
+    let tries = scene.node.wire.connections();
     scene.node.wire.set(State::Cut);
     scene.node.ask_for(OLD_IMAGE).await?;
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    until_tried(&scene, tries).await?;
     scene.node.wire.set(State::Open);
     scene.node.until_answered("Upgraded").await?;
     Ok(())
@@ -25,12 +40,17 @@ async fn a_request_made_during_an_outage_is_served_after_it() -> Result<()> {
 async fn outage_in_the_trial_is_not_judged_and_the_answer_follows() -> Result<()> {
     let mut scene = Scene::new("outage").await?;
     scene.node.ask_for(NEW_IMAGE).await?;
-    tokio::time::timeout(careen_tests::cluster::PATIENCE, scene.machine.until_down()).await?;
+    tokio::time::timeout(PATIENCE, scene.machine.until_down()).await?;
     scene.node.wire.set(State::Cut);
     scene.power_cycle()?;
     // After the deadline of the health check, within the hold.
     scene.machine.pass_seconds(700);
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    until_judged(&scene).await?;
+    let held = scene.machine.journal().read()?.upgrade;
+    assert!(
+        held.is_some_and(|up| up.attempt.hold.is_some()),
+        "the trial is held"
+    );
     let (reboots, blessed) = (scene.machine.times("Reboot"), scene.machine.times("Bless"));
     assert_eq!(reboots, 1, "into the trial, and none out of it");
     assert_eq!(blessed, 0, "not judged for what it cannot help");
@@ -49,7 +69,7 @@ async fn falling_back_needs_no_api_server() -> Result<()> {
         .machine
         .set_local(|local| local.required = vec![broken]);
     scene.node.ask_for(NEW_IMAGE).await?;
-    tokio::time::timeout(careen_tests::cluster::PATIENCE, scene.machine.until_down()).await?;
+    tokio::time::timeout(PATIENCE, scene.machine.until_down()).await?;
     scene.node.wire.set(State::Cut);
     scene.power_cycle()?;
     scene.reboot_silently().await?;
@@ -73,9 +93,10 @@ async fn a_drain_outlives_an_outage() -> Result<()> {
     pods.budget("one", "web", 1).await?;
     scene.node.ask_for(NEW_IMAGE).await?;
     scene.node.until("cordoned", &is_cordoned).await?;
+    let tries = scene.node.wire.connections();
     scene.node.wire.set(State::Cut);
     pods.drop_budget("one").await?;
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    until_tried(&scene, tries + 2).await?;
     scene.node.wire.set(State::Open);
     scene.reboot_silently().await?;
     assert!(pods.names().await?.is_empty());
@@ -93,7 +114,7 @@ async fn a_link_that_went_dead_without_a_word_is_given_up() -> Result<()> {
     let wire = &scene.node.wire;
     wire.set(State::Dead);
     let again = wire.until_more_connections(wire.connections());
-    tokio::time::timeout(careen_tests::cluster::PATIENCE, again).await?;
+    tokio::time::timeout(PATIENCE, again).await?;
     wire.set(State::Open);
     scene
         .node
@@ -108,8 +129,10 @@ async fn a_link_that_went_dead_without_a_word_is_given_up() -> Result<()> {
 async fn a_server_that_fails_inside_is_asked_again() -> Result<()> {
     let scene = Scene::new("five-hundred").await?;
     let broken = careen_tests::webhook::Broken::for_status_of(&scene.node).await?;
+    let calls = broken.calls();
     scene.node.ask_for(OLD_IMAGE).await?;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    // The agent's first answer fails, and so does its next try.
+    tokio::time::timeout(PATIENCE, broken.until_called(calls + 1)).await?;
     assert_eq!(annotation(&scene.node.now().await?, names::ANSWER), "");
     broken.mend().await?;
     scene.node.until_answered("Upgraded").await?;
@@ -172,7 +195,7 @@ async fn untold(word: &str) -> Result<Scene> {
         .node
         .wire
         .until_more_connections(scene.node.wire.connections());
-    tokio::time::timeout(careen_tests::cluster::PATIENCE, asked).await?;
+    tokio::time::timeout(PATIENCE, asked).await?;
     Ok(scene)
 }
 
@@ -199,7 +222,7 @@ async fn stopping_agent_writes_its_owed_answer_and_starts_nothing() -> Result<()
 async fn an_agent_that_is_told_to_stop_twice_waits_for_nobody() -> Result<()> {
     let scene = untold("in-haste").await?;
     scene.ask_agent_to_stop();
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    scene.until_agent_stops().await?;
     let begun = std::time::Instant::now();
     scene.ask_agent_to_stop();
     scene.until_agent_ended().await?;
@@ -219,11 +242,7 @@ async fn an_agent_that_has_told_all_ends_at_once_also_in_an_outage() -> Result<(
     let wire = &scene.node.wire;
     let connections = wire.connections();
     wire.set(State::Cut);
-    tokio::time::timeout(
-        careen_tests::cluster::PATIENCE,
-        wire.until_more_connections(connections),
-    )
-    .await?;
+    tokio::time::timeout(PATIENCE, wire.until_more_connections(connections)).await?;
     let begun = std::time::Instant::now();
     scene.ask_agent_to_stop();
     scene.until_agent_ended().await?;

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use careen_tests::cluster::PATIENCE;
 use careen_tests::machine::{Fault, NEW_IMAGE, OLD_IMAGE};
-use careen_tests::node::annotation;
+use careen_tests::node::{annotation, condition};
 use careen_tests::scene::Scene;
 use careen_tests::token::Place;
 use careen_tests::wire::State;
@@ -47,8 +48,7 @@ async fn until_silent(scene: &Scene) -> Result<(u64, u64)> {
             }
         }
     };
-    let limit = careen_tests::cluster::PATIENCE;
-    let told = tokio::time::timeout(limit, silent).await;
+    let told = tokio::time::timeout(PATIENCE, silent).await;
     told.context("it never stops sending")
 }
 
@@ -97,7 +97,9 @@ async fn what_is_paused_is_begun_when_the_pause_ends() -> Result<()> {
         .annotate(json!({ names::PAUSED: "stocktaking" }))
         .await?;
     scene.node.ask_for(NEW_IMAGE).await?;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // The agent says that it has the request and waits.
+    let waits = |node: &_| condition(node).is_some_and(|told| told.1 == "Paused");
+    scene.node.until("the wait is told", &waits).await?;
     assert!(scene.machine.begun().is_empty());
     scene.node.annotate(json!({ names::PAUSED: null })).await?;
     scene.machine.until_begun("Fetch", 0).await;
@@ -149,8 +151,9 @@ async fn a_token_is_replaced(place: Place, [first, second]: [&str; 2]) -> Result
         node.annotate(json!({ names::UPGRADE_ID: id })).await?;
         let answered = |node: &_| annotation(node, names::STATUS).contains(id);
         node.until(id, &answered).await?;
+        let again = node.wire.until_more_connections(node.wire.connections());
         node.wire.set(State::Cut);
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::timeout(PATIENCE, again).await?;
         node.wire.set(State::Open);
     }
     Ok(())
@@ -172,9 +175,13 @@ async fn a_certificate_that_ran_out_is_waited_out() -> Result<()> {
     scene.kill_agent()?;
     scene.node.give_credential(Duration::from_secs(1)).await?;
     tokio::time::sleep(Duration::from_secs(2)).await;
+    let wire = &scene.node.wire;
+    let tries = wire.connections();
     scene.start_agent()?;
     scene.node.ask_for(OLD_IMAGE).await?;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    // It tries with that certificate. The server answers 401 and keeps the connection.
+    let tried = scene.node.wire.until_more_connections(tries);
+    tokio::time::timeout(PATIENCE, tried).await?;
     assert_eq!(annotation(&scene.node.now().await?, names::ANSWER), "");
     scene
         .node
@@ -192,7 +199,9 @@ async fn a_kubelet_conf_that_is_not_there_yet_is_waited_for() -> Result<()> {
     std::fs::rename(&scene.node.kubeconfig, &aside)?;
     scene.start_agent()?;
     scene.node.ask_for(OLD_IMAGE).await?;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // It runs without that file, and reaches no server.
+    let runs = scene.machine.until_seen(scene.machine.seen());
+    tokio::time::timeout(PATIENCE, runs).await?;
     std::fs::rename(aside, &scene.node.kubeconfig)?;
     scene.node.until_answered("Upgraded").await?;
     Ok(())

@@ -128,7 +128,7 @@ async fn a_history_is_the_agents_own_and_without_one_the_last_upgrade() -> Resul
     let ran = careen(&history).await?.with(Exit::Done)?;
     ensure!(ran.err.contains("keeps no history"), "{ran:?}");
     ensure!(
-        words(&ran.out).contains("2023-11-14 22:13:20Z 1m30s UserCheck 1"),
+        words(&ran.out).contains("2023-11-14 22:13:20Z 1m30s UserCheck edge/stable 1"),
         "{ran:?}"
     );
     let past = json!([{ "answer": "Upgraded", "image": NEW_IMAGE, "began": 1_700_000_000, "ended": 1_700_000_060, "tries": 1 }]);
@@ -136,7 +136,7 @@ async fn a_history_is_the_agents_own_and_without_one_the_last_upgrade() -> Resul
         .await?;
     let ran = careen(&history).await?.with(Exit::Done)?;
     ensure!(
-        ran.err.is_empty() && words(&ran.out).contains("1m00s Upgraded 1"),
+        ran.err.is_empty() && words(&ran.out).contains("1m00s Upgraded edge/stable 1"),
         "{ran:?}"
     );
     let all = careen("history -o json").await?.data()?;

@@ -6,12 +6,12 @@ use anyhow::{Context, Result};
 use careen_tests::cluster::{PATIENCE, plane};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
-use provider::lease::{Candidate, run};
+use provider::lease::{Candidate, Lead, run};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 struct Replica {
-    leads: watch::Receiver<bool>,
+    leads: watch::Receiver<Lead>,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
@@ -22,7 +22,7 @@ async fn replica(lease: &str, identity: &str) -> Result<Replica> {
         name: lease.to_owned(),
         identity: identity.to_owned(),
     };
-    let (lead, leads) = watch::channel(false);
+    let (lead, leads) = watch::channel(Lead::No);
     let (stop, stopped) = oneshot::channel::<()>();
     let client = plane().await?.client().await?;
     let until = async move {
@@ -47,7 +47,7 @@ async fn holder(lease: &str) -> Result<String> {
 
 impl Replica {
     async fn until_it_leads(&mut self) -> Result<()> {
-        tokio::time::timeout(PATIENCE, self.leads.wait_for(|leads| *leads))
+        tokio::time::timeout(PATIENCE, self.leads.wait_for(|lead| lead.holds()))
             .await
             .context("it never leads")??;
         Ok(())
@@ -60,7 +60,7 @@ async fn stopping_leader_hands_over_at_once_and_dead_one_after_lease() -> Result
     first.until_it_leads().await?;
     let mut second = replica("hand-over", "second").await?;
     tokio::time::sleep(Duration::from_secs(4)).await;
-    assert!(!*second.leads.borrow(), "two lead");
+    assert!(!second.leads.borrow().holds(), "two lead");
     drop(first.stop.take());
     first.task.await?;
     assert_ne!(holder("hand-over").await?, "first", "it did not let go");

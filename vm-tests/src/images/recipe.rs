@@ -33,6 +33,8 @@ pub struct Recipe {
 pub enum Extra {
     /// Path and content.
     File(&'static str, &'static str),
+    /// Path of a file of the base, and lines after its own.
+    Append(&'static str, &'static str),
     /// Path and shell script.
     Program(&'static str, &'static str),
     /// Path and target.
@@ -40,7 +42,7 @@ pub enum Extra {
     /// Path, and the arguments of `kube/build.sh` for the program.
     Built(&'static str, &'static [&'static str]),
 }
-use Extra::{Built, File, Link, Program};
+use Extra::{Append, Built, File, Link, Program};
 
 const V2: Recipe = Recipe {
     name: "v2",
@@ -77,6 +79,12 @@ pub const RECIPES: &[Recipe] = &[
     Recipe {
         name: "v2-same-kernel",
         base: Base::SecondOnFirstKernel,
+        ..V2
+    },
+    Recipe {
+        name: "new-users",
+        base: Base::SecondOnFirstKernel,
+        extra: NEW_USERS,
         ..V2
     },
     Recipe {
@@ -245,6 +253,13 @@ pub const RECIPES: &[Recipe] = &[
         )],
     ),
     bad(
+        "no-pause",
+        &[File(
+            "usr/etc/containerd/config.toml",
+            CONTAINERD_WITHOUT_PAUSE,
+        )],
+    ),
+    bad(
         "check-fails",
         &[Program(
             "usr/lib/careen/required.d/50-rig",
@@ -286,6 +301,43 @@ pub const RECIPES: &[Recipe] = &[
         &[Program("usr/libexec/careen/careen-agent", "exit 1\n")],
     ),
 ];
+
+/// Two services with users of their own: one in /etc with the id that `useradd -r` takes first on a
+/// node, one that systemd creates.
+const NEW_USERS: &[Extra] = &[
+    Append("usr/etc/passwd", "rig-etc:x:999:999::/:/usr/sbin/nologin\n"),
+    Append("usr/etc/group", "rig-etc:x:999:\n"),
+    File("usr/lib/sysusers.d/rig.conf", "u rig-sysusers -\n"),
+    File(
+        "usr/lib/systemd/system/rig-user@.service",
+        "[Service]\nType=oneshot\nRemainAfterExit=yes\nUser=rig-%i\nExecStart=/bin/true\n",
+    ),
+    Link(
+        "usr/lib/systemd/system/multi-user.target.wants/rig-user@etc.service",
+        "../rig-user@.service",
+    ),
+    Link(
+        "usr/lib/systemd/system/multi-user.target.wants/rig-user@sysusers.service",
+        "../rig-user@.service",
+    ),
+    Program(
+        "usr/lib/careen/required.d/50-users",
+        "systemctl is-active rig-user@etc && systemctl is-active rig-user@sysusers\n",
+    ),
+];
+
+/// As the base's configuration, with a sandbox image that no registry has.
+const CONTAINERD_WITHOUT_PAUSE: &str = r#"version = 2
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "registry.example.com/pause:9.9"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      SystemdCgroup = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "/etc/cni/net.d"
+"#;
 
 const KUBELET_CRASHES: &[Extra] = &[Program(
     "usr/bin/kubelet",

@@ -105,15 +105,21 @@ pub fn base(base: Base) -> Result<String> {
 fn top(recipe: &Recipe) -> Result<PathBuf> {
     let mut key = Key::default().text("top 1").text(format!("{recipe:?}"));
     for extra in recipe.extra {
-        if let Extra::Built(_, module) = extra {
-            key = key.built(&go_program(module)?);
-        }
+        key = match extra {
+            Extra::Built(_, module) => key.built(&go_program(module)?),
+            Extra::Append(..) => key.built(&recipe.base.tree()?),
+            Extra::File(..) | Extra::Program(..) | Extra::Link(..) => key,
+        };
     }
     built(&format!("top-{}", recipe.name), &key, |out| {
         let layer = Layer::new(out)?;
         layer.write("usr/lib/careen/image.json", &recipe.image_json(), 0o644)?;
         recipe.extra.iter().try_for_each(|extra| match extra {
             Extra::File(path, content) => layer.write(path, content, 0o644),
+            Extra::Append(path, lines) => {
+                let before = fs::read_to_string(recipe.base.tree()?.join(path))?;
+                layer.write(path, &(before + lines), 0o644)
+            }
             Extra::Program(path, script) => {
                 layer.write(path, &format!("#!/bin/sh\n{script}"), 0o755)
             }

@@ -8,7 +8,7 @@ use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Map, Value, json};
 use upgrade::names;
-use upgrade::report::Answer;
+use upgrade::report::{Answer, Status};
 
 use super::Rig;
 use crate::images::Commit;
@@ -101,9 +101,12 @@ impl Rig {
     pub async fn wait_phase(&mut self, phase: &str, limit: Duration) -> Result<View> {
         let wanted = PHASES.iter().position(|known| *known == phase);
         ensure!(wanted.is_some(), "no phase is called {phase:?}");
-        let ended = |view: &View| view.answer.as_deref() == Some(Answer::Failed.as_str());
-        let there = |view: &View| PHASES.iter().position(|known| *known == view.phase()) >= wanted;
         let answered = self.answered.clone();
+        let ended = |view: &View| {
+            let failed = view.answer.as_deref() == Some(Answer::Failed.as_str());
+            failed && !is_replaced(view, answered.as_ref())
+        };
+        let there = |view: &View| PHASES.iter().position(|known| *known == view.phase()) >= wanted;
         let fresh = |view: &View| view.status != answered;
         let what = format!("phase {phase}");
         let view = self
@@ -146,7 +149,8 @@ impl Rig {
                 phase = view.phase().to_owned();
                 self.progress.step(&format!("phase {phase}"));
             }
-            match view.answer.as_deref().filter(|_| self.is_new_answer(&view)) {
+            let is_ours = self.is_new_answer(&view) && !is_replaced(&view, self.answered.as_ref());
+            match view.answer.as_deref().filter(|_| is_ours) {
                 Some(answer) if answer == wanted.as_str() => return Ok(view),
                 None | Some("InProgress") => {}
                 Some(other) => bail!(
@@ -156,5 +160,41 @@ impl Rig {
             }
             self.node.changed(Duration::from_secs(5)).await;
         }
+    }
+}
+
+/// Whether the view has the end of the request that a later one has replaced. `before` is the
+/// status at the time of the later one.
+fn is_replaced(view: &View, before: Option<&Status>) -> bool {
+    let (Some(now), Some(before)) = (&view.status, before) else {
+        return false;
+    };
+    let is_withdrawn = now.code.as_deref() == Some("Withdrawn");
+    is_withdrawn && now.id.is_some() && now.id == before.id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(id: &str, code: Option<&str>) -> Status {
+        Status {
+            id: id.parse().ok(),
+            code: code.map(str::to_owned),
+            ..Status::default()
+        }
+    }
+
+    #[test]
+    fn end_of_a_replaced_request_is_not_that_of_its_successor() {
+        let before = status("r1", None);
+        let view = |id, code| View {
+            status: Some(status(id, code)),
+            ..View::default()
+        };
+        assert!(is_replaced(&view("r1", Some("Withdrawn")), Some(&before)));
+        assert!(!is_replaced(&view("r2", Some("Withdrawn")), Some(&before)));
+        assert!(!is_replaced(&view("r1", Some("Unhealthy")), Some(&before)));
+        assert!(!is_replaced(&view("r1", Some("Withdrawn")), None));
     }
 }

@@ -124,11 +124,12 @@ fn of_others(node: &Node) -> Result<Value> {
     };
     let mut annotations = node.annotations().clone();
     annotations.retain(|name, _| !ours(name));
+    let mut labels = node.labels().clone();
+    // It stays until the node has settled.
+    labels.remove(names::REMEDIATION_REFUSED);
     let mut spec = node.spec.clone().unwrap_or_default();
     spec.taints = None;
-    Ok(
-        json!({"labels": node.labels(), "annotations": annotations, "spec": serde_json::to_value(spec)?}),
-    )
+    Ok(json!({"labels": labels, "annotations": annotations, "spec": serde_json::to_value(spec)?}))
 }
 
 #[cfg(test)]

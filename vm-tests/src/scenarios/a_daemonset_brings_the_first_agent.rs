@@ -29,6 +29,7 @@ done
 rm -r /usr/libexec/careen
 find /usr/lib/systemd/system -path '*careen-*' ! -type d -delete
 rm -r /usr/lib/systemd/system/ostree-finalize-staged.service.d
+rm -r /usr/lib/systemd/system/bootloader-update.service.d /usr/lib/systemd/system/systemd-boot-update.service.d
 systemctl daemon-reload
 ! systemctl cat careen-agent 2>/dev/null";
 

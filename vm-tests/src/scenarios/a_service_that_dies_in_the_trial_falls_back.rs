@@ -15,7 +15,7 @@ pub const SCENARIO: Scenario = Scenario {
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("service-dies")?;
     let before = rig.before().await?;
-    rig.policy("[health]\ndeadline-seconds = 270").await?;
+    rig.policy("[health]\ndeadline-seconds = 240").await?;
     rig.ask(&image).await?;
     let view = rig.expect_fallback(&before, &["ServesLess"]).await?;
     let reason = view.reason.unwrap_or_default();

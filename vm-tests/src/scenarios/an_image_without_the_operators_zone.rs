@@ -52,7 +52,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
 /// Hours that are always open, and a soak.
 fn policy(zone: &str) -> String {
     format!(
-        "[window]\nopen = [\"daily 00:00-24:00\"]\nzone = \"{zone}\"\n[health]\nsoak-seconds = {SOAK}"
+        "[window]\nopen = [\"daily 00:00-24:00\"]\nzone = \"{zone}\"\ntrust-clock = true\n[health]\nsoak-seconds = {SOAK}"
     )
 }
 

@@ -75,6 +75,7 @@ fn policy(hours: &Hours, zone: &str) -> String {
         r#"[window]
 open = ["{hours}"]
 zone = "{zone}"
+trust-clock = true
 [hooks]
 seconds = 600
 [load-balancer]

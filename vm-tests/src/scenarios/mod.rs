@@ -13,6 +13,7 @@ mod a_disk_that_answers_no_more_ends_the_trial;
 mod a_full_disk_holds_the_upgrade_until_there_is_room;
 mod a_loaded_kexec_does_not_skip_the_loader;
 mod a_moved_default_on_stock_grub_does_not_loop;
+mod a_node_health_operator_resets_the_trial;
 mod a_person_boots_the_old_system_of_a_blessed_node;
 mod a_person_reboots_around_the_trial;
 mod a_person_reboots_at_every_step;
@@ -49,6 +50,7 @@ mod deploy_killed_while_frozen_does_not_hang;
 mod dripping_remote_is_given_up;
 mod foreign_cordon_stays;
 mod goes_back_to_what_it_has_kept;
+mod hours_by_a_clock_nobody_has_set;
 mod inhibitor_held_up_then_a_full_reboot;
 mod initramfs_hangs_falls_back;
 mod initramfs_without_its_root_falls_back;
@@ -78,6 +80,7 @@ mod power_cuts_on_the_way_back;
 mod prelude;
 mod prepare_root_skipped_falls_back;
 mod required_check_fails_falls_back;
+mod runtime_without_its_pause_image_falls_back;
 mod somebody_stages_another_system_before_the_reboot;
 mod stock_grub_mkconfig_falls_back_and_upgrades;
 mod tampered_file_is_refused_by_the_stage;
@@ -136,6 +139,8 @@ pub const ALL: &[Scenario] = &[
     an_image_without_the_guard_wants_the_policys_word::SCENARIO,
     an_image_without_the_operators_zone::SCENARIO,
     an_old_kubeadm_in_usr_local_condemns_no_image::SCENARIO,
+    a_node_health_operator_resets_the_trial::SCENARIO,
+    hours_by_a_clock_nobody_has_set::SCENARIO,
     an_operators_policy_is_kept_on_the_way::SCENARIO,
     an_unreadable_kernel_falls_back::SCENARIO,
     api_away_for_longer_than_the_hold::SCENARIO,
@@ -177,6 +182,7 @@ pub const ALL: &[Scenario] = &[
     power_cuts_on_the_way_back::SCENARIO,
     prepare_root_skipped_falls_back::SCENARIO,
     required_check_fails_falls_back::SCENARIO,
+    runtime_without_its_pause_image_falls_back::SCENARIO,
     somebody_stages_another_system_before_the_reboot::SCENARIO,
     stock_grub_mkconfig_falls_back_and_upgrades::SCENARIO,
     tampered_file_is_refused_by_the_stage::SCENARIO,

@@ -1,4 +1,6 @@
 //! Both deployments share kernel and initramfs, so the boot entries differ only in the deployment.
+//! The node and the image have each added users, with the same id. All of them are in the new
+//! system, and its services that run as them start.
 
 use super::prelude::*;
 
@@ -7,12 +9,17 @@ pub const SCENARIO: Scenario = Scenario {
     name: "upgrade-with-the-same-kernel",
     core: false,
     disk: DiskKind::Bios,
-    images: &["v2-same-kernel"],
+    images: &["new-users"],
     run: |rig| Box::pin(run(rig)),
 };
 
+const ADD: &str = "useradd -r probe && id -u probe";
+const USERS: &str =
+    "for name in probe rig-etc rig-sysusers; do id -u $name; done | sort -u | wc -l";
+
 async fn run(rig: &mut Rig) -> Result<()> {
-    let image = rig.image("v2-same-kernel")?;
+    let image = rig.image("new-users")?;
+    let probe = rig.guest.run(ADD).await?;
     let before = rig.before().await?;
     let kernel = rig.guest.run("uname -r").await?;
     rig.ask(&image).await?;
@@ -20,6 +27,12 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.node
         .wait("the new kubelet", MINUTE, |view| view.kubelet == "v1.36.3")
         .await?;
+    let users = rig.guest.run(USERS).await?;
+    ensure!(users.trim() == "3", "users are missing or share an id");
+    ensure!(
+        rig.guest.run("id -u probe").await? == probe,
+        "the node's own user has another id"
+    );
     ensure!(
         rig.guest.run("uname -r").await? == kernel,
         "the kernel changed"

@@ -29,7 +29,8 @@ branches = ["v*"]
 allowed = {allowed:?}
 signed-by = "careen"
 [window]
-open = ["daily 00:00-24:00"]"#
+open = ["daily 00:00-24:00"]
+trust-clock = true"#
     )
 }
 

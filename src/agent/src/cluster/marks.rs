@@ -32,6 +32,33 @@ pub const EXCLUSION: Mark = Mark {
     is_set: |node| node.labels().contains_key(names::EXCLUDED),
 };
 
+/// The mark of the annotation for cluster-autoscaler.
+pub const SCALE_DOWN: Mark = Mark {
+    key: names::SCALE_DOWN_REFUSED_BY,
+    field: &["metadata", "annotations", names::SCALE_DOWN_REFUSED],
+    is_set: |node| node.annotations().contains_key(names::SCALE_DOWN_REFUSED),
+};
+
+/// The mark of the annotation for Karpenter.
+pub const DISRUPTION: Mark = Mark {
+    key: names::DISRUPTION_REFUSED_BY,
+    field: &["metadata", "annotations", names::DISRUPTION_REFUSED],
+    is_set: |node| node.annotations().contains_key(names::DISRUPTION_REFUSED),
+};
+
+/// The mark of the label for medik8s.
+pub const REMEDIATION: Mark = Mark {
+    key: names::REMEDIATION_REFUSED_BY,
+    field: &["metadata", "labels", names::REMEDIATION_REFUSED],
+    is_set: |node| node.labels().contains_key(names::REMEDIATION_REFUSED),
+};
+
+/// The shields: the keys that keep other programs off the node while it is away.
+pub const SHIELDS: [Mark; 3] = [SCALE_DOWN, DISRUPTION, REMEDIATION];
+
+/// All marks.
+pub const ALL: [Mark; 5] = [CORDON, EXCLUSION, SCALE_DOWN, DISRUPTION, REMEDIATION];
+
 impl Mark {
     /// The id in the mark, if there is one.
     #[must_use]
@@ -43,6 +70,12 @@ impl Mark {
     #[must_use]
     pub fn is_set(&self, node: &Node) -> bool {
         (self.is_set)(node)
+    }
+
+    /// Whether the field is set with Careen's mark, of any upgrade.
+    #[must_use]
+    pub fn is_ours(&self, node: &Node) -> bool {
+        self.of(node).is_some() && !self.is_left(node)
     }
 
     /// Whether a mark exists and marks nothing: the field is not set, or somebody else has set it

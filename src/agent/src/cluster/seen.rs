@@ -8,7 +8,7 @@ use upgrade::observe::Asked;
 use upgrade::target::request;
 use upgrade::{Keys, names};
 
-use super::marks::{CORDON, EXCLUSION};
+use super::marks::{CORDON, EXCLUSION, SHIELDS};
 
 /// The annotations of a report.
 pub const ANSWERS: [&str; 4] = [
@@ -39,6 +39,10 @@ pub struct NodeSeen {
     pub excluded_by: Option<String>,
     /// Whether that mark has no label, or somebody else's.
     pub exclusion_mark_left: bool,
+    /// Whether the Node has a shield with Careen's mark.
+    pub shielded: bool,
+    /// Whether the mark of a shield has no shield, or somebody else's.
+    pub shield_mark_left: bool,
     /// The request for a plan.
     pub question: Option<String>,
     /// The current answer to a request for a plan.
@@ -53,6 +57,8 @@ pub struct NodeSeen {
     pub kubelet_version: String,
     /// Careen's current condition.
     pub condition: Option<Condition>,
+    /// The current conditions of the node's lifecycle, Careen's and others'.
+    pub lifecycle: Vec<Condition>,
     /// Careen's current answers.
     pub answers: BTreeMap<&'static str, String>,
 }
@@ -61,9 +67,12 @@ impl From<Node> for NodeSeen {
     fn from(node: Node) -> Self {
         let (cordon_mark_left, exclusion_mark_left) =
             (CORDON.is_left(&node), EXCLUSION.is_left(&node));
+        let shielded = SHIELDS.iter().any(|mark| mark.is_ours(&node));
+        let shield_mark_left = SHIELDS.iter().any(|mark| mark.is_left(&node));
         let annotations = node.metadata.annotations.unwrap_or_default();
         let get = |key: &str| annotations.get(key).cloned();
         let labels = node.metadata.labels.unwrap_or_default();
+        let spec = node.spec.unwrap_or_default();
         let status = node.status.unwrap_or_default();
         let ready = status.condition("Ready");
         let own = |key: &'static str| get(key).map(|value| (key, value));
@@ -71,17 +80,23 @@ impl From<Node> for NodeSeen {
             name: node.metadata.name.unwrap_or_default(),
             uid: node.metadata.uid.unwrap_or_default(),
             asked: request::from_annotations(get).map_or(Asked::Nothing, Asked::This),
-            keys: Keys::read(&annotations, &labels),
-            schedulable: !node.spec.is_some_and(|spec| spec.unschedulable),
+            keys: Keys::of(&annotations, &labels, &spec.taints()),
+            schedulable: !spec.unschedulable,
             cordoned_by: get(names::CORDONED_BY),
             cordon_mark_left,
             excluded_by: get(names::EXCLUDED_BY),
             exclusion_mark_left,
+            shielded,
+            shield_mark_left,
             question: get(names::PLAN),
             plan: get(names::PLAN_RESULT),
             ready: ready.is_some_and(|ready| ready.status == "True"),
             ready_said: ready.and_then(|ready| ready.last_heartbeat_time.clone()),
             condition: status.condition(names::CONDITION).cloned(),
+            lifecycle: names::LIFECYCLE
+                .into_iter()
+                .filter_map(|kind| status.condition(kind).cloned())
+                .collect(),
             boot_id: status.node_info.boot_id,
             kubelet_version: status.node_info.kubelet_version,
             answers: ANSWERS.into_iter().filter_map(own).collect(),

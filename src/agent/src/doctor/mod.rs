@@ -12,6 +12,7 @@ mod credential;
 mod image;
 mod initramfs;
 pub(crate) mod keyfile;
+mod limits;
 mod loader;
 mod programs;
 mod registry;
@@ -37,6 +38,7 @@ pub use render::{exit_code, json, text};
 pub use server::server;
 
 use crate::in_force;
+use crate::limits::Measured;
 
 /// The verdict of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -101,6 +103,8 @@ pub struct Patient {
     pub policy: PathBuf,
     /// Its clock.
     pub clock: Clock,
+    /// How long its boots and shutdowns take.
+    pub measured: Measured,
 }
 
 /// The state of its clock.
@@ -151,6 +155,7 @@ pub fn examine(patient: &Patient) -> Vec<Finding> {
     findings.extend(services::services(patient));
     findings.push(credential::credential(patient));
     findings.push(clock::clock(patient.clock));
+    findings.push(limits::limits(patient, &known.policy));
     findings.push(watchdog::watchdog(patient, &known.policy));
     findings
 }

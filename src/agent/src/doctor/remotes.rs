@@ -16,6 +16,9 @@ const NAME: &str = "remote";
 /// The repository, below the physical root.
 const REPO: &str = "ostree/repo";
 
+/// Keys of all remotes, below the root.
+const COMMON_KEYS: &str = "usr/share/ostree/trusted.gpg.d";
+
 /// One finding for each remote that the policy allows, and for the one that vouches for container
 /// images.
 pub(super) fn remotes(patient: &Patient, policy: &Policy) -> Vec<Finding> {
@@ -138,9 +141,33 @@ fn judge_keys(group: &Group, name: &str, url: &str, places: &Places) -> Finding 
             "put the keys there, or remove that path from gpgkeypath=",
         );
     }
-    if has_key(group, name, places) {
-        return Finding::ok(NAME, format!("{name}: {url}, with a key"));
+    let common = keys_of_all_remotes(places);
+    let seen = format!("{name}: {url}, with a key");
+    match keys_of(group, name, places) {
+        Keys::Ring => Finding::ok(NAME, seen),
+        Keys::Path if common.is_empty() => Finding::ok(NAME, seen),
+        Keys::Path => Finding::warn(
+            NAME,
+            format!(
+                "{seen}, and the keys of all remotes count as well: {}",
+                common.join(", ")
+            ),
+            &format!(
+                "if only keys of gpgkeypath= may sign, import them (ostree remote gpg-import {name} -k <file>) or remove those of all remotes"
+            ),
+        ),
+        Keys::None if !common.is_empty() => Finding::ok(
+            NAME,
+            format!(
+                "{name}: {url}, with the keys of all remotes: {}",
+                common.join(", ")
+            ),
+        ),
+        Keys::None => without_a_key(name),
     }
+}
+
+fn without_a_key(name: &str) -> Finding {
     Finding::bad(
         NAME,
         format!("{name} has no key to verify signatures with"),
@@ -160,17 +187,36 @@ fn key_file(path: &str, places: &Places) -> PathBuf {
     places.root.join(path.trim_start_matches('/'))
 }
 
-/// Its own keyring, one that it names, or one of the system's.
-fn has_key(group: &Group, name: &str, places: &Places) -> bool {
+/// The keys that a remote has of its own.
+enum Keys {
+    /// A keyring. libostree then ignores the keys of all remotes.
+    Ring,
+    /// `gpgkeypath=`, which adds to the keys of all remotes
+    /// (`_ostree_repo_gpg_prepare_verifier` in src/libostree/ostree-repo.c).
+    Path,
+    /// None.
+    None,
+}
+
+fn keys_of(group: &Group, name: &str, places: &Places) -> Keys {
     let filled = |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.is_dir() || meta.len() > 0);
-    let own = places
-        .sysroot
-        .join(REPO)
-        .join(format!("{name}.trustedkeys.gpg"));
-    let common = places.root.join("usr/share/ostree/trusted.gpg.d");
-    filled(&own)
-        || group
-            .key_paths()
-            .any(|path| filled(&key_file(path, places)))
-        || !below(&common, &["gpg", "asc"]).is_empty()
+    let ring = format!("{name}.trustedkeys.gpg");
+    if filled(&places.sysroot.join(REPO).join(ring)) {
+        return Keys::Ring;
+    }
+    let mut paths = group.key_paths();
+    match paths.any(|path| filled(&key_file(path, places))) {
+        true => Keys::Path,
+        false => Keys::None,
+    }
+}
+
+/// The names of the files with keys that count for all remotes.
+fn keys_of_all_remotes(places: &Places) -> Vec<String> {
+    let mut files = below(&places.root.join(COMMON_KEYS), &["gpg", "asc"]);
+    files.sort();
+    let names = files.iter().filter_map(|file| file.file_name());
+    names
+        .map(|name| format!("/{COMMON_KEYS}/{}", name.to_string_lossy()))
+        .collect()
 }

@@ -44,8 +44,8 @@ pub(super) fn services(patient: &Patient) -> Vec<Finding> {
         .build();
     match built {
         Ok(runtime) => runtime.block_on(ask()),
-        Err(error) => [KUBELET, CONTAINERD]
-            .map(|service| Finding::warn(service.name, format!("not asked: {error}"), ""))
+        Err(error) => [KUBELET.name, CONTAINERD.name, UNITS]
+            .map(|name| Finding::warn(name, format!("not asked: {error}"), ""))
             .to_vec(),
     }
 }
@@ -56,7 +56,44 @@ async fn ask() -> Vec<Finding> {
     vec![
         judge(&KUBELET, &kubelet, state(&KUBELET).await.as_ref()),
         judge(&CONTAINERD, &containerd, state(&CONTAINERD).await.as_ref()),
+        system().await,
     ]
+}
+
+/// The check of all other units.
+const UNITS: &str = "failed units";
+
+/// The most failed units that a finding names.
+const NAMED: usize = 8;
+
+async fn system() -> Finding {
+    let asked = async {
+        let bus = Bus::system().await?;
+        let failed = bus.fallen().await?.into_iter().map(|unit| unit.name);
+        Ok::<_, systemd::Error>((bus.system_state().await?, failed.collect::<Vec<_>>()))
+    };
+    match asked.await {
+        Ok((state, failed)) => judge_system(&state, &failed),
+        Err(error) => Finding::warn(UNITS, format!("systemd does not answer: {error}"), ""),
+    }
+}
+
+/// A unit that has failed before an upgrade will fail in its trial too. So a person must know it
+/// before the upgrade, or blames the image.
+fn judge_system(state: &str, failed: &[String]) -> Finding {
+    if failed.is_empty() {
+        return Finding::ok(UNITS, format!("systemd says {state}; no unit has failed"));
+    }
+    let more = match failed.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = failed[..failed.len().min(NAMED)].join(", ");
+    Finding::warn(
+        UNITS,
+        format!("systemd says {state}; failed units: {named}{more}"),
+        "read systemctl status of each, and fix it, or clear an old failure with systemctl reset-failed",
+    )
 }
 
 /// `None` if systemd does not answer.
@@ -102,6 +139,21 @@ mod tests {
             assert!(found.found.contains(word), "{found:?}");
         }
         assert!(found.fix.contains("healthzPort"), "{found:?}");
+    }
+
+    #[test]
+    fn failed_units_are_named_and_make_no_upgrade_impossible() {
+        let found = judge_system("running", &[]);
+        assert_eq!(found.verdict, Ok);
+        let failed: Vec<_> = (0..10).map(|at| format!("u{at}.service")).collect();
+        let found = judge_system("degraded", &failed[..1]);
+        assert_eq!(found.verdict, Warn);
+        assert_eq!(
+            found.found,
+            "systemd says degraded; failed units: u0.service"
+        );
+        let found = judge_system("degraded", &failed);
+        assert!(found.found.ends_with("u7.service and 2 more"), "{found:?}");
     }
 
     #[test]

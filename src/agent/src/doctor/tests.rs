@@ -3,7 +3,7 @@
 #[path = "../../../host/tests/disk/mod.rs"]
 mod disk;
 mod machine;
-mod node;
+pub(super) mod node;
 mod programs;
 mod registries;
 mod remotes;

@@ -7,12 +7,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use upgrade::Reason;
 use upgrade::plan::Blocked;
+use upgrade::reason::few;
 
 use super::evict::Answer;
 use super::pods::Victim;
 
 /// How long to wait before evicting a pod again, as `kubectl drain` does.
-const AGAIN: Duration = Duration::from_secs(5);
+pub(super) const AGAIN: Duration = Duration::from_secs(5);
 
 /// The last answer about each pod, and when it came.
 #[derive(Default)]
@@ -46,7 +47,7 @@ impl Answers {
         for (victim, answer) in fresh {
             let detail = match &answer {
                 Answer::Refused(words) => Some(format!("cannot evict pod {victim}: {words}")),
-                Answer::Going | Answer::Budget(_) | Answer::Later(_) => None,
+                Answer::Going | Answer::Budget(_) | Answer::Later(_) | Answer::Failing(_) => None,
             };
             let before = self.last.insert(victim, (answer, now));
             if let (Some(detail), Some((Answer::Refused(_), _))) = (detail, before) {
@@ -66,7 +67,7 @@ impl Answers {
                 Answer::Budget(pdb) => {
                     Some(format!("PodDisruptionBudget {pdb} blocks pod {victim}"))
                 }
-                Answer::Later(words) | Answer::Refused(words) => {
+                Answer::Later(words) | Answer::Failing(words) | Answer::Refused(words) => {
                     Some(format!("pod {victim}: {words}"))
                 }
             })
@@ -79,11 +80,51 @@ impl Answers {
 pub fn blocked(answers: &[(Victim, Answer)], seconds: u64) -> Option<Reason> {
     let budgets = answers.iter().filter_map(|(victim, answer)| match answer {
         Answer::Budget(pdb) => Some((pdb.clone(), victim.to_string())),
-        Answer::Going | Answer::Later(_) | Answer::Refused(_) => None,
+        Answer::Going | Answer::Later(_) | Answer::Failing(_) | Answer::Refused(_) => None,
     });
     budgets
         .min()
         .map(|(pdb, pod)| Reason::BudgetBlocks { pdb, pod, seconds })
+}
+
+/// What a dry run shows to be in the drain's way: what is refused, then budgets, then what the
+/// server fails at. A pod that is refused or failed at for a moment only is not in these answers
+/// ([`is_settled`]).
+#[must_use]
+pub fn foreseen(answers: &[(Victim, Answer)]) -> Option<Reason> {
+    let refused = first(answers, |answer| match answer {
+        Answer::Refused(words) => Some(words),
+        Answer::Going | Answer::Budget(_) | Answer::Later(_) | Answer::Failing(_) => None,
+    });
+    let failing = || {
+        first(answers, |answer| match answer {
+            Answer::Failing(words) => Some(words),
+            Answer::Going | Answer::Budget(_) | Answer::Later(_) | Answer::Refused(_) => None,
+        })
+    };
+    refused.or_else(|| blocked(answers, 0)).or_else(failing)
+}
+
+/// The refusal of the first pod, in the order of names, that has one.
+fn first(
+    answers: &[(Victim, Answer)],
+    words: impl Fn(&Answer) -> Option<&String>,
+) -> Option<Reason> {
+    let all = answers.iter();
+    let all = all.filter_map(|(victim, answer)| Some((victim.to_string(), words(answer)?)));
+    let (pod, words) = all.min()?;
+    let detail = format!("a dry run of the eviction of pod {pod} does not pass: {words}");
+    Some(Reason::DrainRefused { detail })
+}
+
+/// Whether one answer of a dry run is enough. Admission uses a copy of the pods that lags, and a
+/// server or a webhook may fail once.
+#[must_use]
+pub const fn is_settled(answer: &Answer) -> bool {
+    match answer {
+        Answer::Going | Answer::Budget(_) => true,
+        Answer::Later(_) | Answer::Failing(_) | Answer::Refused(_) => false,
+    }
 }
 
 /// Each pod that would not go, and what holds it up.
@@ -93,7 +134,7 @@ pub fn holders(answers: &[(Victim, Answer)]) -> Vec<Blocked> {
         let by = match answer {
             Answer::Going => return None,
             Answer::Budget(name) => format!("PodDisruptionBudget {name}"),
-            Answer::Later(words) | Answer::Refused(words) => words.clone(),
+            Answer::Later(words) | Answer::Failing(words) | Answer::Refused(words) => words.clone(),
         };
         let pod = victim.to_string();
         Some(Blocked { pod, by })
@@ -103,18 +144,21 @@ pub fn holders(answers: &[(Victim, Answer)]) -> Vec<Blocked> {
     held
 }
 
-/// The remaining pods, each with the server's answer about it.
+/// The remaining pods, each with the server's answer about it: the first ones by name, and how many
+/// others there are.
 #[must_use]
 pub fn still_there(answers: &[(Victim, Answer)]) -> String {
     let mut pods: Vec<_> = answers
         .iter()
         .map(|(victim, answer)| match answer {
             Answer::Going | Answer::Budget(_) => victim.to_string(),
-            Answer::Later(words) | Answer::Refused(words) => format!("{victim} ({words})"),
+            Answer::Later(words) | Answer::Failing(words) | Answer::Refused(words) => {
+                format!("{victim} ({words})")
+            }
         })
         .collect();
     pods.sort();
-    pods.join(", ")
+    few(&pods)
 }
 
 #[cfg(test)]
@@ -203,9 +247,54 @@ mod tests {
         );
     }
 
+    fn failing() -> Answer {
+        Answer::Failing("two budgets (500)".to_owned())
+    }
+
+    #[test]
+    fn pod_that_can_never_be_evicted_is_foreseen() {
+        let budget = || Answer::Budget("shop/one".to_owned());
+        let said = |answers: &[(Victim, Answer)]| foreseen(answers).map(|why| why.to_string());
+        let both = said(&[(pod("a"), budget()), (pod("web"), refused())]).unwrap();
+        assert!(
+            both.contains("pod shop/web does not pass: forbidden"),
+            "{both}"
+        );
+        let both = said(&[(pod("a"), failing()), (pod("web"), budget())]).unwrap();
+        assert!(both.contains("PodDisruptionBudget shop/one"), "{both}");
+        let two = said(&[(pod("b"), failing()), (pod("a"), failing())]).unwrap();
+        assert!(
+            two.contains("pod shop/a does not pass: two budgets (500)"),
+            "{two}"
+        );
+        assert_eq!(
+            said(&[(pod("a"), later()), (pod("b"), Answer::Going)]),
+            None
+        );
+    }
+
+    #[test]
+    fn pod_that_the_server_fails_at_is_asked_again() {
+        let (mut answers, now) = (Answers::default(), Instant::now());
+        for _ in 0..3 {
+            assert_eq!(answers.take([(pod("web"), failing())], now), Ok(()));
+        }
+        assert_eq!(answers.open(&[pod("web")], now + AGAIN), [pod("web")]);
+        let said = answers.hindrance(&[pod("web")]).unwrap();
+        assert_eq!(said, "pod shop/web: two budgets (500)");
+    }
+
     #[test]
     fn what_is_left_says_why_in_the_servers_words() {
         let answers = [(pod("web"), refused()), (pod("db"), Answer::Going)];
         assert_eq!(still_there(&answers), "shop/db, shop/web (forbidden)");
+    }
+
+    #[test]
+    fn of_many_pods_that_are_left_the_first_are_named() {
+        let many = (100..148).map(|number| (pod(&number.to_string()), Answer::Going));
+        let said = still_there(&many.collect::<Vec<_>>());
+        assert!(said.starts_with("shop/100, shop/101, "), "{said}");
+        assert!(said.ends_with(" and 38 more"), "{said}");
     }
 }

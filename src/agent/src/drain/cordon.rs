@@ -10,16 +10,30 @@ use serde_json::{Value, json};
 use upgrade::UpgradeId;
 
 use super::change::{add, change, remove, test, unmarked};
+use super::shield;
 use crate::cluster::ApiError;
-use crate::cluster::marks::CORDON;
+use crate::cluster::marks::{CORDON, Mark};
 
-/// Makes the node unschedulable and marks the cordon as Careen's, in one write. A foreign cordon
-/// stays foreign.
+/// Makes the node unschedulable, marks the cordon as Careen's and raises these shields, in one
+/// write. A foreign cordon stays foreign.
 ///
 /// # Errors
 /// The API server is unreachable or refuses.
-pub async fn cordon(nodes: &Api<Node>, name: &str, id: &UpgradeId) -> Result<(), ApiError> {
-    change(nodes, name, |node| cordoned(node, id)).await
+pub async fn cordon(
+    nodes: &Api<Node>,
+    name: &str,
+    id: &UpgradeId,
+    shields: &[Mark],
+) -> Result<(), ApiError> {
+    let taken = |node: &Node| {
+        let cordon = cordoned(node, id).map_or_else(Vec::new, |cordon| cordon.0);
+        let all: Vec<_> = cordon
+            .into_iter()
+            .chain(shield::raised(node, id, shields))
+            .collect();
+        (!all.is_empty()).then_some(Patch(all))
+    };
+    change(nodes, name, taken).await
 }
 
 /// Removes this upgrade's own cordon and its mark.

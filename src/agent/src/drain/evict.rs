@@ -18,9 +18,15 @@ pub enum Answer {
     Budget(String),
     /// Not now, with the server's message.
     Later(String),
+    /// The server fails at it, with its message: a pod under two budgets, or a webhook that does not
+    /// answer. The latter may pass.
+    Failing(String),
     /// Refused, and a retry would not help, with the server's message.
     Refused(String),
 }
+
+/// The API server lists the pod, and its eviction does not find it.
+const UNKNOWN: &str = "the API server lists this pod but finds none to evict: it has just ended, or has just been created; the next list of pods decides";
 
 /// Requests one eviction. `dry` asks what would happen.
 pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
@@ -35,16 +41,16 @@ pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
         .evict(&victim.name, &parameters)
         .map_err(kube::Error::BuildRequest);
     match send(client, request).await {
-        Ok(()) => Answer::Going,
+        Ok(None) => Answer::Going,
+        Ok(Some(failure)) => Answer::Failing(failure),
         Err(ApiError::Blocked(status)) => match refusal(&status) {
             Refusal::Budget(name) => Answer::Budget(format!("{}/{name}", victim.namespace)),
             Refusal::Busy => Answer::Later(status.message.clone()),
         },
         // A missing pod may be one that admission does not know yet. Only the list shows whether it
         // is gone.
-        Err(error @ (ApiError::Away(_) | ApiError::Missing | ApiError::Conflict)) => {
-            Answer::Later(error.to_string())
-        }
+        Err(ApiError::Missing) => Answer::Later(UNKNOWN.to_owned()),
+        Err(error @ (ApiError::Away(_) | ApiError::Conflict)) => Answer::Later(error.to_string()),
         Err(ApiError::Refused(detail) | ApiError::Unfit(detail)) => Answer::Refused(detail),
     }
 }
@@ -55,7 +61,8 @@ pub async fn delete(client: &Client, victim: &Victim) -> Result<(), ApiError> {
         .delete(&victim.name, &only(victim))
         .map_err(kube::Error::BuildRequest);
     match send(client, request).await {
-        Ok(()) | Err(ApiError::Missing | ApiError::Conflict) => Ok(()),
+        Ok(None) | Err(ApiError::Missing | ApiError::Conflict) => Ok(()),
+        Ok(Some(failure)) => Err(ApiError::Away(failure)),
         Err(other) => Err(other),
     }
 }
@@ -77,10 +84,21 @@ fn pods(victim: &Victim) -> Request {
     Request::new(Pod::url_path(&(), Some(&victim.namespace)))
 }
 
-/// Discards the body of the answer (the pod as it was), and keeps only success or failure.
+/// Discards the body of the answer (the pod as it was), and keeps only success or failure. The
+/// message of a 500 is the server's answer about this pod, unlike a request that found no server.
 async fn send(
     client: &Client,
     request: kube::Result<http::Request<Vec<u8>>>,
-) -> Result<(), ApiError> {
-    limited(client.request_text(request?)).await.map(drop)
+) -> Result<Option<String>, ApiError> {
+    let request = request?;
+    let answer = async {
+        match client.request_text(request).await {
+            Ok(_) => Ok(None),
+            Err(kube::Error::Api(status)) if status.code == 500 => {
+                Ok(Some(format!("{} ({})", status.message, status.code)))
+            }
+            Err(error) => Err(error),
+        }
+    };
+    limited(answer).await
 }

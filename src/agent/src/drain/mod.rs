@@ -1,5 +1,5 @@
 //! Drains the node with the kubelet's credential: cordon, evict in parallel, wait until the pods
-//! are gone.
+//! are gone and their volumes are detached.
 //!
 //! That credential may list the node's own pods and evict them, and little else. Once a pod is
 //! gone, the Node authorizer answers a GET of it with 403, not 404. So the agent waits by LIST,
@@ -12,32 +12,40 @@ mod cordon;
 mod evict;
 mod exclude;
 mod pods;
+mod returning;
+mod shield;
+mod volumes;
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use client::{Node, pods as pods_of};
 use futures::StreamExt;
 use json_patch::Patch;
-use kube::Client;
 use kube::api::ListParams;
+use kube::core::{ApiResource, DynamicResourceScope};
+use kube::{Client, Resource};
+use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
+use tracing::warn;
 use upgrade::order::{self, Turn};
-use upgrade::plan::Pods;
+use upgrade::plan::Rehearsed;
 use upgrade::policy::{self, AtDeadline};
 use upgrade::{Reason, SinceBoot, UpgradeId};
 
-use crate::cluster::marks::{CORDON, EXCLUSION};
+use crate::cluster::marks;
 use crate::cluster::{ApiError, Cluster, limited};
-use answers::{Answers, blocked, still_there};
+use answers::{AGAIN, Answers, blocked, foreseen, is_settled, still_there};
 use evict::Answer;
-use pods::Victim;
+use pods::{Found, Victim};
+use returning::Returning;
 
 /// How often the agent lists the pods while they terminate. Only while draining.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How many pods one list request returns. A node usually has a hundred. Finished pods that nobody
 /// removes may be thousands, and a pod is tens of kilobytes on the wire.
-pub(crate) const PAGE: u32 = 100;
+const PAGE: u32 = 100;
 
 /// How many eviction requests run at the same time.
 const PARALLEL: usize = 10;
@@ -59,6 +67,8 @@ pub struct Drain<'a> {
     pub id: &'a UpgradeId,
     /// How long the drain may take, and what happens after that.
     pub policy: &'a policy::Drain,
+    /// Which programs are kept off the node while it is away.
+    pub neighbours: &'a policy::Neighbours,
     /// How much of its time earlier attempts used.
     pub spent: Duration,
     /// Reports what is being done.
@@ -78,32 +88,43 @@ impl Drain<'_> {
         if self.policy.skip {
             return Ok(());
         }
-        let left = match tokio::time::timeout_at(deadline, self.until_empty(start)).await {
+        self.emptied(start, deadline).await?;
+        volumes::detached(self).await;
+        Ok(())
+    }
+
+    /// Evicts until the pods are gone, or does at the deadline what the policy says.
+    async fn emptied(&self, start: Instant, deadline: Instant) -> Result<(), Reason> {
+        let mut returning = Returning::default();
+        let emptied = self.until_empty(start, &mut returning);
+        let left = match tokio::time::timeout_at(deadline, emptied).await {
             Ok(result) => return result,
-            Err(_) => self.left(start).await,
+            Err(_) => self.left(start, &mut returning).await,
         };
         match self.policy.at_deadline {
             AtDeadline::Abort => left.map_or(Ok(()), Err),
             AtDeadline::Continue => Ok(()),
             AtDeadline::Force => {
                 // The reboot ends the remaining pods, as the policy requires.
-                let _ = tokio::time::timeout(FORCED, self.force()).await;
+                let _ = tokio::time::timeout(FORCED, self.force(&mut returning)).await;
                 Ok(())
             }
         }
     }
 
-    async fn until_empty(&self, start: Instant) -> Result<(), Reason> {
+    async fn until_empty(&self, start: Instant, returning: &mut Returning) -> Result<(), Reason> {
         let mut answers = Answers::default();
         let mut turn = Turn::default();
         let mut most = 1;
         loop {
-            if let Ok((client, victims)) = self.victims().await {
+            if let Ok((client, victims)) = self.victims(returning).await {
                 if victims.is_empty() {
                     return Ok(());
                 }
                 most = most.max(victims.len());
-                self.say(&victims, most, &answers, start);
+                let hindrance = answers.hindrance(&victims);
+                let notes = hindrance.into_iter().chain(returning.told());
+                self.say(victims.len(), most, notes, start);
                 let at_turn = self.at_turn(&mut turn, &victims, start);
                 let open = answers.open(&at_turn, Instant::now());
                 let fresh = all(&client, open, false).await;
@@ -149,31 +170,37 @@ impl Drain<'_> {
     }
 
     async fn cordon(&self) -> Result<(), ApiError> {
-        cordon::cordon(&self.cluster.nodes().await?, self.node, self.id).await
+        let nodes = self.cluster.nodes().await?;
+        let shields = shield::wanted(self.neighbours);
+        match cordon::cordon(&nodes, self.node, self.id, &shields).await {
+            // An admission policy of the cluster may keep these keys to others. A node without them
+            // can still be upgraded.
+            Err(ApiError::Refused(why)) if !shields.is_empty() => {
+                warn!("the API server refuses the cordon with the keys of [neighbours]: {why}");
+                cordon::cordon(&nodes, self.node, self.id, &[]).await
+            }
+            other => other,
+        }
     }
 
-    async fn victims(&self) -> Result<(Client, Vec<Victim>), ApiError> {
+    async fn victims(&self, returning: &mut Returning) -> Result<(Client, Vec<Victim>), ApiError> {
         let client = self.cluster.client().await?;
-        let victims = victims(&client, self.node).await?;
-        Ok((client, victims))
+        let found = found(&client, self.node).await?;
+        Ok((client, returning.sift(found)))
     }
 
-    fn say(&self, victims: &[Victim], most: usize, answers: &Answers, start: Instant) {
-        let hindrance = answers.hindrance(victims);
-        let gone = most.saturating_sub(victims.len()) * 100 / most;
-        let text = format!(
-            "draining: {} of {most} pods left after {} s{}",
-            victims.len(),
-            start.elapsed().as_secs(),
-            hindrance.map_or_else(String::new, |why| format!("; {why}"))
-        );
+    fn say(&self, left: usize, most: usize, notes: impl Iterator<Item = String>, start: Instant) {
+        let gone = most.saturating_sub(left) * 100 / most;
+        let seconds = start.elapsed().as_secs();
+        let notes: String = notes.map(|note| format!("; {note}")).collect();
+        let text = format!("draining: {left} of {most} pods left after {seconds} s{notes}");
         (self.progress)(u8::try_from(gone).unwrap_or(100), text);
     }
 
     /// What blocked the drain at the deadline, or `None` if it has just gone.
-    async fn left(&self, start: Instant) -> Option<Reason> {
+    async fn left(&self, start: Instant, returning: &mut Returning) -> Option<Reason> {
         let seconds = start.elapsed().as_secs();
-        let (client, victims) = match self.victims().await {
+        let (client, victims) = match self.victims(returning).await {
             Ok(found) => found,
             Err(error) => return Some(error.into_reason()),
         };
@@ -188,9 +215,9 @@ impl Drain<'_> {
         Some(blocked(&answers, seconds).unwrap_or_else(deadline))
     }
 
-    async fn force(&self) {
+    async fn force(&self, returning: &mut Returning) {
         loop {
-            if let Ok((client, victims)) = self.victims().await {
+            if let Ok((client, victims)) = self.victims(returning).await {
                 if victims.is_empty() {
                     return;
                 }
@@ -210,8 +237,20 @@ impl Drain<'_> {
 pub async fn rehearse(cluster: &Cluster, node: &str) -> Result<Option<Reason>, ApiError> {
     let client = cluster.client().await?;
     let victims = victims(&client, node).await?;
-    let answers = all(&client, victims, true).await;
-    Ok(blocked(&answers, 0))
+    Ok(foreseen(&dry_run(&client, victims).await))
+}
+
+/// Asks once more, after a pause, about the pods whose answer may pass.
+async fn dry_run(client: &Client, victims: Vec<Victim>) -> Vec<(Victim, Answer)> {
+    let answers = all(client, victims, true).await.into_iter();
+    let (mut settled, doubtful): (Vec<_>, Vec<_>) =
+        answers.partition(|(_, answer)| is_settled(answer));
+    if !doubtful.is_empty() {
+        sleep(AGAIN).await;
+        let doubtful = doubtful.into_iter().map(|(victim, _)| victim).collect();
+        settled.extend(all(client, doubtful, true).await);
+    }
+    settled
 }
 
 /// Asks load balancers to exclude the node.
@@ -226,13 +265,17 @@ pub async fn exclude(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<()
 ///
 /// # Errors
 /// As [`rehearse`].
-pub async fn preview(cluster: &Cluster, node: &str) -> Result<Pods, ApiError> {
+pub async fn preview(cluster: &Cluster, node: &str) -> Result<Rehearsed, ApiError> {
     let client = cluster.client().await?;
     let victims = victims(&client, node).await?;
     let mut moving: Vec<_> = victims.iter().map(ToString::to_string).collect();
     moving.sort();
-    let blocked = answers::holders(&all(&client, victims, true).await);
-    Ok(Pods { moving, blocked })
+    let blocked = answers::holders(&dry_run(&client, victims).await);
+    Ok(Rehearsed {
+        moving,
+        blocked,
+        ..Rehearsed::default()
+    })
 }
 
 /// Removes this upgrade's own cordon, and readmits the node to load balancers.
@@ -245,13 +288,13 @@ pub async fn release(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<()
     exclude::readmit(&nodes, node, id).await
 }
 
-/// Removes the marks that mark nothing, both in one write.
+/// Removes the marks that mark nothing, all in one write.
 ///
 /// # Errors
 /// The API server is unreachable or refuses.
 pub async fn unmark(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
     let left = |node: &Node| {
-        let marks = [CORDON, EXCLUSION].iter();
+        let marks = marks::ALL.iter();
         let left: Vec<_> = marks
             .flat_map(|mark| change::unmarked(mark, node))
             .collect();
@@ -260,14 +303,41 @@ pub async fn unmark(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
     change::change(&cluster.nodes().await?, node, left).await
 }
 
+/// Removes Careen's shields, of any upgrade, in one write.
+///
+/// # Errors
+/// The API server is unreachable or refuses.
+pub async fn settle(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
+    change::change(&cluster.nodes().await?, node, shield::lowered).await
+}
+
+/// The pods that a drain would move now.
 async fn victims(client: &Client, node: &str) -> Result<Vec<Victim>, ApiError> {
+    let found = found(client, node).await?;
+    Ok(found.into_iter().map(|pod| pod.victim).collect())
+}
+
+async fn found(client: &Client, node: &str) -> Result<Vec<Found>, ApiError> {
+    own_pods(client, node, pods::found).await
+}
+
+/// What the agent keeps of all pods of the node, page by page.
+pub(crate) async fn own_pods<K, F>(
+    client: &Client,
+    node: &str,
+    keep: impl Fn(&[K]) -> Vec<F>,
+) -> Result<Vec<F>, ApiError>
+where
+    K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+    K: Clone + Debug + DeserializeOwned,
+{
     // The Node authorizer allows this list only with exactly this selector.
     let own = ListParams::default().fields(&format!("spec.nodeName={node}"));
-    let (api, mut page) = (pods_of(client.clone()), own.clone().limit(PAGE));
+    let (api, mut page) = (pods_of::<K>(client.clone()), own.clone().limit(PAGE));
     let mut found = Vec::new();
     loop {
         let pods = limited(api.list(&page)).await?;
-        found.extend(pods::victims(&pods.items));
+        found.extend(keep(&pods.items));
         match pods.metadata.continue_.filter(|next| !next.is_empty()) {
             Some(next) => page = own.clone().limit(PAGE).continue_token(&next),
             None => return Ok(found),

@@ -1,10 +1,8 @@
 //! Selects the pods to drain: pure functions over a list of pods.
 
-use client::Pod;
+use client::{Pod, belongs_to_node, controller, tolerates_cordon};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
-
-/// The kubelet marks its own copies of static pods with this annotation. They cannot be evicted.
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// One pod that must go. The UID distinguishes it from a successor with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,10 +23,44 @@ impl std::fmt::Display for Victim {
     }
 }
 
-/// The pods of a list that must go.
+/// A pod that does not belong to the node, and what shows whether it comes back.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The pod.
+    pub victim: Victim,
+    /// The UID of its controller, if it has one.
+    pub controller: Option<String>,
+    /// The scheduler places it on a cordoned node.
+    pub tolerates_cordon: bool,
+    /// When it was created, by the server's clock.
+    pub created: Option<Timestamp>,
+    /// When its deletion began, by the server's clock.
+    pub ending: Option<Timestamp>,
+}
+
+/// The pods of a list that do not belong to the node.
 #[must_use]
-pub fn victims(pods: &[Pod]) -> Vec<Victim> {
-    pods.iter().filter(|pod| must_go(pod)).map(victim).collect()
+pub fn found(pods: &[Pod]) -> Vec<Found> {
+    pods.iter().filter(|pod| must_go(pod)).map(one).collect()
+}
+
+fn one(pod: &Pod) -> Found {
+    let meta = &pod.metadata;
+    let created = meta.creation_timestamp.as_ref().map(|time| time.0);
+    Found {
+        victim: victim(pod),
+        controller: controller(meta).map(|owner| owner.uid.clone()),
+        tolerates_cordon: pod.spec.as_ref().is_some_and(tolerates_cordon),
+        created,
+        ending: ending(pod),
+    }
+}
+
+/// The server adds the grace period to the time of the request.
+fn ending(pod: &Pod) -> Option<Timestamp> {
+    let end = pod.metadata.deletion_timestamp.as_ref()?.0;
+    let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0);
+    end.checked_sub(SignedDuration::from_secs(grace)).ok()
 }
 
 fn victim(pod: &Pod) -> Victim {
@@ -40,25 +72,19 @@ fn victim(pod: &Pod) -> Victim {
     }
 }
 
-/// The owner identifies pods of a DaemonSet (the kubelet's credential may not read DaemonSets), and
-/// they would return at once. Static pods belong to the node. A finished pod keeps nothing running.
+/// A finished pod keeps nothing running.
 fn must_go(pod: &Pod) -> bool {
-    let daemon = pod.owner_references().iter().any(|owner| {
-        owner.kind == "DaemonSet"
-            && owner.api_version.starts_with("apps/")
-            && owner.controller == Some(true)
-    });
-    let mirror = pod.annotations().contains_key(MIRROR);
     let phase = pod
         .status
         .as_ref()
         .map_or("", |status| status.phase.as_str());
-    !daemon && !mirror && !matches!(phase, "Succeeded" | "Failed")
+    !belongs_to_node(&pod.metadata, pod.spec.as_ref()) && !matches!(phase, "Succeeded" | "Failed")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use client::MIRROR;
     use serde_json::{Value, json};
 
     fn pod(change: &Value) -> Pod {
@@ -85,6 +111,10 @@ mod tests {
         json!({ "metadata": { "ownerReferences": [{
             "apiVersion": "apps/v1", "kind": kind, "name": "x", "uid": "2", "controller": controller,
         }] } })
+    }
+
+    fn victims(pods: &[Pod]) -> Vec<Victim> {
+        found(pods).into_iter().map(|pod| pod.victim).collect()
     }
 
     #[test]
@@ -114,5 +144,15 @@ mod tests {
     #[test]
     fn a_daemonset_that_merely_owns_a_pod_does_not_keep_it() {
         assert_eq!(victims(&[pod(&owned_by("DaemonSet", false))]).len(), 1);
+    }
+
+    #[test]
+    fn deletion_begins_the_grace_period_before_its_timestamp() {
+        let meta = json!({
+            "deletionTimestamp": "2026-11-28T20:01:00Z", "deletionGracePeriodSeconds": 30,
+        });
+        let pod = pod(&json!({ "metadata": meta }));
+        let ending = found(&[pod])[0].ending.unwrap();
+        assert_eq!(ending.to_string(), "2026-11-28T20:00:30Z");
     }
 }

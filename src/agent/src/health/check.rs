@@ -6,7 +6,8 @@ use std::time::Duration;
 use host::programs::of_the_operator;
 use tokio::process::Command;
 use tokio::time::Instant;
-use upgrade::observe::Check;
+use upgrade::exit;
+use upgrade::observe::{Cause, Check};
 
 use super::output::{self, Run, late};
 
@@ -43,6 +44,8 @@ pub struct One {
     path: PathBuf,
     /// Its latest result.
     pub result: Check,
+    /// Where the cause is, if it does not pass.
+    pub cause: Cause,
     ran: Option<Instant>,
     failures: u32,
     failed: Option<Instant>,
@@ -54,8 +57,15 @@ impl One {
     #[must_use]
     pub fn new(path: PathBuf, fault: Option<String>) -> Self {
         let not_yet = Check::Pending("not run yet".to_owned());
+        // A fault is who may write it: the image's own checks are the image's.
+        let cause = if path.starts_with("/usr") {
+            Cause::Image
+        } else {
+            Cause::Node
+        };
         Self {
             path,
+            cause,
             result: fault.map_or(not_yet, Check::Broken),
             ran: None,
             failures: 0,
@@ -85,12 +95,19 @@ impl One {
             return;
         }
         let mut command = Command::from(of_the_operator(&self.path));
-        self.result = match output::within(limits.time, &mut command).await {
-            Run::Ended(said) if said.output.status.success() => Check::Pass,
-            Run::Ended(said) => Check::Fail(said.why()),
+        (self.result, self.cause) = match output::within(limits.time, &mut command).await {
+            Run::Ended(said) if said.output.status.success() => (Check::Pass, Cause::Image),
+            Run::Ended(said) => (Check::Fail(said.why()), said_by(said.output.status.code())),
             // A check that cannot be run says nothing about the system.
-            Run::Not(error) => Check::Pending(format!("cannot be run: {error}")),
-            Run::Late(written) => Check::Fail(late(limits.time.as_secs(), written)),
+            Run::Not(error) => (
+                Check::Pending(format!("cannot be run: {error}")),
+                Cause::Unclear,
+            ),
+            // Nor does one that hangs, perhaps for something that is not on this node.
+            Run::Late(written) => (
+                Check::Fail(late(limits.time.as_secs(), written)),
+                Cause::Unclear,
+            ),
         };
         self.ran = Some(Instant::now());
         self.count(limits);
@@ -111,7 +128,44 @@ impl One {
     }
 }
 
+/// What a check says by its exit status. The operator writes checks to judge what boots, so each
+/// status without a meaning of its own is against the image. A signal is no statement of the check:
+/// the limit of memory ends it by one.
+fn said_by(status: Option<i32>) -> Cause {
+    match status.map(u8::try_from) {
+        Some(Ok(exit::CHECK_BLAMES_A_NEIGHBOUR)) => Cause::Neighbour,
+        Some(Ok(exit::CHECK_BLAMES_THE_NODE)) => Cause::Node,
+        Some(_) => Cause::Image,
+        None => Cause::Unclear,
+    }
+}
+
 /// Whether this pause has passed since then. True if there is no earlier time.
 fn is_over(since: Option<Instant>, pause: Duration) -> bool {
     since.is_none_or(|since| since.elapsed() >= pause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_status_of_a_check_says_where_the_cause_is() {
+        let causes = [Some(1), Some(75), Some(78), Some(127), None].map(said_by);
+        let expected = [
+            Cause::Image,
+            Cause::Neighbour,
+            Cause::Node,
+            Cause::Image,
+            Cause::Unclear,
+        ];
+        assert_eq!(causes, expected);
+    }
+
+    #[test]
+    fn check_that_others_may_write_is_the_nodes_or_the_images() {
+        let cause = |path: &str| One::new(path.into(), Some("its mode is 0777".into())).cause;
+        assert_eq!(cause("/etc/careen/required.d/10-disk"), Cause::Node);
+        assert_eq!(cause("/usr/lib/careen/required.d/10-disk"), Cause::Image);
+    }
 }

@@ -2,14 +2,29 @@
 //! only want it and wait for it. If systemd dropped it from the boot, because of an ordering cycle
 //! or because it is masked, they start unchecked, and nothing else would show that.
 
+use std::path::Path;
+
 use systemd::{ActiveState, Bus};
 use upgrade::names::CHECK_UNIT;
-use upgrade::observe::Check;
+use upgrade::observe::{Cause, Check};
+
+use super::cause::is_the_nodes;
 
 /// Asks systemd.
 pub async fn check() -> Check {
     let state = async { Bus::system().await?.state(CHECK_UNIT).await };
     by(state.await)
+}
+
+/// Where the cause is where it did not run: a file of this node in the unit's place masks it.
+pub fn cause(root: &Path) -> Cause {
+    let places = ["/etc/systemd/system", "/run/systemd/system"];
+    let in_the_way = |folder| is_the_nodes(root, &Path::new(folder).join(CHECK_UNIT));
+    if places.into_iter().any(in_the_way) {
+        Cause::Node
+    } else {
+        Cause::Image
+    }
 }
 
 /// The unit stays `active` once it has passed. If it fails, it reboots the machine.
@@ -47,6 +62,16 @@ mod tests {
                 "{why}"
             );
         }
+    }
+
+    #[test]
+    fn unit_that_the_node_masks_is_not_the_images_fault() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(cause(root.path()), Cause::Image);
+        let units = root.path().join("etc/systemd/system");
+        std::fs::create_dir_all(&units).unwrap();
+        std::os::unix::fs::symlink("/dev/null", units.join(CHECK_UNIT)).unwrap();
+        assert_eq!(cause(root.path()), Cause::Node);
     }
 
     #[test]

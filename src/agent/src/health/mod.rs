@@ -3,6 +3,7 @@
 //! "Could not check" is never "bad": a check that could not look is pending, and the deadline
 //! decides.
 
+mod cause;
 mod check;
 mod checked;
 mod credential;
@@ -13,6 +14,7 @@ pub(crate) mod output;
 pub(crate) mod programs;
 pub(crate) mod runtime;
 pub mod said;
+pub mod sandbox;
 mod user;
 
 use std::path::{Path, PathBuf};
@@ -21,14 +23,18 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use upgrade::names::{CHECK_UNIT, KUBELET_CONF};
-use upgrade::observe::Check;
+use upgrade::observe::{Causes, Check};
+use upgrade::policy::Demand;
 use upgrade::{Policy, Reason, UpgradeId};
 
 use crate::hands::Local;
 use crate::kubeadm;
+use crate::sandbox::Outcome;
 use crate::serving::UnitsWatch;
 
+pub(crate) use cause::is_a_crash;
 use network::Network;
+use sandbox::{Asked, Sandbox};
 pub use user::UserChecks;
 
 /// Pause between two rounds, only while a trial waits for its verdict. A round is a greeting on a
@@ -45,8 +51,24 @@ const REQUIRED: [&str; 2] = ["/usr/lib/careen/required.d", "/etc/careen/required
 /// As [`REQUIRED`], for checks that are reported and decide nothing.
 const WANTED: [&str; 2] = ["/usr/lib/careen/wanted.d", "/etc/careen/wanted.d"];
 
-/// Checks forever. `found` receives the changes.
-pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Option<Local>>) {
+/// How long the old system may take to start a pod sandbox before its drain.
+const BEFORE: Duration = Duration::from_secs(30);
+
+/// Whether the running system gives an address to a pod sandbox of Careen. The trial asks this of
+/// the new system only if the old one does.
+pub async fn gives_an_address(policy: &Policy) -> bool {
+    policy.health.sandbox != Demand::Off
+        && Asked::of_this_node(true).once(BEFORE).await == Outcome::Starts
+}
+
+/// Checks forever. `pod_network` says that the old system gave an address to a pod sandbox. `found`
+/// receives the changes.
+pub async fn run(
+    id: &UpgradeId,
+    pod_network: bool,
+    policy: Arc<Policy>,
+    found: watch::Sender<Option<Local>>,
+) {
     // The agent does not wait for these: they decide nothing, and a slow one must not delay the
     // verdict.
     tokio::spawn(report_wanted(Arc::clone(&policy), found.subscribe()));
@@ -56,26 +78,33 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
     // unreachable API server.
     network.first().await;
     let mut units = UnitsWatch::default();
+    let mut sandbox = Sandbox::new(policy.health.sandbox, Asked::of_this_node(pod_network));
     let mut checked = Check::Pending("it was not checked yet".to_owned());
+    let mut causes = cause::Services::default();
     loop {
         // User checks ask about a running node. Before the node runs, they would only use up their
         // tries. They may take a while, so the agent looks at the node itself after them. Otherwise
         // the verdict would use results from before they began.
         let runs = found.borrow().as_ref().is_some_and(Local::runs);
         if runs {
+            sandbox.begin();
             required.round().await;
         }
         let runtime = runtime::check(Path::new(RUNTIME)).await;
         let kubelet = kubelet::check().await;
+        causes.look(&runtime, &kubelet).await;
         let credential = credential::check(Path::new(KUBELET_CONF), &kubelet);
         let kubeadm = kubeadm::check(id).await;
         // A pass holds for this boot.
         if checked != Check::Pass {
             checked = checked::check().await;
         }
+        let started = sandbox.now();
         let now = Local {
-            runtime,
-            kubelet,
+            runtime: cause::told(runtime, &causes.runtime),
+            kubelet: cause::told(kubelet, &causes.kubelet),
+            sandbox: started.sandbox,
+            pod_network: started.network,
             credential,
             kubeadm,
             network: network.now(),
@@ -84,6 +113,15 @@ pub async fn run(id: &UpgradeId, policy: Arc<Policy>, found: watch::Sender<Optio
                 .chain(required.results())
                 .collect(),
             units: units.round().await,
+            causes: Causes {
+                runtime: causes.runtime.cause,
+                kubelet: causes.kubelet.cause,
+                kubeadm: kubeadm::cause(id),
+                required: [checked::cause(Path::new("/"))]
+                    .into_iter()
+                    .chain(required.causes())
+                    .collect(),
+            },
         };
         found.send_if_modified(|before| {
             tell(before.as_ref(), &now);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use upgrade::observe::Check;
+use upgrade::observe::{Cause, Check};
 use upgrade::policy;
 
 use super::check::{Limits, One, Pace};
@@ -58,6 +58,12 @@ impl UserChecks {
     #[must_use]
     pub fn are_settled(&self) -> bool {
         self.checks.values().all(One::is_settled)
+    }
+
+    /// Where the cause is of each check that does not pass, in the same order.
+    #[must_use]
+    pub fn causes(&self) -> Vec<Cause> {
+        self.checks.values().map(|one| one.cause).collect()
     }
 
     /// The current results, by name.
@@ -190,6 +196,7 @@ mod tests {
         write(folder.path(), "slow", &seen::hangs_in_a_child(&id));
         let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(1), AT_ONCE);
         checks.round().await;
+        assert_eq!(checks.causes(), [Cause::Unclear]);
         let why = "no answer in 1 s".to_owned();
         assert_eq!(checks.results(), [("slow".to_owned(), Check::Broken(why))]);
         assert!(seen::ends(seen::child(&id).await).await);

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -11,7 +12,10 @@ use host::programs::{Program, ended, last_line};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
+use upgrade::observe::Cause;
+
 use crate::health::group::Group;
+use crate::health::is_a_crash;
 
 /// How much of the end of the output is kept, in bytes.
 const KEPT: usize = 16 * 1024;
@@ -24,25 +28,80 @@ const ECHO: Duration = Duration::from_millis(500);
 /// cmd/kubeadm/app/util/error.go).
 const HINT: &[u8] = b"To see the stack trace of this error";
 
-/// Runs `kubeadm upgrade node` of the system at this root.
+/// The exit status of kubeadm for its checks of the node (kubernetes,
+/// cmd/kubeadm/app/util/error.go, `PreFlightExitCode`).
+const PREFLIGHT: i32 = 2;
+
+/// Why kubeadm did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// For a person: path, exit status and the last line on standard error.
+    pub why: String,
+    /// Where the cause is.
+    pub cause: Cause,
+}
+
+impl Failure {
+    /// The node's own files keep kubeadm from its work.
+    pub(super) const fn of_the_node(why: String) -> Self {
+        Self {
+            why,
+            cause: Cause::Node,
+        }
+    }
+
+    fn of_the_image(why: &dyn std::fmt::Display) -> Self {
+        Self {
+            why: why.to_string(),
+            cause: Cause::Image,
+        }
+    }
+}
+
+/// What its end shows. kubeadm has one exit status for an API server that refuses, a ConfigMap that
+/// is missing and a disk that is full, so that status shows nothing of the image.
+fn cause(status: ExitStatus) -> Cause {
+    match (status.code(), status.signal()) {
+        (Some(PREFLIGHT), _) => Cause::Node,
+        (None, Some(signal)) if is_a_crash(signal) => Cause::Image,
+        (Some(_) | None, _) => Cause::Unclear,
+    }
+}
+
+/// Runs `kubeadm upgrade node` of the system at this root, with the patches in this folder.
 ///
 /// # Errors
-/// Why kubeadm did not succeed, for a person: path, exit status and the last line on standard
-/// error.
-pub(super) async fn upgrade_node(root: &Path, limit: Duration) -> Result<(), String> {
+/// Why kubeadm did not succeed.
+pub(super) async fn upgrade_node(
+    root: &Path,
+    patches: Option<&Path>,
+    limit: Duration,
+) -> Result<(), Failure> {
     let program = Program::Kubeadm
         .below(root)
-        .map_err(|missing| missing.to_string())?;
+        .map_err(|missing| Failure::of_the_image(&missing))?;
     let command = Program::Kubeadm.command_below(root);
-    let mut command = Command::from(command.map_err(|missing| missing.to_string())?);
+    let mut command = Command::from(command.map_err(|missing| Failure::of_the_image(&missing))?);
     command.args(["upgrade", "node"]);
+    if let Some(patches) = patches {
+        command.arg("--patches").arg(patches);
+    }
     let words = RefCell::new(Vec::new());
     let run = run(&mut command, &words);
     match tokio::time::timeout(limit, run).await {
         Ok(Ok(status)) if status.success() => Ok(()),
-        Ok(Ok(status)) => Err(ended(&program, status, &telling(&words.borrow()))),
-        Ok(Err(error)) => Err(format!("cannot run {}: {error}", program.display())),
-        Err(_) => Err(late(&program, limit, &words.borrow())),
+        Ok(Ok(status)) => Err(Failure {
+            why: ended(&program, status, &telling(&words.borrow())),
+            cause: cause(status),
+        }),
+        Ok(Err(error)) => {
+            let why = format!("cannot run {}: {error}", program.display());
+            Err(Failure::of_the_image(&why))
+        }
+        Err(_) => Err(Failure {
+            why: late(&program, limit, &words.borrow()),
+            cause: Cause::Unclear,
+        }),
     }
 }
 
@@ -125,8 +184,8 @@ mod tests {
 
     async fn ran(script: &str) -> Result<(), String> {
         let root = system(script);
-        let ran = upgrade_node(root.path(), Duration::from_secs(20)).await;
-        ran.map_err(|why| why.replace(root.path().to_str().unwrap(), ""))
+        let ran = upgrade_node(root.path(), None, Duration::from_secs(20)).await;
+        ran.map_err(|failure| failure.why.replace(root.path().to_str().unwrap(), ""))
     }
 
     #[tokio::test]
@@ -136,6 +195,15 @@ mod tests {
             "[ \"$1 $2\" = 'upgrade node' ] && [ \"$PATH\" = {path} ] && [ -z \"$KUBECONFIG\" ]"
         );
         assert_eq!(ran(&script).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn kubeadm_gets_the_folder_of_the_nodes_patches() {
+        let root = system("[ \"$*\" = 'upgrade node --patches /etc/site' ]");
+        let limit = Duration::from_secs(20);
+        let ran = upgrade_node(root.path(), Some("/etc/site".as_ref()), limit).await;
+        assert_eq!(ran, Ok(()));
+        assert!(upgrade_node(root.path(), None, limit).await.is_err());
     }
 
     #[tokio::test]
@@ -153,18 +221,35 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn end_of_kubeadm_shows_where_the_cause_is() {
+        for (script, cause) in [
+            ("exit 1", Cause::Unclear),
+            ("exit 2", Cause::Node),
+            ("kill -SEGV $$", Cause::Image),
+            ("kill -KILL $$", Cause::Unclear),
+        ] {
+            let root = system(script);
+            let ran = upgrade_node(root.path(), None, Duration::from_secs(20)).await;
+            assert_eq!(ran.unwrap_err().cause, cause, "{script}");
+        }
+    }
+
+    #[tokio::test]
     async fn an_image_without_kubeadm_says_where_it_was_looked_for() {
         let root = system("exit 0");
         fs::remove_file(root.path().join("usr/bin/kubeadm")).unwrap();
-        let ran = upgrade_node(root.path(), Duration::from_secs(20)).await;
-        assert!(ran.unwrap_err().contains("/usr/bin"));
+        let ran = upgrade_node(root.path(), None, Duration::from_secs(20)).await;
+        let failure = ran.unwrap_err();
+        assert!(failure.why.contains("/usr/bin"), "{failure:?}");
+        assert_eq!(failure.cause, Cause::Image);
     }
 
     #[tokio::test]
     async fn a_kubeadm_that_hangs_is_ended_and_its_last_line_told() {
         let root = system("echo 'waiting for the server' >&2; sleep 1000");
-        let ran = upgrade_node(root.path(), Duration::from_secs(1)).await;
-        let why = ran.unwrap_err();
+        let ran = upgrade_node(root.path(), None, Duration::from_secs(1)).await;
+        let Failure { why, cause } = ran.unwrap_err();
+        assert_eq!(cause, Cause::Unclear);
         assert!(
             why.ends_with("did not answer in 1 s; its last line: waiting for the server"),
             "{why}"

@@ -9,11 +9,11 @@ use host::snapshot::Here;
 use host::{Places, boot, etc, image_info, os, room};
 use tokio::sync::watch;
 use upgrade::plan::Found;
-use upgrade::serving::Units;
+use upgrade::serving::Serving;
 use upgrade::step::Effect;
 use upgrade::{
-    BootId, Deployment, Home, Machine, NodeView, Observation, Policy, Reason, Record, SinceBoot,
-    Turn, UpgradeId, Version, names,
+    BootId, Deployment, Home, LastTrial, Machine, NodeView, Observation, Policy, Reason, Record,
+    SinceBoot, Turn, UpgradeId, Version, names,
 };
 
 use super::saved;
@@ -24,8 +24,8 @@ use crate::serving::UnitsWatch;
 use crate::step::hooks::Hooks;
 use crate::step::snapshot::Snapshots;
 use crate::step::{arm, deploy, kubeadm, reboot};
-use crate::task::Task;
-use crate::{health, watchdog};
+use crate::task::{Task, Verb};
+use crate::{clock, health, last_trial, limits, watchdog};
 
 /// A manifest that only a control plane has.
 const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
@@ -84,6 +84,7 @@ impl Node {
     pub fn see(&self, record: &Record) -> host::Result<Observation> {
         let fixed = self.fixed()?.clone();
         let booted = fixed.booted;
+        let etc_stale = self.etc_is_stale(record, &booted);
         let control_plane = self.places.root.join(CONTROL_PLANE);
         Ok(Observation {
             // All fields are listed, so that a new field does not compile until this agent looks at
@@ -102,9 +103,13 @@ impl Node {
                     .exists()
                     .then(|| control_plane.display().to_string()),
                 architecture: fixed.machine,
-                etc_stale: self.etc_is_stale(record, &booted),
+                etc_changed: etc_stale
+                    .then(|| etc::newest(&self.places, &booted))
+                    .flatten(),
+                etc_stale,
                 staged: may_arm(record, &booted).is_some() && boot::is_staged(&self.places.root),
                 hooks: self.hooks(record),
+                last_trial: self.last_trial(record, &booted),
                 // Only the stage looks at the files.
                 integrity: None,
                 booted,
@@ -113,16 +118,32 @@ impl Node {
             turn: Turn {
                 started: fixed.started,
                 wall: os::wall(),
+                clock_set: clock::was_set(&self.places.root),
                 ..Turn::quiet(Home::Agent, fixed.boot, os::since_boot()?)
             },
         })
     }
 
-    /// Walks /etc, so it runs only where it matters: just before arming. An unknown result counts
+    /// Walks /etc, so it runs only where it matters: just before the drain and the arming. An unknown result counts
     /// as stale, because deploying again takes seconds.
     fn etc_is_stale(&self, record: &Record, booted: &Deployment) -> bool {
-        let commit = may_arm(record, booted).and_then(upgrade::Upgrade::commit);
+        let upgrade = record.upgrade.as_ref();
+        let upgrade = upgrade.filter(|up| up.needs_a_still_etc(booted));
+        let commit = upgrade.and_then(upgrade::Upgrade::commit);
         commit.is_some_and(|commit| etc::has_changed(&self.places, booted, commit).unwrap_or(true))
+    }
+
+    /// The old system looks at what a trial has left; the trial itself has not ended.
+    fn last_trial(&self, record: &Record, booted: &Deployment) -> LastTrial {
+        let old_runs = record
+            .upgrade
+            .as_ref()
+            .is_some_and(|up| up.from.same(booted));
+        if old_runs {
+            last_trial::look(&self.places, &self.places.root, record)
+        } else {
+            LastTrial::default()
+        }
     }
 
     /// Looks for hooks only while there may be something to run. An idle agent does not need them.
@@ -144,7 +165,12 @@ impl Node {
             None
         };
         match task {
-            Task::Deploy(verb) => deploy::perform(places, verb, errand).await,
+            Task::Deploy(verb) => {
+                if let Verb::Deploy { .. } = verb {
+                    limits::note_of_initramfs(places, &errand.policy.reboot).await;
+                }
+                deploy::perform(places, verb, errand).await
+            }
             Task::Hooks(point) => Hooks::below(&places.root).perform(*point, errand).await,
             Task::Snapshot => {
                 let (id, cancel) = (errand.upgrade()?, errand.cancel.clone());
@@ -152,7 +178,10 @@ impl Node {
             }
             Task::Arm(deployment) => plain(arm::arm(places, deployment)),
             Task::Disarm => plain(arm::disarm(places)),
-            Task::Reboot { force } => plain(reboot::perform(&places.boot, *force).await),
+            Task::Reboot { force } => {
+                let policy = &errand.policy.reboot;
+                plain(reboot::perform(&places.boot, *force, policy).await)
+            }
             Task::Kubeadm => kubeadm::perform(errand).await,
         }
     }
@@ -178,6 +207,10 @@ impl Hands for Node {
         seen.map_err(|error| error.to_string())
     }
 
+    fn root(&self) -> Option<&Path> {
+        Some(&self.places.root)
+    }
+
     fn disk(&self) -> Disk {
         let places = &self.places;
         let booted = self.fixed().ok().map(|fixed| &fixed.booted);
@@ -196,12 +229,28 @@ impl Hands for Node {
         self.do_task(&task, &errand).await
     }
 
-    async fn units(&self) -> Option<Units> {
-        UnitsWatch::default().round().await
+    async fn serves(&self, policy: &Policy) -> Serving {
+        let (units, pod_network) = tokio::join!(
+            async { UnitsWatch::default().round().await },
+            health::gives_an_address(policy),
+        );
+        Serving {
+            node: None,
+            units,
+            pod_network,
+        }
     }
 
-    async fn check(&self, id: UpgradeId, policy: Arc<Policy>, found: watch::Sender<Option<Local>>) {
-        health::run(&id, policy, found).await;
+    async fn check(
+        &self,
+        id: UpgradeId,
+        served: Serving,
+        policy: Arc<Policy>,
+        found: watch::Sender<Option<Local>>,
+    ) {
+        let noting = last_trial::note(&self.places, found.subscribe());
+        let checks = health::run(&id, served.pod_network, policy, found);
+        tokio::join!(checks, noting);
     }
 }
 

@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn reverting() -> Phase {
-        let reason = Reason::Withdrawn;
+        let reason = Reason::Withdrawn { replaced_by: None };
         Phase::Reverting { reason }
     }
 

@@ -2,6 +2,7 @@
 //! report replaces those that could not be written.
 
 mod event;
+mod lifecycle;
 mod pace;
 mod patch;
 

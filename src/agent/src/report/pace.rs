@@ -32,13 +32,13 @@ pub fn due(written: Option<(&Report, Instant)>, wanted: &Report) -> Option<Insta
     if answer(last) != answer(wanted) {
         return Some(at);
     }
-    Some(
-        at + if last.status.phase == wanted.status.phase {
-            PROGRESS
-        } else {
-            PHASE
-        },
-    )
+    let stage = |report: &Report| (report.status.phase.clone(), report.lifecycle);
+    let pause = if stage(last) == stage(wanted) {
+        PROGRESS
+    } else {
+        PHASE
+    };
+    Some(at + pause)
 }
 
 #[cfg(test)]

@@ -7,14 +7,17 @@ use upgrade::reason::cut;
 use upgrade::report::{Answer, IDLE, Report, UNGUARDED};
 use upgrade::{history, names};
 
+use super::lifecycle;
 use crate::cluster::seen::{ANSWERS, NodeSeen};
 
 /// The body of a strategic merge patch.
 #[must_use]
 pub fn body(report: &Report, node: &NodeSeen, now: Timestamp) -> Value {
+    let mut conditions = lifecycle::changes(report.lifecycle, node, &second(now));
+    conditions.insert(0, condition(report, node, now));
     json!({
         "metadata": { "annotations": annotations(report) },
-        "status": { "conditions": [condition(report, node, now)] },
+        "status": { "conditions": conditions },
     })
 }
 
@@ -30,7 +33,7 @@ pub fn is_there(report: &Report, node: &NodeSeen) -> bool {
         .condition
         .as_ref()
         .is_some_and(|there| there.status == status_of(report) && there.reason == code(report));
-    condition && ANSWERS.iter().all(same)
+    condition && lifecycle::are_there(report.lifecycle, node) && ANSWERS.iter().all(same)
 }
 
 fn annotations(report: &Report) -> Value {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use client::Condition;
-use kube::api::ListParams;
 use kube::core::Object;
 use serde::Deserialize;
 use upgrade::names;
@@ -12,6 +11,7 @@ use upgrade::serving::Offer;
 
 use super::pods::{Pod, pods};
 use crate::cluster::{ApiError, Cluster, limited};
+use crate::drain::own_pods;
 
 /// How many entries of one kind the agent keeps. A node has about ten of each. The note is part of
 /// the record, so its size has a limit.
@@ -46,19 +46,7 @@ struct Address {
 pub async fn offer(cluster: &Cluster, name: &str) -> Result<Offer, ApiError> {
     let client = cluster.client().await?;
     let node = limited(client::nodes::<Node>(client.clone()).get(name)).await?;
-    // The Node authorizer allows this list only with exactly this selector.
-    let own = ListParams::default().fields(&format!("spec.nodeName={name}"));
-    let list = client::pods::<Pod>(client);
-    let mut found = Vec::new();
-    let mut page = own.clone().limit(crate::drain::PAGE);
-    loop {
-        let listed = limited(list.list(&page)).await?;
-        found.extend(pods(&listed.items));
-        match listed.metadata.continue_.filter(|next| !next.is_empty()) {
-            Some(next) => page = own.clone().limit(crate::drain::PAGE).continue_token(&next),
-            None => break,
-        }
-    }
+    let mut found = own_pods::<Pod, _>(&client, name, pods).await?;
     let mut offer = of(node.status.unwrap_or_default());
     found.sort_by(|one, other| (&one.owner, &one.uid).cmp(&(&other.owner, &other.uid)));
     found.truncate(MOST);
@@ -67,7 +55,7 @@ pub async fn offer(cluster: &Cluster, name: &str) -> Result<Offer, ApiError> {
 }
 
 fn of(status: Status) -> Offer {
-    let conditions = status.conditions.into_iter().filter(|one| is_compared(one));
+    let conditions = status.conditions.into_iter().filter(is_compared);
     Offer {
         conditions: conditions
             .take(MOST)

@@ -1,4 +1,4 @@
-//! The pods that belong to the node: those of DaemonSets, and static ones.
+//! The pods that belong to the node: those of daemon controllers, and static ones.
 
 use kube::ResourceExt;
 use kube::core::Object;
@@ -6,10 +6,7 @@ use serde::Deserialize;
 use upgrade::reason::complaint;
 use upgrade::serving::{NodePod, Owner, Unready};
 
-use client::Condition;
-
-/// The kubelet marks its own copies of static pods with this annotation.
-const MIRROR: &str = "kubernetes.io/config.mirror";
+use client::{Condition, MIRROR, PodSpec, belongs_to_node, controller};
 
 /// The hash of a static pod's file.
 const FILE_HASH: &str = "kubernetes.io/config.hash";
@@ -32,7 +29,7 @@ const PULLS: [&str; 6] = [
 const ID: usize = 12;
 
 /// A pod, with what is compared.
-pub(super) type Pod = Object<Option<Ignored>, Status>;
+pub(super) type Pod = Object<Option<PodSpec>, Status>;
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Ignored {}
@@ -94,22 +91,19 @@ fn pod(pod: &Pod) -> Option<NodePod> {
 }
 
 fn owner(pod: &Pod) -> Option<Owner> {
-    let namespace = pod.namespace().unwrap_or_default();
-    if pod.annotations().contains_key(MIRROR) {
-        let (kind, name) = (String::new(), pod.name_any());
-        return Some(Owner {
-            kind,
-            namespace,
-            name,
-        });
+    if !belongs_to_node(&pod.metadata, pod.spec.as_ref()) {
+        return None;
     }
-    let mut owners = pod.owner_references().iter();
-    let owner = owners.find(|owner| owner.controller == Some(true))?;
-    // Other groups have a DaemonSet of their own, as apps.kruise.io.
-    (owner.kind == "DaemonSet").then(|| Owner {
-        kind: owner.kind.clone(),
+    let namespace = pod.namespace().unwrap_or_default();
+    let is_static = pod.annotations().contains_key(MIRROR);
+    let (kind, name) = match controller(&pod.metadata) {
+        Some(owner) if !is_static => (owner.kind.clone(), owner.name.clone()),
+        Some(_) | None => (String::new(), pod.name_any()),
+    };
+    Some(Owner {
+        kind,
         namespace,
-        name: owner.name.clone(),
+        name,
     })
 }
 

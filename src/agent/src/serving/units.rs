@@ -44,7 +44,11 @@ impl UnitsWatch {
         self.looked = Some(now);
         self.starting = starting.filter(|job| is_compared(job));
         let fallen = fallen.into_iter().filter(|unit| is_compared(&unit.name));
-        for down in fallen.filter(has_a_file).map(down) {
+        for mut down in fallen.filter(has_a_file).map(down) {
+            // systemd forgets the result when it starts the unit again.
+            if let (true, Some((before, _))) = (down.why.is_empty(), self.down.get(&down.name)) {
+                down.why.clone_from(&before.why);
+            }
             self.down.insert(down.name.clone(), (down, now));
         }
         self.down
@@ -163,6 +167,20 @@ mod tests {
         assert_eq!(watch.units().down.len(), 1, "it may only run for a moment");
         watch.take(Vec::new(), None, start + REMEMBERED);
         assert_eq!(watch.units().down, []);
+    }
+
+    #[test]
+    fn unit_that_starts_again_keeps_its_last_result() {
+        let (mut watch, start) = (UnitsWatch::default(), Instant::now());
+        let unit = fallen("x.service", "/usr/lib/systemd/system/x.service");
+        let starts = Fallen {
+            result: "success".to_owned(),
+            exit_status: 0,
+            ..unit.clone()
+        };
+        watch.take(vec![unit], None, start);
+        watch.take(vec![starts], None, start + PAUSE);
+        assert_eq!(watch.units().down[0].why, "exit-code, exit status 217");
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! The steps that the API server performs.
 
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use upgrade::serving::{Offer, Serving, Units};
+use tracing::warn;
+use upgrade::serving::{Offer, Serving};
 use upgrade::step::Effect;
 use upgrade::{Doing, Reason, UpgradeId};
 
 use crate::cluster::{ApiError, Cluster};
 use crate::drain::{self, Drain};
 use crate::hands::{Ended, Errand};
+use crate::kubelet;
 use crate::serving;
 
 /// Pause before the server is asked again.
@@ -23,7 +26,20 @@ pub(super) struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    pub async fn rehearse(self) -> Result<Ended, Reason> {
+    /// Finds what kubeadm would undo on the system at this root, then what would block the drain.
+    /// Where no pod is evicted, nothing does.
+    pub async fn rehearse(self, root: Option<&Path>) -> Result<Ended, Reason> {
+        let policy = &self.errand.policy;
+        if let Some(root) = root {
+            let forecast = kubelet::forecast(root, self.cluster, &policy.kubeadm).await?;
+            for lost in &forecast.lost {
+                warn!("kubeadm upgrade node will undo a setting of the kubelet: {lost}");
+            }
+            forecast.refusal.map_or(Ok(()), Err)?;
+        }
+        if policy.drain.skip {
+            return Ok(Ended::Done(Effect::Rehearsed { blocked: None }));
+        }
         let blocked = drain::rehearse(self.cluster, self.node()?).await;
         let blocked = blocked.map_err(ApiError::into_reason)?;
         Ok(Ended::Done(Effect::Rehearsed { blocked }))
@@ -41,8 +57,12 @@ impl<'a> Server<'a> {
         ended(drain::unmark(self.cluster, self.node()?).await)
     }
 
+    pub async fn settle(self) -> Result<Ended, Reason> {
+        ended(drain::settle(self.cluster, self.node()?).await)
+    }
+
     /// Notes how the node serves, then drains it.
-    pub async fn drain(self, spent_seconds: u64, units: Option<Units>) -> Result<Ended, Reason> {
+    pub async fn drain(self, spent_seconds: u64, mut serving: Serving) -> Result<Ended, Reason> {
         let (node, id) = (self.node()?, self.id()?);
         let policy = &self.errand.policy.drain;
         let progress = |percent, text| {
@@ -50,7 +70,6 @@ impl<'a> Server<'a> {
             self.errand.doing.send_replace(Some(doing));
         };
         let spent = Duration::from_secs(spent_seconds);
-        let mut serving = Serving { node: None, units };
         let work = async {
             let begun = Instant::now();
             let limit = Duration::from_secs(policy.deadline_seconds).saturating_sub(spent);
@@ -60,6 +79,7 @@ impl<'a> Server<'a> {
                 node,
                 id,
                 policy,
+                neighbours: &self.errand.policy.neighbours,
                 spent: spent.saturating_add(begun.elapsed()),
                 progress: &progress,
             };

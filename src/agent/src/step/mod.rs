@@ -70,14 +70,15 @@ pub async fn perform<H: Hands>(
         errand: &errand,
     };
     let task = match order.step {
-        Step::Rehearse => return server.rehearse().await,
+        Step::Rehearse => return server.rehearse(tools.hands.root()).await,
         Step::Exclude => return server.exclude().await,
         Step::Drain { spent_seconds } => {
-            let units = tools.hands.units().await;
-            return server.drain(spent_seconds, units).await;
+            let serving = tools.hands.serves(&errand.policy).await;
+            return server.drain(spent_seconds, serving).await;
         }
         Step::Release => return server.release().await,
         Step::Unmark => return server.unmark().await,
+        Step::Settle => return server.settle().await,
         Step::Fetch { target } => Task::Deploy(Verb::Fetch { target }),
         Step::Verify { commit } => Task::Deploy(Verb::Verify { commit }),
         Step::Deploy { commit } => Task::Deploy(Verb::Deploy {

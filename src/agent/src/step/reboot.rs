@@ -6,7 +6,9 @@ use std::time::Duration;
 use futures::StreamExt;
 use host::power;
 use systemd::{Bus, LoginProxy, OwnedFd, PrepareForShutdownStream};
-use upgrade::Reason;
+use upgrade::{Reason, policy};
+
+use crate::limits;
 
 /// How long logind may take to begin the shutdown. Programs that delay it (a kubelet's graceful
 /// shutdown) run after that signal.
@@ -14,10 +16,6 @@ const BEGIN: Duration = Duration::from_secs(30);
 
 /// How long systemd's reboot without stopping units may take before the agent asks the kernel.
 const LAST_RESORT: Duration = Duration::from_secs(60);
-
-/// How long a shutdown that has begun may take before it counts as failed. By default, units have
-/// 90 s each to stop.
-const SHUTDOWN: Duration = Duration::from_secs(600);
 
 /// Stops others from rebooting until it is dropped. Since systemd 257 it also binds root.
 pub struct Lock {
@@ -43,17 +41,20 @@ pub async fn lock(why: &str) -> Option<Lock> {
 
 /// Reboots, and returns only if that fails. `boot` is the folder /boot.
 ///
+/// A shutdown that has begun cannot be called off, so its limit is what logind and the policy allow:
+/// a node that is given back while it still shuts down would reboot under its pods.
+///
 /// # Errors
 /// [`Reason::RebootRefused`].
-pub async fn perform(boot: &Path, by_force: bool) -> Result<(), Reason> {
+pub async fn perform(boot: &Path, by_force: bool, policy: &policy::Reboot) -> Result<(), Reason> {
     if by_force {
         return force(boot).await;
     }
+    let seconds = limits::of_shutdown(policy).await;
     ask().await?;
     // This step ends with a SIGTERM to the agent. A return of "done" would only begin the step
     // again.
-    tokio::time::sleep(SHUTDOWN).await;
-    let seconds = SHUTDOWN.as_secs();
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
     Err(refused(&format!(
         "the shutdown began but has not ended in {seconds} s"
     )))

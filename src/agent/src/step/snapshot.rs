@@ -99,7 +99,8 @@ async fn outcome(
                 Ok(Ok(true)) => Ok(Ended::Done(Effect::Plain)),
                 Ok(Ok(false)) => Ok(Ended::Cancelled),
                 Ok(Err(error)) => Err(failed(error)),
-                // The thread wrote the reason to standard error, which is the journal.
+                // Only a build that unwinds gets here. The shipped agent aborts with the thread
+                // (`[profile.image]`), and the next one finds the step in the record.
                 Err(_) => Err(failed("its thread ended")),
             },
             Ok(()) = progress.changed() => {}

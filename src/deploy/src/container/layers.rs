@@ -140,9 +140,11 @@ impl Missing {
         }
     }
 
-    /// How much there is to bring, in bytes.
+    /// How much there is to bring, in bytes. A manifest may claim any sizes, and no disk has room for
+    /// a sum that does not fit.
     pub fn total(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.size).sum()
+        let sizes = self.layers.iter().map(|layer| layer.size);
+        sizes.fold(0, u64::saturating_add)
     }
 
     /// A layer begins or has arrived.
@@ -156,7 +158,8 @@ impl Missing {
             | ImportProgress::DerivedLayerCompleted(layer) => {
                 self.now = None;
                 self.done += 1;
-                self.bytes += self.position(layer).map_or(0, |at| self.layers[at].size);
+                let size = self.position(layer).map_or(0, |at| self.layers[at].size);
+                self.bytes = self.bytes.saturating_add(size);
             }
         }
     }
@@ -176,11 +179,12 @@ impl Missing {
     /// Reports the progress.
     pub fn tell(&self, report: &Report) {
         let (come, all) = (
-            self.bytes + self.now.map_or(0, |(_, come)| come),
+            self.bytes
+                .saturating_add(self.now.map_or(0, |(_, come)| come)),
             self.total(),
         );
         let mega = |bytes: u64| bytes as f64 / 1e6;
-        let percent = (come * ALL_HERE / all.max(1)).min(ALL_HERE);
+        let percent = (come.saturating_mul(ALL_HERE) / all.max(1)).min(ALL_HERE);
         let doing = if self.has_all_come() {
             "putting the layers together".to_owned()
         } else {
@@ -243,5 +247,21 @@ mod tests {
         });
         assert_eq!(missing.total(), 4_000_000);
         assert_eq!(missing.now, Some((1, 500_000)));
+    }
+
+    #[test]
+    fn sizes_that_no_sum_can_hold_are_more_than_any_disk_has() {
+        let layer = |size| Layer {
+            digest: String::new(),
+            reference: String::new(),
+            size,
+        };
+        let missing = Missing {
+            layers: vec![layer(u64::MAX), layer(4_000_000)],
+            now: None,
+            bytes: 0,
+            done: 0,
+        };
+        assert_eq!(missing.total(), u64::MAX);
     }
 }

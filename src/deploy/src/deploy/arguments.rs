@@ -5,7 +5,7 @@
 //! were added, so that an administrator's own `panic=` stays.
 
 use host::Places;
-use host::loader::{Loader, TRIAL_ARGUMENTS};
+use host::loader::{Loader, trial_arguments};
 use ostree_ext::ostree;
 use upgrade::names;
 
@@ -44,7 +44,7 @@ pub fn to_add(site: &Site, inherited: &[String]) -> Vec<String> {
     if !are_in_the_entry(site) {
         return Vec::new();
     }
-    TRIAL_ARGUMENTS
+    trial_arguments(&Places::physical(&site.path))
         .split_ascii_whitespace()
         .map(str::to_owned)
         .filter(|argument| !inherited.contains(argument))

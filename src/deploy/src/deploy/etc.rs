@@ -125,7 +125,7 @@ fn changed(path: &Path, facts: &Metadata, default: &Path) -> bool {
 }
 
 /// Visits everything below a folder in the order of names. Skips what vanishes meanwhile.
-fn walk(
+pub fn walk(
     folder: &Path,
     visit: &mut dyn FnMut(&Path, &Metadata) -> io::Result<()>,
 ) -> io::Result<()> {

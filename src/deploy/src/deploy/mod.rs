@@ -2,6 +2,7 @@
 //! libostree cannot stage such a deployment, so it is written at once, with its /etc merged from
 //! the running system's.
 
+pub mod accounts;
 pub mod again;
 pub mod arguments;
 pub mod etc;
@@ -72,6 +73,7 @@ fn make(
     site.report
         .progress(10, "checking whether /etc can be merged");
     etc::check(site, &site.folder(current), &tree)?;
+    accounts::check(&site.folder(current), &tree)?;
     make_room(site, &tree, &wanted.commit)?;
     hold::hold(site)?;
     site.report

@@ -9,7 +9,7 @@ use ostree_ext::ostree::{self, SysrootDeployTreeOpts, SysrootWriteDeploymentsOpt
 use ostree_ext::{gio, glib};
 use upgrade::Reason;
 
-use super::{again, arguments, origin, spare};
+use super::{accounts, again, arguments, origin, spare};
 use crate::args::Deploy;
 use crate::gc::sweep;
 use crate::site::{Site, same};
@@ -28,6 +28,7 @@ pub fn write(
     fingerprint: &str,
 ) -> Result<ostree::Deployment, Reason> {
     let made = check_out(site, wanted, current, fingerprint)?;
+    accounts::add(site, &site.folder(current), &site.folder(&made))?;
     let old = again::replaceable(site, wanted);
     let mut order = without(site, &old);
     order.push(made.clone());

@@ -2,7 +2,7 @@
 
 use ostree_ext::ostree::Repo;
 use upgrade::target::ACCEPTED_IMAGE;
-use upgrade::{Reason, Target, names};
+use upgrade::{Malformed, Reason, Target, names};
 
 use super::signature;
 use crate::args::Fetch;
@@ -25,11 +25,8 @@ fn form(wanted: &Fetch) -> Result<(), Reason> {
     let value = format!("ostree:{}:{}", wanted.remote, wanted.reference);
     match value.parse::<Target>() {
         Ok(target) if target.commit.is_none() => Ok(()),
-        Ok(_) | Err(_) => Err(Reason::BadRequest {
-            field: names::IMAGE.to_owned(),
-            value,
-            accepted: ACCEPTED_IMAGE.to_owned(),
-        }),
+        Ok(_) => Err(Malformed::new(names::IMAGE, &value, ACCEPTED_IMAGE).into()),
+        Err(bad) => Err(bad.into()),
     }
 }
 

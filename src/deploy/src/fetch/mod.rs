@@ -159,7 +159,9 @@ fn pull(site: &Site, repo: &Repo, wanted: &Fetch, asked: Asked<'_>) -> Result<u6
     options.insert_value("refs", &refs.as_slice().to_variant());
     if let Asked::Parts(_, paths @ [_, ..]) = asked {
         options.insert_value("subdirs", &paths.to_variant());
-        // A delta would fetch the whole image.
+    }
+    // A delta of parts would fetch the whole image.
+    if matches!(asked, Asked::Parts(_, [_, ..])) || !signs_its_summary(repo, &wanted.remote) {
         options.insert_value("disable-static-deltas", &true.to_variant());
     }
     // The option is a signed 32-bit flag word in libostree's documentation of
@@ -181,6 +183,15 @@ fn pull(site: &Site, repo: &Repo, wanted: &Fetch, asked: Asked<'_>) -> Result<u6
     progress.finish();
     pulled.map_err(|error| why::reason(site, repo, wanted, asked, &error))?;
     Ok(progress.uint64("bytes-transferred"))
+}
+
+/// Whether the remote's summary must be signed. The summary holds the checksums of the static
+/// deltas. Without a signature, anybody on the way to the remote chooses what libostree's readers of
+/// deltas (xz, bspatch) read as root.
+fn signs_its_summary(repo: &Repo, remote: &str) -> bool {
+    let option = "gpg-verify-summary";
+    let signed = repo.remote_boolean_option(remote, option, false);
+    signed.unwrap_or(false)
 }
 
 /// A commit that names its branches must name this one. Otherwise an old image of another kind

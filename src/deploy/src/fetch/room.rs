@@ -90,7 +90,8 @@ impl Room {
 
 /// The reason not to begin something that needs at least this many bytes of the root file system.
 pub fn too_little_for(site: &Site, repo: &Repo, bytes: u64) -> Option<Reason> {
-    let need = repo.min_free_space_bytes().unwrap_or(0) + bytes;
+    let reserve = repo.min_free_space_bytes().unwrap_or(0);
+    let need = reserve.saturating_add(bytes);
     let free = host::room::free(&site.path).ok()?;
     (free < need).then(|| Reason::NoRoom {
         place: ROOT.to_owned(),
@@ -109,7 +110,7 @@ pub fn too_little_to_unpack(site: &Site, repo: &Repo, folder: &Path, bytes: u64)
     );
     let facts = statvfs(folder).ok()?;
     let free = facts.blocks_available() * facts.fragment_size();
-    let need = reserve + bytes;
+    let need = reserve.saturating_add(bytes);
     (free < need).then(|| Reason::NoRoom {
         place: name.to_owned(),
         need,

@@ -68,5 +68,5 @@ fn below(folder: Option<&Folder>, name: &str) -> Option<Folder> {
 
 fn size(folder: Option<&Folder>) -> Result<u64, glib::Error> {
     let lengths = folder.map_or(Ok(Vec::new()), Folder::lengths)?;
-    Ok(lengths.into_iter().sum())
+    Ok(lengths.into_iter().fold(0, u64::saturating_add))
 }

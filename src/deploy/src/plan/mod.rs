@@ -22,13 +22,13 @@ use upgrade::plan::{Found, Package};
 use upgrade::{Reason, names};
 
 use crate::args::Fetch;
-use crate::deploy::etc;
+use crate::deploy::{accounts, etc};
 use crate::fetch::{self, binding};
 use crate::gc::{partial_pulls, sweep};
 use crate::lock;
 use crate::site::Site;
 use crate::verify::image::Tree;
-use crate::verify::{fsck, lacks, room, time_of_the_running};
+use crate::verify::{branches_of_the_running, fsck, lacks, room, time_of_the_running};
 
 pub use container::run as of_container;
 
@@ -120,6 +120,7 @@ fn look(
             running: time_of_the_running(site),
             lacks: lacks::of(site, &tree)?,
             branches: binding::told(&variant),
+            running_branches: branches_of_the_running(site),
             root: room::root_like(site, &tree, kernel.as_ref(), counted)?,
             boot: room::boot(site, &tree, kernel.as_ref())?,
         },
@@ -127,7 +128,10 @@ fn look(
         packages,
         fetch_bytes,
         etc_conflicts: conflicts::of(site, &folder, &before, &tree)?,
-        etc_refusal: etc::check(site, &folder, &tree).err(),
+        etc_refusal: etc::check(site, &folder, &tree)
+            .and_then(|()| accounts::check(&folder, &tree))
+            .err(),
+        accounts: accounts::Added::by(&folder, &tree).told(),
         kept_goes: !room::boot_now(site, &tree, kernel.as_ref())?.fits()
             && !room::makes_way(site, commit).is_empty(),
     })
@@ -207,7 +211,8 @@ fn fetch_bytes(repo: &Repo, commit: &Digest) -> Option<u64> {
         let here = repo.has_object(entry.objtype(), &entry.checksum(), never);
         !here.unwrap_or(false)
     });
-    Some(missing.map(ostree::CommitSizesEntry::archived).sum())
+    let sizes = missing.map(ostree::CommitSizesEntry::archived);
+    Some(sizes.fold(0, u64::saturating_add))
 }
 
 fn commit_of(repo: &Repo, commit: &Digest) -> Result<glib::Variant, Reason> {

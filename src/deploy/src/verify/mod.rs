@@ -9,6 +9,7 @@ pub mod image;
 pub mod lacks;
 pub mod room;
 
+use ostree_ext::glib::Variant;
 use ostree_ext::ostree;
 use upgrade::Reason;
 use upgrade::deploy::Done;
@@ -48,6 +49,7 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
         running: time_of_the_running(site),
         lacks: lacks::of(site, &tree)?,
         branches: binding::told(&variant),
+        running_branches: branches_of_the_running(site),
         root: room::root(site, &tree, kernel.as_ref())?,
         boot: room::boot(site, &tree, kernel.as_ref())?,
     }))
@@ -55,7 +57,16 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
 
 /// When the commit of the running system was made, or `None` if that is unknown.
 pub fn time_of_the_running(site: &Site) -> Option<u64> {
+    running(site).map(|variant| ostree::commit_get_timestamp(&variant))
+}
+
+/// The branches that the commit of the running system names.
+pub fn branches_of_the_running(site: &Site) -> Box<[String]> {
+    running(site).map_or_else(Box::default, |variant| binding::told(&variant))
+}
+
+fn running(site: &Site) -> Option<Variant> {
     let commit = site.current()?.csum();
     let (variant, _) = site.sysroot.repo().load_commit(&commit).ok()?;
-    Some(ostree::commit_get_timestamp(&variant))
+    Some(variant)
 }

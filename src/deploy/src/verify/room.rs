@@ -46,7 +46,10 @@ pub fn root_like(
         .find_map(|path| image.folder(path))
     {
         let lengths = etc.lengths().map_err(damaged)?;
-        need += lengths.into_iter().map(blocks).sum::<u64>();
+        need = lengths
+            .into_iter()
+            .map(blocks)
+            .fold(need, u64::saturating_add);
     }
     need += site
         .current()
@@ -140,7 +143,7 @@ fn kernel_folder(site: &Site, stateroot: &str, bootcsum: &str) -> PathBuf {
 }
 
 const fn blocks(size: u64) -> u64 {
-    size.div_ceil(BLOCK) * BLOCK
+    size.div_ceil(BLOCK).saturating_mul(BLOCK)
 }
 
 fn folder_size(folder: &Path) -> u64 {

@@ -66,6 +66,35 @@ fn only_what_changed_is_fetched() {
     assert!(bytes < 600_000, "{bytes} for half a megabyte of changes");
 }
 
+/// What a remote offers as a static delta is read by libostree as root, and only a signed summary
+/// says that it is the remote's.
+#[test]
+fn static_deltas_are_used_only_if_the_summary_is_signed() {
+    for verified in [false, true] {
+        let world = world();
+        let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+        let repo = format!("--repo={}", world.path("repo").display());
+        world.ostree(&[
+            &repo,
+            "static-delta",
+            "generate",
+            "--empty",
+            commit.as_str(),
+        ]);
+        let home = format!("--gpg-homedir={}", keys().home.display());
+        let sign = format!("--gpg-sign={}", keys().trusted);
+        world.ostree(&[&repo, "summary", "-u", &sign, &home]);
+        let ring = format!("--gpg-import={}", keys().ring.display());
+        let summary = format!("--set=gpg-verify-summary={verified}");
+        world.add_remote("site", &[&ring, &summary]);
+        let branch = ["fetch", "--remote", "site", "--ref", BRANCH];
+        let fetch = [&branch[..], &["--commit", commit.as_str()]].concat();
+        assert_eq!(world.run(&fetch).fetched().0, commit);
+        let used = world.server.was_asked_below("deltas/");
+        assert_eq!(used, verified, "gpg-verify-summary={verified}");
+    }
+}
+
 #[test]
 fn a_cap_on_bandwidth_is_kept() {
     let world = world();

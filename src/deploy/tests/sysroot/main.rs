@@ -5,6 +5,7 @@
 // What helpers find amiss ends the test, as it should.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod accounts;
 mod bless;
 mod boot_away;
 mod clean;

@@ -26,6 +26,7 @@ struct State {
     stall_after: AtomicU64,
     /// What is done for paths that end so, in place of sending the file.
     tricks: Mutex<Vec<(String, Trick)>>,
+    paths: Mutex<Vec<String>>,
 }
 
 impl Server {
@@ -39,6 +40,7 @@ impl Server {
             away: AtomicBool::new(false),
             stall_after: AtomicU64::new(u64::MAX),
             tricks: Mutex::default(),
+            paths: Mutex::default(),
         });
         let shared = Arc::clone(&state);
         thread::spawn(move || {
@@ -61,6 +63,12 @@ impl Server {
     /// How often it was asked for something.
     pub fn asked(&self) -> u64 {
         self.state.asked.load(Ordering::SeqCst)
+    }
+
+    /// Whether it was asked for something below this folder.
+    pub fn was_asked_below(&self, folder: &str) -> bool {
+        let paths = self.state.paths.lock().unwrap();
+        paths.iter().any(|path| path.starts_with(folder))
     }
 
     /// From now on every connection is closed unanswered.
@@ -119,6 +127,7 @@ impl State {
             .nth(1)
             .unwrap_or("/")
             .trim_start_matches('/');
+        self.paths.lock().unwrap().push(path.to_owned());
         if let Some(trick) = self.trick(path) {
             return trick.play(client, path, &self.sent);
         }

@@ -68,11 +68,11 @@ impl FromStr for AgentId {
             {
                 Ok(Self(text.to_owned()))
             }
-            Some(_) | None => Err(Malformed {
-                field: "id of an agent",
-                value: text.chars().take(80).collect(),
-                accepted: "VERSION-DIGEST, as 0.1.0-0123456789ab",
-            }),
+            Some(_) | None => Err(Malformed::new(
+                "id of an agent",
+                text,
+                "VERSION-DIGEST, as 0.1.0-0123456789ab",
+            )),
         }
     }
 }

@@ -10,9 +10,6 @@ use upgrade::{Deployment, Malformed, names};
 
 use crate::error::{At, Error, Result};
 
-/// The longest part of a bad value that a message repeats, in characters.
-const SHOWN: usize = 80;
-
 /// The keys in Careen's group of the origin that say that Careen keeps the deployment.
 const MARKS: [&str; 2] = [names::ORIGIN_PINNED, names::ORIGIN_KEPT];
 
@@ -144,11 +141,8 @@ impl FromStr for Link {
     type Err = Malformed;
 
     fn from_str(text: &str) -> std::result::Result<Self, Malformed> {
-        let bad = || Malformed {
-            field: "ostree=",
-            value: text.chars().take(SHOWN).collect(),
-            accepted: "/ostree/boot.<version>/<stateroot>/<bootcsum>/<serial>",
-        };
+        let accepted = "/ostree/boot.<version>/<stateroot>/<bootcsum>/<serial>";
+        let bad = || Malformed::new("ostree=", text, accepted);
         let parts: Vec<&str> = text
             .strip_prefix("/ostree/boot.")
             .ok_or_else(bad)?

@@ -6,7 +6,7 @@
 pub mod grub;
 mod trial;
 
-pub use trial::TRIAL_ARGUMENTS;
+pub use trial::{TRIAL_ARGUMENTS, arguments as trial_arguments};
 
 use std::path::Path;
 

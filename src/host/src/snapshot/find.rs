@@ -1,9 +1,10 @@
 //! Finds the files of a snapshot: only regular files, never a key.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use super::way::{self, MOST, There, Way};
+use super::way::{self, DEEPEST, MOST, There, Way};
 use crate::error::{At, Error, Result};
 use crate::trust;
 
@@ -56,7 +57,7 @@ pub(super) fn all(way: &Way, sources: &[String]) -> Result<Vec<String>> {
         let Some(There::Folder(opened)) = way.look(&folder)? else {
             continue;
         };
-        for name in way::names(opened, &way.full(&folder))? {
+        for name in way::names(&opened, &way.full(&folder))? {
             if matches(&name, pattern) {
                 walk.enter(&format!("{}/{name}", folder.trim_end_matches('/')))?;
             }
@@ -79,27 +80,73 @@ struct Walk<'a> {
     found: Vec<String>,
 }
 
+/// A folder that the walk is in, and the names in it that are still to come.
+struct Open {
+    folder: OwnedFd,
+    path: String,
+    names: std::vec::IntoIter<String>,
+}
+
 impl Walk<'_> {
     /// Enters a file, or all files below a folder. Links are not followed: they could lead
     /// anywhere.
+    ///
+    /// The folders from the listed one down to the present one are open, at most [`DEEPEST`]. So a
+    /// name is looked up in its own folder, and the depth costs no stack.
     fn enter(&mut self, path: &str) -> Result<()> {
+        let mut open: Vec<Open> = Vec::new();
+        if self.counts(path)? {
+            let there = self.way.look(path)?;
+            open.extend(self.visit(there, path.to_owned())?);
+        }
+        while let Some(here) = open.last_mut() {
+            let Some(name) = here.names.next() else {
+                open.pop();
+                continue;
+            };
+            let path = format!("{}/{name}", here.path);
+            if !self.counts(&path)? {
+                continue;
+            }
+            let there = self.way.look_in(&here.folder, &name, &path)?;
+            let Some(next) = self.visit(there, path)? else {
+                continue;
+            };
+            if open.len() == DEEPEST {
+                return Err(way::too_deep(&self.way.full(&next.path)));
+            }
+            open.push(next);
+        }
+        Ok(())
+    }
+
+    /// Counts a path, unless nothing at it is ever saved.
+    fn counts(&mut self, path: &str) -> Result<bool> {
         if is_kept_out(path) {
-            return Ok(());
+            return Ok(false);
         }
         self.seen += 1;
         if self.seen > MOST {
             return Err(way::too_many(&self.way.full(path)));
         }
-        match self.way.look(path)? {
-            Some(There::File(..)) => self.found.push(path.to_owned()),
+        Ok(true)
+    }
+
+    /// Takes a file. Returns a folder with its names.
+    fn visit(&mut self, there: Option<There>, path: String) -> Result<Option<Open>> {
+        match there {
+            Some(There::File(..)) => self.found.push(path),
             Some(There::Folder(folder)) => {
-                for name in way::names(folder, &self.way.full(path))? {
-                    self.enter(&format!("{path}/{name}"))?;
-                }
+                let names = way::names(&folder, &self.way.full(&path))?.into_iter();
+                return Ok(Some(Open {
+                    folder,
+                    path,
+                    names,
+                }));
             }
             Some(There::Other) | None => {}
         }
-        Ok(())
+        Ok(None)
     }
 }
 

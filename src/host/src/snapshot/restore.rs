@@ -1,5 +1,6 @@
 //! Restores the state.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -52,7 +53,8 @@ impl Snapshot {
             files.map(|saved| self.put_file(&way, saved)).collect();
         match find::all(&way, &self.index.sources) {
             Ok(there) => {
-                let new = there.iter().filter(|path| !self.holds(&way, path));
+                let held = self.held(&way);
+                let new = there.iter().filter(|path| !held.contains(*path));
                 results.extend(new.map(|path| clear(&way, path)));
             }
             Err(error) => results.push(Err(error)),
@@ -62,10 +64,12 @@ impl Snapshot {
         })
     }
 
-    /// Whether a file was saved, also by a version that noted paths as the lists have them.
-    fn holds(&self, way: &Way, path: &str) -> bool {
-        let mut files = self.index.files.iter();
-        files.any(|saved| saved.path == path || way.settled(&saved.path) == path)
+    /// The paths of the saved files. An earlier version noted them as the lists have them.
+    fn held(&self, way: &Way) -> HashSet<String> {
+        let files = self.index.files.iter();
+        files
+            .flat_map(|saved| [saved.path.clone(), way.settled(&saved.path)])
+            .collect()
     }
 
     fn put_file(&self, way: &Way, saved: &Saved) -> Result<bool> {

@@ -28,6 +28,9 @@ pub(super) const LARGEST: u64 = 64 << 20;
 /// The most files and folders that are visited below the listed paths.
 pub(super) const MOST: usize = 4096;
 
+/// The most folders within each other that are visited, with the listed one.
+pub(super) const DEEPEST: usize = 64;
+
 /// Folders that only the system writes. A link directly in one belongs to the system, such as
 /// `/opt` to `var/opt`, or `/var/lib/kubelet` to another disk.
 const OF_THE_SYSTEM: [&str; 4] = ["", "/usr", "/var", "/var/lib"];
@@ -96,27 +99,40 @@ impl Way {
 
     /// What is at this path; `None` if there is nothing.
     pub(super) fn look(&self, path: &str) -> Result<Option<There>> {
+        let found = self.resolve(path, OFlag::O_PATH | OFlag::O_NOFOLLOW)?;
+        found.map(|found| self.opened(found, path)).transpose()
+    }
+
+    /// What has this name in an open folder; `None` if there is nothing. The path is for errors.
+    pub(super) fn look_in(
+        &self,
+        folder: &OwnedFd,
+        name: &str,
+        path: &str,
+    ) -> Result<Option<There>> {
+        let found = self.step(path, folder, name)?;
+        found.map(|found| self.opened(found, path)).transpose()
+    }
+
+    /// Opens the content of what was found, if it is a file or a folder.
+    fn opened(&self, found: OwnedFd, path: &str) -> Result<There> {
         let full = self.full(path);
-        let looking = OFlag::O_PATH | OFlag::O_NOFOLLOW;
-        let Some(found) = self.resolve(path, looking)? else {
-            return Ok(None);
-        };
         let found = File::from(found);
         let facts = found.metadata().at("asking for", &full)?;
         if facts.is_dir() {
             let reading = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
             let folder = openat(&found, ".", reading, Mode::empty()).at("opening", &full)?;
-            return Ok(Some(There::Folder(folder)));
+            return Ok(There::Folder(folder));
         }
         if !facts.is_file() {
-            return Ok(Some(There::Other));
+            return Ok(There::Other);
         }
         // Opens the same file that was checked: its name may lead to a device by now.
         let file = OpenOptions::new()
             .read(true)
             .custom_flags(O_NONBLOCK)
             .open(format!("/proc/self/fd/{}", found.as_raw_fd()));
-        Ok(Some(There::File(file.at("opening", &full)?, facts)))
+        Ok(There::File(file.at("opening", &full)?, facts))
     }
 
     /// The place for a file; `None` if its folder does not exist.
@@ -185,7 +201,8 @@ impl Way {
 }
 
 /// The names in a folder, in order. A name that is not valid text is not state.
-pub(super) fn names(folder: OwnedFd, path: &Path) -> Result<Vec<String>> {
+pub(super) fn names(folder: &OwnedFd, path: &Path) -> Result<Vec<String>> {
+    let folder = folder.try_clone().at("listing", path)?;
     let mut folder = Dir::from_fd(folder).at("listing", path)?;
     let mut names = Vec::new();
     for entry in folder.iter() {
@@ -206,6 +223,12 @@ pub(super) fn too_many(path: &Path) -> Error {
     let detail = format!(
         "with its content more than {MOST} files and folders are listed; list less in snapshot.d"
     );
+    Error::damaged(path, detail)
+}
+
+pub(super) fn too_deep(path: &Path) -> Error {
+    let detail =
+        format!("it is more than {DEEPEST} folders deep in a listed one; list less in snapshot.d");
     Error::damaged(path, detail)
 }
 

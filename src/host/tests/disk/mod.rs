@@ -143,7 +143,11 @@ impl Disk {
             entry,
             proven: false,
         });
-        let text = render(&items.collect::<Vec<_>>(), "/boot/grub/grubenv");
+        let text = render(
+            &items.collect::<Vec<_>>(),
+            "/boot/grub/grubenv",
+            host::loader::TRIAL_ARGUMENTS,
+        );
         fs::write(self.places.boot.join("loader.1/grub.cfg"), text).unwrap();
     }
 

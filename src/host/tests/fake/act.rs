@@ -91,8 +91,12 @@ impl World {
                 let detail = "somebody holds a lock".to_owned();
                 return Ok(Outcome::Failed(Reason::RebootRefused { detail }));
             }
-            Step::PreHooks | Step::Exclude | Step::PostHooks { .. } | Step::Unmark | Step::Pass => {
-            }
+            Step::PreHooks
+            | Step::Exclude
+            | Step::PostHooks { .. }
+            | Step::Unmark
+            | Step::Settle
+            | Step::Pass => {}
         }
         Ok(Outcome::Done(Effect::Plain))
     }
@@ -209,6 +213,7 @@ fn facts() -> ImageFacts {
         running: None,
         lacks: Box::default(),
         branches: Box::default(),
+        running_branches: Box::default(),
         root: room,
         boot: room,
     }

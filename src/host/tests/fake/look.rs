@@ -1,8 +1,8 @@
 //! What the decision logic sees of the world.
 
 use upgrade::{
-    Api, Asked, Check, Finished, Health, Home, Machine, NoNetwork, NodeView, Observation, OneShot,
-    SinceBoot, Turn, Upgrade,
+    Api, Asked, Causes, Check, Finished, Health, Home, Machine, NoNetwork, NodeView, Observation,
+    OneShot, SinceBoot, Turn, Unsound, Upgrade,
 };
 
 use super::{CONNECTED, Flaw, World};
@@ -25,7 +25,8 @@ impl World {
                 etc_stale: self.etc_is_stale(),
                 integrity: (home == Home::Stage).then(|| {
                     if self.flaw == Flaw::Tampered {
-                        return Err("usr/bin/kubelet: its content has changed".to_owned());
+                        let changed = "usr/bin/kubelet: its content has changed".to_owned();
+                        return Err(Unsound::of_the_disk(changed));
                     }
                     Ok(())
                 }),
@@ -56,8 +57,8 @@ impl World {
 
     /// Checked only where it matters, as on a real node.
     fn etc_is_stale(&self) -> bool {
-        let may_arm = |up: &Upgrade| up.may_arm_next(&self.running.system);
-        self.record().upgrade.as_ref().is_some_and(may_arm) && self.disk.etc_noted != self.disk.etc
+        let minds = |up: &Upgrade| up.needs_a_still_etc(&self.running.system);
+        self.record().upgrade.as_ref().is_some_and(minds) && self.disk.etc_noted != self.disk.etc
     }
 
     fn api_since(&self) -> SinceBoot {
@@ -99,10 +100,13 @@ impl World {
             runtime: Check::Pass,
             credential: Check::Pass,
             kubelet: holds(!flawed(Flaw::KubeletDown), "connection refused"),
+            sandbox: Check::Pass,
             kubeadm: holds(self.running.kubeadm, "the API server was away"),
             ready: remote(!flawed(Flaw::NeverReady) && self.running.kubeadm),
             version: remote(self.running.kubeadm),
+            pod_network: Check::Pass,
             required: vec![("10-app".to_owned(), user)],
+            causes: Causes::default(),
         }
     }
 }

@@ -56,8 +56,16 @@ pub const UNITS: &[(&str, &str)] = &[
         include_str!("../../../../systemd/system/careen-restore.service"),
     ),
     unit(
+        "bootloader-update.service.d/careen.conf",
+        include_str!("../../../../systemd/system/bootloader-update.service.d/careen.conf"),
+    ),
+    unit(
         "ostree-finalize-staged.service.d/careen.conf",
         include_str!("../../../../systemd/system/ostree-finalize-staged.service.d/careen.conf"),
+    ),
+    unit(
+        "systemd-boot-update.service.d/careen.conf",
+        include_str!("../../../../systemd/system/systemd-boot-update.service.d/careen.conf"),
     ),
 ];
 

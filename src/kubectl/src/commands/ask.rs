@@ -14,10 +14,10 @@ use crate::api::{Cluster, Write};
 use crate::cli::{Asking, Choice, Chosen};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::render::few::few;
 use crate::render::outcome::{self, Done, Outcome};
 use crate::request::{self, Aim, Errand, Turn};
 use crate::view::NodeView;
+use upgrade::reason::few;
 
 /// The message when a signal ends the watch.
 pub const STANDS: &str = "the request stays, and the upgrade continues; `kubectl careen status` shows its progress, `cancel` withdraws it";

@@ -8,9 +8,9 @@ use crate::cli::Choice;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fleet::Fleet;
-use crate::render::few::few;
 use crate::span::Span;
 use crate::standing::Fate;
+use upgrade::reason::few;
 
 /// A request whose end the command waits for. Others may withdraw or replace it. The node's answer
 /// after that does not belong to this request.

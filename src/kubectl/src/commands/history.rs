@@ -6,9 +6,9 @@ use crate::cli::{Choice, History};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::past::{self, Told};
-use crate::render::few::few;
 use crate::render::{formatted, history};
 use crate::view::NodeView;
+use upgrade::reason::few;
 
 /// Shows the last upgrades of nodes.
 ///

@@ -17,10 +17,10 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fleet::{Fleet, News};
 use crate::pace::{Pace, Tally};
-use crate::render::few::few;
 use crate::request::Errand;
 use crate::span::Span;
 use crate::view::NodeView;
+use upgrade::reason::few;
 
 /// A node in progress, and the deadline for watching it.
 struct Running {

@@ -37,7 +37,7 @@ pub const OVERTAKEN: Advice = advice(
 );
 
 const LOOK_AT_TRIAL: Advice = advice(
-    "read the trial's journal with `journalctl -b -1` on the node (it needs /var/log/journal), and fix the image or the node; the image is remembered and not tried again unasked",
+    "read the trial's journal with `journalctl -b -1` on the node (it needs /var/log/journal), and fix what the sentence above blames; only an image to blame is remembered and not tried again unasked",
     Then::Either,
 );
 const LOOK_AT_DRAIN: Advice = advice(
@@ -151,6 +151,21 @@ const ADVICE: &[(&str, Advice)] = &[
         ),
     ),
     (
+        "KubeletSettings",
+        advice(
+            "write the patch named above to the node's patches, or set local-settings = \"drop\" below [kubeadm] in /etc/careen/policy.toml; \
+             where the ConfigMap kubelet-config was changed on purpose, change the node's file to match",
+            Then::Retry,
+        ),
+    ),
+    (
+        "BadPatches",
+        advice(
+            "correct the patch named above, or make root the only one who may write it (chown root:root, chmod go-w)",
+            Then::Retry,
+        ),
+    ),
+    (
         "Paused",
         advice(
             "`kubectl careen resume` lets the node continue, `kubectl careen cancel` withdraws the request",
@@ -199,6 +214,13 @@ const ADVICE: &[(&str, Advice)] = &[
             Then::Another,
         ),
     ),
+    (
+        "BranchChange",
+        advice(
+            "choose an image of the branch that the node runs; if the node should change its branch, set branch-change in its policy and ask again",
+            Then::Another,
+        ),
+    ),
     ("NewerThanApiServer", LOOK_AT_VERSIONS),
     ("SkewTooLarge", LOOK_AT_VERSIONS),
     ("Damaged", LOOK_AT_DISK),
@@ -215,6 +237,13 @@ const ADVICE: &[(&str, Advice)] = &[
         "EtcMerge",
         advice(
             "move the file named above out of /etc on the node, or stop the program that writes it",
+            Then::Retry,
+        ),
+    ),
+    (
+        "AccountTaken",
+        advice(
+            "give the node's account named above another id, or build the image with another one",
             Then::Retry,
         ),
     ),
@@ -238,7 +267,7 @@ const ADVICE: &[(&str, Advice)] = &[
         "StageRefused",
         advice(
             "find out whether the disk is damaged or files were changed: `journalctl -k` and `ostree fsck` on the node, and the console of \
-             that boot (the guard in the initramfs writes no journal); the image is remembered and not tried again unasked",
+             that boot (the guard in the initramfs writes no journal); only an image to blame is remembered and not tried again unasked",
             Then::Either,
         ),
     ),
@@ -246,7 +275,7 @@ const ADVICE: &[(&str, Advice)] = &[
         "NoVerdict",
         advice(
             "`journalctl --list-boots` on the node shows whether the trial got as far as a journal; if it did not, only the console has its messages \
-             (kernel, driver, initramfs). The image is remembered: ask for the same one again after a power cut, otherwise for a fixed one",
+             (kernel, driver, initramfs). The image is remembered only if something shows that it hung or crashed: ask for the same one again after a power cut or a reset from outside, otherwise for a fixed one",
             Then::Either,
         ),
     ),

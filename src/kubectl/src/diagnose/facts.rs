@@ -6,7 +6,7 @@ use super::Case;
 use crate::expected::{elapsed, in_phase_since, waited};
 use crate::render::status::versions;
 use crate::span;
-use crate::standing::Standing;
+use crate::standing::{Standing, is_answered};
 
 /// A name and its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,11 +20,12 @@ pub struct Fact {
 /// All known facts.
 pub(super) fn of(case: &Case<'_>) -> Vec<Fact> {
     let node = case.node;
-    let heard = node.heard.map(|at| both(case, span::seconds(at)));
+    let heard = node.heard.map(|at| server(case, span::seconds(at)));
     let facts = [
         ("image", node.image().map(str::to_owned)),
         ("id", id(case)),
         ("asked", asked(case)),
+        ("taken", taken(case)),
         ("kubelet", Some(versions(node))),
         ("in this phase", in_this_phase(case)),
         ("in total", elapsed(node, case.now).map(span::short)),
@@ -45,9 +46,24 @@ fn id(case: &Case<'_>) -> Option<String> {
     asked.raw.id.clone()
 }
 
+/// When the requester last wrote to the Node. A requester that shares its field manager with other
+/// writes may have written later than it asked. So this is shown only until the agent has taken the
+/// request.
 fn asked(case: &Case<'_>) -> Option<String> {
     let since = case.node.asked.as_ref()?.since?;
-    Some(both(case, span::seconds(since)))
+    let is_open = taken(case).is_none();
+    is_open.then(|| server(case, span::seconds(since)))
+}
+
+/// When the agent took the request that is on the Node.
+fn taken(case: &Case<'_>) -> Option<String> {
+    case.node
+        .asked
+        .as_ref()
+        .filter(|_| is_answered(case.node))?;
+    let status = case.node.reply.status.as_ref()?;
+    let at = status.reached.first()?.at;
+    Some(format!("{}, by the node's clock", both(case, at)))
 }
 
 fn in_this_phase(case: &Case<'_>) -> Option<String> {
@@ -70,6 +86,11 @@ fn tries(case: &Case<'_>) -> Option<String> {
     let status = case.node.reply.status.as_ref();
     let tries = status.filter(|_| !case.standing.is_waiting())?.tries;
     (tries > 0).then(|| tries.to_string())
+}
+
+/// A moment of the API server. The table has times of the node's clock too.
+fn server(case: &Case<'_>, at: u64) -> String {
+    format!("{}, by the API server's clock", both(case, at))
 }
 
 /// A moment, and how long ago it was.

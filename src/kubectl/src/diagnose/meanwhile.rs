@@ -12,12 +12,12 @@ const MEANWHILE: &[(&str, &str)] = &[
         "make the application healthy or its budget wider (`kubectl get pdb -A` shows which budget allows no disruption); the drain waits as long as \
          `deadline-seconds` of [drain] in the node's policy allows",
     ),
-    // The agent meets it before the end only when it releases the node. A refused drain ends the
-    // upgrade.
+    // The agent meets it before the end in the rehearsal, and when it releases the node. A refused
+    // drain ends the upgrade.
     (
         "DrainRefused",
-        "fix the webhook, policy or right named above, so that the node's own credential may change its Node; the agent tries to remove \
-         the cordon until it succeeds",
+        "fix the webhook, policy, budgets or right named above, so that the node's own credential may evict its pods and change its Node; \
+         the agent tries to remove a cordon until it succeeds",
     ),
     ("ApiAway", GOES_ON),
     ("ApiAwayInTrial", GOES_ON),

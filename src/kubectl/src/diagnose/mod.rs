@@ -12,7 +12,7 @@ use requests::PhaseName;
 use serde::Serialize;
 
 use crate::expected::Expected;
-use crate::phase::meaning;
+use crate::phase;
 use crate::runbook;
 use crate::standing::Standing;
 use crate::untaken::untaken;
@@ -131,7 +131,7 @@ fn headline(case: &Case<'_>) -> String {
     let node = case.node;
     let meaning = match case.is_overtaken() {
         true => "it was upgraded, but the earlier system runs again",
-        false => meaning(node.reply.phase()),
+        false => phase::now(node),
     };
     match (case.standing, &node.reply.status) {
         (Standing::Idle, _) => format!("{}: no upgrade was requested", node.name),

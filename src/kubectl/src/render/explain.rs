@@ -12,13 +12,8 @@ const NAMES: usize = 15;
 #[must_use]
 pub fn explain(explanation: &Explanation, look: Look) -> String {
     let mut text = look.paint(Tone::Strong, &explanation.headline) + "\n\n";
-    for Fact { name, value } in &explanation.facts {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            text,
-            "  {}{value}",
-            look.paint(Tone::Faint, &format!("{name:<NAMES$}"))
-        );
+    for fact in &explanation.facts {
+        text += &known(fact, look);
     }
     for finding in &explanation.findings {
         text += "\n";
@@ -26,6 +21,22 @@ pub fn explain(explanation: &Explanation, look: Look) -> String {
     }
     if let Some(runbook) = &explanation.runbook {
         text += &section(runbook, look);
+    }
+    text
+}
+
+/// A fact, in lines that fit the screen.
+fn known(Fact { name, value }: &Fact, look: Look) -> String {
+    let beside = Look {
+        width: look.width.map(|width| width.saturating_sub(NAMES)),
+        ..look
+    };
+    let mut name = look.paint(Tone::Faint, &format!("{name:<NAMES$}"));
+    let mut text = String::new();
+    for line in wrapped(value, beside) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {name}{line}");
+        name = " ".repeat(NAMES);
     }
     text
 }

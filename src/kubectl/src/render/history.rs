@@ -3,6 +3,7 @@
 use upgrade::bill::Seconds;
 use upgrade::history::Past;
 use upgrade::report::Answer;
+use upgrade::{Source, Wanted};
 
 use super::table::{Cell, fitted, plain, toned};
 use super::{Look, Tone};
@@ -48,7 +49,7 @@ fn row(past: &Past, wide: bool) -> Vec<Cell> {
     cells.extend([
         answer(past),
         version(&past.from),
-        version(&past.to),
+        plain(target(past)),
         plain(past.tries.to_string()),
     ]);
     if wide {
@@ -63,6 +64,24 @@ fn row(past: &Past, wide: bool) -> Vec<Cell> {
     let reason = past.reason.as_ref().or(past.code.as_ref());
     cells.push(plain(reason.cloned().unwrap_or_default()));
     cells
+}
+
+/// The version of the image, or what the image is called if the upgrade ended before its version
+/// was known.
+fn target(past: &Past) -> String {
+    let known = past.to.as_ref().map(ToString::to_string);
+    known.unwrap_or_else(|| match past.image.parse::<Wanted>() {
+        Ok(Wanted::Image(image)) => match image.source {
+            Source::Remote(branch) => branch.reference,
+            Source::Container(image) => {
+                let last = image.place.rsplit('/').next();
+                last.unwrap_or_default().to_owned()
+            }
+        },
+        Ok(Wanted::Kept) => past.image.clone(),
+        // A refused request may name anything, and its reason says what.
+        Err(_) => String::new(),
+    })
 }
 
 /// How the time was spent, and what it cost the node's users. Blank if the agent did not count it.

@@ -1,7 +1,6 @@
 //! Renders views as text: pure functions of the data, the time, and the reader's screen.
 
 pub mod explain;
-pub mod few;
 pub mod history;
 pub mod outcome;
 pub mod plan;

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::few::few;
 use super::{Look, Tone};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use upgrade::reason::few;
 
 /// What the command did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -83,8 +83,13 @@ pub fn plan(preview: &Preview, wide: bool, look: Look) -> String {
     }
     text += &packages(preview, wide, look);
     text += &listed(
-        "/etc files that this node has changed and the image changes too (the node's stay)",
+        "/etc files that this node has changed and the image changes too (the new system gets the node's version, without what the image changes in it)",
         etc(preview),
+        look,
+    );
+    text += &listed(
+        "accounts that the image adds to the node's own",
+        accounts(preview),
         look,
     );
     text += &listed("pods that would move", pods(preview), look);
@@ -125,6 +130,7 @@ fn lines(preview: &Preview) -> Vec<(&'static str, Cell)> {
                 ),
             ));
         }
+        lines.extend(settings(plan).map(|cell| ("kubelet setting", cell)));
         if plan.unguarded {
             lines.push((
                 "guard",
@@ -142,6 +148,12 @@ fn lines(preview: &Preview) -> Vec<(&'static str, Cell)> {
     );
     lines.extend(plan.into_iter().flat_map(|plan| waits(plan, preview)));
     lines
+}
+
+/// What kubeadm would undo, whether or not the policy lets it.
+fn settings(plan: &Plan) -> impl Iterator<Item = Cell> {
+    let named = plan.settings.iter().map(|lost| toned(Tone::Held, lost));
+    named.chain(more(Some(plan.settings_left_out)))
 }
 
 /// The node has tried this image; a new request tries it again.
@@ -307,6 +319,12 @@ fn etc(preview: &Preview) -> Vec<Cell> {
         .as_ref()
         .map(|plan| plan.etc_conflicts_left_out);
     conflicts.map(plain).chain(more(left_out)).collect()
+}
+
+fn accounts(preview: &Preview) -> Vec<Cell> {
+    let added = preview.plan.iter().flat_map(|plan| &plan.accounts);
+    let left_out = preview.plan.as_ref().map(|plan| plan.accounts_left_out);
+    added.map(plain).chain(more(left_out)).collect()
 }
 
 /// The node's own rehearsal comes first, then the pods that only the client sees.

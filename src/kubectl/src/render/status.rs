@@ -219,5 +219,5 @@ fn meaning(node: &NodeView) -> String {
     if named == PhaseName::Other {
         return String::new();
     }
-    phase::meaning(named).to_owned()
+    phase::now(node).to_owned()
 }

@@ -11,9 +11,9 @@ use upgrade::{Target, names};
 
 use super::{Wish, Wishless, memory};
 use crate::cli;
-use crate::render::few::few;
 use crate::standing::Standing;
 use crate::view::NodeView;
+use upgrade::reason::few;
 
 /// The options of a rollback.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! sequences: the object was sanitized while it was read ([`crate::api::Cleaned`]), and so was the
 //! JSON in its annotations.
 
-use client::Condition;
+use client::{Condition, NodeSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use k8s_openapi::jiff::Timestamp;
 use requests::{Limits, Reply};
@@ -122,7 +122,8 @@ impl From<Node> for NodeView {
         let meta = node.metadata;
         let asked = asked(&meta);
         let annotations = meta.annotations.unwrap_or_default();
-        let keys = Keys::read(&annotations, &meta.labels.unwrap_or_default());
+        let taints = node.spec.as_ref().map(NodeSpec::taints).unwrap_or_default();
+        let keys = Keys::of(&annotations, &meta.labels.unwrap_or_default(), &taints);
         let name = meta.name.unwrap_or_default();
         let pause = keys.pause.as_ref();
         let strays = keys.strays.iter();

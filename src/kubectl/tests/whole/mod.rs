@@ -50,6 +50,8 @@ fn plan() -> Plan {
         fetch_bytes: Some(1),
         etc_conflicts: vec![text()],
         etc_conflicts_left_out: 1,
+        accounts: vec![text()],
+        accounts_left_out: 1,
         room: vec![PlaceRoom {
             place: text(),
             need: 1,
@@ -63,6 +65,8 @@ fn plan() -> Plan {
             pod: text(),
             by: text(),
         }],
+        settings: vec![text()],
+        settings_left_out: 1,
         expected_seconds: Some(1),
         window_seconds: Some(1),
         opens: Some(text()),

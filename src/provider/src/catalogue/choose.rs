@@ -59,6 +59,7 @@ fn parse(image: &str) -> Result<Target, Why> {
             field: "the ImageCatalogue's image".to_owned(),
             value: bad.value,
             accepted: bad.accepted.to_owned(),
+            wrong: bad.wrong.unwrap_or_default(),
         })
 }
 

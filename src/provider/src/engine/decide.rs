@@ -2,7 +2,7 @@
 //! is complete.
 
 use requests::NodeFacts;
-use upgrade::{Target, UpgradeId, Version};
+use upgrade::{Malformed, Target, UpgradeId, Version};
 
 use super::answer::clean;
 use super::leave::{cancelled, idle};
@@ -45,13 +45,16 @@ pub(super) struct Ready<'a> {
 }
 
 fn wanted_of<'a>(facts: &Facts<'a>, wanted: &'a Wanted) -> Result<Ready<'a>, Why> {
-    let bad_version = || Why::BadVersion {
+    let bad_version = |wrong: String| Why::BadVersion {
         version: clean(&wanted.version),
+        wrong,
     };
-    let version = wanted.version.parse().map_err(|_| bad_version())?;
+    let parsed: Result<Version, Malformed> = wanted.version.parse();
+    let version = parsed.map_err(|bad| bad_version(bad.wrong.unwrap_or_default()))?;
     let node = node_of(facts)?;
     let image = wanted.image.as_ref().map_err(Clone::clone)?;
-    let id = upgrade_id(facts.machine, &wanted.version, image).ok_or_else(bad_version)?;
+    let id = upgrade_id(facts.machine, &wanted.version, image);
+    let id = id.ok_or_else(|| bad_version("it is too long for an id".to_owned()))?;
     Ok(Ready {
         node,
         version,

@@ -31,6 +31,8 @@ pub struct Machine {
     pub deleting: bool,
     /// It has the pause annotation.
     pub paused: bool,
+    /// A key on it that looks like a pause, in words.
+    pub looks_paused: Option<String>,
     /// It is part of the control plane.
     pub control_plane: bool,
     /// Its MachineDeployment.

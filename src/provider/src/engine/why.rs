@@ -29,15 +29,25 @@ pub enum Why {
     },
     /// The Machine's version cannot be read.
     #[error(
-        "the Machine's version {version:?} does not have the form vMAJOR.MINOR.PATCH. Correct it."
+        "the Machine's version {version:?} does not have the form vMAJOR.MINOR.PATCH: {}. Correct it.",
+        bare(wrong)
     )]
-    BadVersion { version: String },
+    BadVersion {
+        version: String,
+        /// The part of it that is wrong.
+        wrong: String,
+    },
     /// A field that names an image cannot be read.
-    #[error("{field} is {value:?}, which is not valid. Use {accepted}.")]
+    #[error(
+        "{field} is {value:?}, which is not valid: {}. Use {accepted}.",
+        bare(wrong)
+    )]
     BadImage {
         field: String,
         value: String,
         accepted: String,
+        /// The part of the value that is wrong.
+        wrong: String,
     },
     /// The workload cluster is not visible.
     #[error(

@@ -97,6 +97,7 @@ impl Worker {
             field: "the InfraMachine's image".to_owned(),
             value: clean(&value),
             accepted: crate::hooks::ACCEPTED_IMAGE.to_owned(),
+            wrong: "no node can be asked for it".to_owned(),
         });
         Told { version, image }
     }

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use super::Worker;
+use tracing::debug;
+
+use super::perform::asks;
+use super::{Worker, lock};
 use crate::engine::{Answer, Machine, Mark, MarkWrite, Told};
 use crate::hands::{HandError, settings_of_extension};
 use crate::world::now;
@@ -29,13 +32,38 @@ impl Worker {
     }
 
     /// What core wants of the Machine. Core tells only the replica that it calls, and only the
-    /// leader sends requests to nodes. If core called another replica, the leader reads what core
-    /// has written before its call.
+    /// leader sends requests to nodes. If core called another replica, or somebody else made the
+    /// last call, the leader reads what core has written before its call.
     async fn told(&self, machine: &Machine) -> Result<Option<Told>, HandError> {
-        match self.world.told(machine) {
-            None if self.leads() && machine.is_called_for() => self.written(machine).await,
-            told => Ok(told),
+        if let Some(told) = self.world.told(machine)
+            && self.is_vouched_for(machine, &told).await?
+        {
+            return Ok(Some(told));
         }
+        match self.leads() && machine.is_called_for() {
+            true => self.written(machine).await,
+            false => Ok(None),
+        }
+    }
+
+    /// Whether the call names what the InfraMachine names. The InfraMachine is read once for each
+    /// call that differs from the one before, and again before a request to the node.
+    async fn is_vouched_for(&self, machine: &Machine, told: &Told) -> Result<bool, HandError> {
+        let key = machine.key();
+        let known = lock(&self.vouched).get(&key) == Some(told);
+        if known && !asks(&self.world.judge(machine, Some(told), now())) {
+            return Ok(true);
+        }
+        let vouched = self.vouch(machine, told).await;
+        if let Err(HandError::Refused(why)) = vouched {
+            lock(&self.vouched).remove(&key);
+            // Any pod may call without end, so this is no warning.
+            debug!(machine = %key, "{why}; careen-provider goes by the InfraMachine");
+            return Ok(false);
+        }
+        vouched?;
+        lock(&self.vouched).insert(key, told.clone());
+        Ok(true)
     }
 
     /// Core calls the provider through its ExtensionConfig, whose settings say which fields name an

@@ -17,10 +17,11 @@ use kube::Client;
 use tokio::sync::{Semaphore, watch};
 use tracing::{debug, error, warn};
 
-use crate::engine::{Answer, Machine, Why, clean};
+use crate::engine::{Answer, Machine, Told, Why, clean};
 use crate::events::Happened;
 use crate::hands::HandError;
 use crate::hands::infra::{InfraMachines, Wanted};
+use crate::lease::Lead;
 use crate::machines::{Group, Key};
 use crate::queue::Queue;
 use crate::world::World;
@@ -39,10 +40,12 @@ pub struct Worker {
     client: Client,
     extension: String,
     infra: InfraMachines,
-    leads: watch::Receiver<bool>,
+    leads: watch::Receiver<Lead>,
     rooms: Mutex<HashMap<Key, Arc<Semaphore>>>,
     turns: Mutex<HashMap<Group, Arc<tokio::sync::Mutex<()>>>>,
     told: Mutex<HashMap<Key, Wanted>>,
+    /// The last call for each Machine that its InfraMachine confirms.
+    vouched: Mutex<HashMap<Key, Told>>,
     /// Machines at rest whose InfraMachine reports nothing else.
     settled: Mutex<HashSet<Key>>,
     arrived: Mutex<HashMap<Key, String>>,
@@ -56,7 +59,7 @@ impl Worker {
         world: Arc<World>,
         client: Client,
         extension: String,
-        leads: watch::Receiver<bool>,
+        leads: watch::Receiver<Lead>,
     ) -> Self {
         Self {
             extension,
@@ -67,6 +70,7 @@ impl Worker {
             rooms: Mutex::default(),
             turns: Mutex::default(),
             told: Mutex::default(),
+            vouched: Mutex::default(),
             settled: Mutex::default(),
             arrived: Mutex::default(),
         }
@@ -192,11 +196,12 @@ impl Worker {
     }
 
     fn leads(&self) -> bool {
-        *self.leads.borrow()
+        self.leads.borrow().holds()
     }
 
     fn forget(&self, key: &Key) {
         lock(&self.told).remove(key);
+        lock(&self.vouched).remove(key);
         lock(&self.settled).remove(key);
         lock(&self.arrived).remove(key);
         // Groups and Clusters are dropped with their last Machine. Their users still hold what is

@@ -27,9 +27,6 @@ impl Worker {
         if !asks(&judged) {
             return self.perform(machine, judged, None).await;
         }
-        if infra.is_none() {
-            self.vouch(machine, told).await?;
-        }
         // A Machine that takes a turn must see the turns that others take. So within a group one
         // task at a time decides and writes. Two replicas would each see only their own turns,
         // because their watches lag. So only the leader sends requests.
@@ -138,6 +135,6 @@ impl Worker {
     }
 }
 
-const fn asks(judged: &Judged) -> bool {
+pub(super) const fn asks(judged: &Judged) -> bool {
     matches!(judged.decision.node, Some(NodeWrite::Request { .. }))
 }

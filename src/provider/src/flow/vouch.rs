@@ -1,7 +1,7 @@
 //! Verifies the image of an UpdateMachine call. If the hooks are open to all pods of a cluster,
-//! anybody can send one. The provider requests an image only if the InfraMachine names it too, and
-//! the catalogue's image only if the InfraMachine names none. Core writes the InfraMachine before
-//! it calls.
+//! anybody can send one. The provider goes by a call only if the InfraMachine names the same image,
+//! or if neither names one. So a forged call neither begins an upgrade nor holds one. Core writes
+//! the InfraMachine before it calls.
 
 use serde_json::Value;
 use upgrade::Target;
@@ -18,16 +18,12 @@ impl Worker {
     /// # Errors
     /// [`HandError::Refused`], with the image, if only one of them names it, if there is no
     /// InfraMachine, or if the image cannot be read.
-    pub(super) async fn vouch(
-        &self,
-        machine: &Machine,
-        told: Option<&Told>,
-    ) -> Result<(), HandError> {
-        match told.map(|told| &told.image) {
+    pub(super) async fn vouch(&self, machine: &Machine, told: &Told) -> Result<(), HandError> {
+        match &told.image {
             // Without an image there is no request.
-            None | Some(Err(_)) => Ok(()),
-            Some(Ok(Some(image))) => self.vouch_for(machine, image).await,
-            Some(Ok(None)) => self.vouch_for_none(machine).await,
+            Err(_) => Ok(()),
+            Ok(Some(image)) => self.vouch_for(machine, image).await,
+            Ok(None) => self.vouch_for_none(machine).await,
         }
     }
 

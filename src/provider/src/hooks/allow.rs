@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use thiserror::Error;
-use upgrade::Version;
+use upgrade::{Malformed, Version};
 
 use super::can_update::{Judged, judge};
 use super::unready::Unready;
@@ -205,10 +205,11 @@ fn possible(world: &World, request: &Request, judged: &Judged) -> Result<(), Why
     let Some((kind, object)) = subject(request) else {
         return Err(Why::NoNode);
     };
-    let bad = |text: &str| Why::BadVersion {
-        version: clean(text),
+    let bad = |bad: Malformed| Why::BadVersion {
+        version: clean(&bad.value),
+        wrong: bad.wrong.unwrap_or_default(),
     };
-    let wanted: Version = judged.version.parse().map_err(|_| bad(&judged.version))?;
+    let wanted: Version = judged.version.parse().map_err(bad)?;
     if judged.image.is_none() {
         let labels = labels_of(object);
         let name = if kind == "Machine" {

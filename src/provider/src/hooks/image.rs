@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use upgrade::container::Transport;
-use upgrade::{Source, Target};
+use upgrade::{Malformed, Source, Target};
 
 /// The accepted forms. Archives are excluded: a path names a different file on each node, or none.
 pub const ACCEPTED: &str = "ostree:<remote>:<ref>[@<commit>] or docker://<host>/<name>@sha256:<digest>[@<commit>], where commit and digest are 64 \
@@ -18,11 +18,16 @@ pub(super) fn named(value: Option<&Value>) -> Result<Option<Target>, String> {
     let Some(text) = value.and_then(Value::as_str) else {
         return Ok(None);
     };
-    match text.parse() {
+    match text.parse::<Target>() {
         Ok(target) if is_for_all(&target) => Ok(Some(target)),
+        Ok(_) => Err(format!("{text:?} is not valid; use {ACCEPTED}")),
         // A foreign field with that name is not Careen's to judge.
         Err(_) if !begins_as_ours(text) => Ok(None),
-        Ok(_) | Err(_) => Err(format!("{text:?} is not valid; use {ACCEPTED}")),
+        Err(bad) => Err(Malformed {
+            accepted: ACCEPTED,
+            ..bad
+        }
+        .to_string()),
     }
 }
 
@@ -39,5 +44,6 @@ const fn is_for_all(target: &Target) -> bool {
 
 fn begins_as_ours(text: &str) -> bool {
     let ours = ["ostree:", Transport::Registry.prefix()];
+    let text = text.trim_start().to_ascii_lowercase();
     ours.iter().any(|prefix| text.starts_with(prefix))
 }

@@ -18,8 +18,8 @@ use crate::world::World;
 /// Limits against clients other than core.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The longest body in bytes. A request holds at most six objects, and etcd accepts none over
-    /// 1.5 MiB.
+    /// The longest body in bytes. A request holds at most six objects, of 0.2 MiB together in
+    /// practice. What a node is bootstrapped with is the largest, and its Secret holds at most 1 MiB.
     pub body: usize,
     /// The timeout for each of: the handshake, the time from there to the first call, the headers,
     /// the body.
@@ -36,11 +36,11 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            body: 10 << 20,
+            body: 2 << 20,
             patience: Duration::from_secs(10),
             idle: Duration::from_secs(120),
             connections: 1024,
-            bodies: 16,
+            bodies: 8,
         }
     }
 }
@@ -72,7 +72,7 @@ impl Listening {
     }
 }
 
-/// Serves until `stop`, then lets the calls in progress finish.
+/// Serves on the runtime of the caller until `stop`, then lets the calls in progress finish.
 pub async fn serve(
     listening: Listening,
     tls: Arc<rustls::ServerConfig>,
@@ -80,6 +80,10 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) {
     let limits = listening.limits;
+    let listener = match here(listening.listener) {
+        Ok(listener) => listener,
+        Err(error) => return tracing::error!("cannot listen for calls of the hooks: {error}"),
+    };
     let server = Arc::new(Server::new(world, limits));
     let (acceptor, room) = (
         TlsAcceptor::from(tls),
@@ -90,7 +94,7 @@ pub async fn serve(
     loop {
         let stream = tokio::select! {
             () = &mut stop => break,
-            accepted = listening.listener.accept() => match accepted {
+            accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
                     // Most likely out of file descriptors: only a pause helps.
@@ -112,4 +116,9 @@ pub async fn serve(
     }
     // Core times out after 10 s anyway.
     let _ = tokio::time::timeout(limits.patience, graceful.shutdown()).await;
+}
+
+/// The same port, as a part of the caller's runtime. It was bound on another one.
+fn here(listener: TcpListener) -> std::io::Result<TcpListener> {
+    TcpListener::from_std(listener.into_std()?)
 }

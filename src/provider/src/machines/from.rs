@@ -1,5 +1,9 @@
 //! Cluster API's objects as facts.
 
+use std::collections::BTreeMap;
+
+use upgrade::{Keys, Pause};
+
 use super::key::Key;
 use super::owners::{ClusterFacts, ControlPlaneFacts, DeploymentFacts};
 use crate::api;
@@ -26,6 +30,7 @@ pub fn machine(object: api::Machine) -> Machine {
             .filter(|name| !name.is_empty()),
         deleting: meta.deletion_timestamp.is_some(),
         paused: annotations.contains_key(names::PAUSED),
+        looks_paused: looks_paused(&annotations, &labels),
         control_plane: labels.contains_key(names::CONTROL_PLANE_LABEL),
         deployment: labels.get(names::DEPLOYMENT_LABEL).cloned(),
         in_progress: annotations.contains_key(names::UPDATE_IN_PROGRESS),
@@ -58,10 +63,50 @@ fn mark(text: &str) -> Mark {
     })
 }
 
+/// The keys that have a meaning on these objects.
+const KNOWN: [&str; 9] = [
+    names::PAUSED,
+    names::RETRY,
+    names::LEAVE_OUT,
+    names::NEVER_REPLACE,
+    names::MARK,
+    names::SKIP_REMEDIATION,
+    names::UPDATE_IN_PROGRESS,
+    names::PENDING_HOOKS,
+    names::ASK,
+];
+
+/// The longest part of a value that is repeated, in characters.
+const SHOWN: usize = 64;
+
+/// A key that looks like a pause or an opt-out, in words. A person who sets the Node's own key on
+/// the Machine, a label, or a misspelt key means the same.
+fn looks_paused(
+    annotations: &BTreeMap<String, String>,
+    labels: &BTreeMap<String, String>,
+) -> Option<String> {
+    let mut others = annotations.clone();
+    others.retain(|key, _| !KNOWN.contains(&key.as_str()));
+    let keys = Keys::read(&others, labels);
+    let annotation = |key: &str, value: String| {
+        let start: String = value.chars().take(SHOWN).collect();
+        format!("annotation {key} ({start:?})")
+    };
+    let paused = keys.pause.map(|pause| match pause {
+        Pause::Asked(why) => annotation(upgrade::names::PAUSED, why),
+        Pause::Looks(stray) => stray.to_string(),
+    });
+    let opted_out = || annotation(upgrade::names::OPT_OUT, keys.opted_out.unwrap_or_default());
+    let has_opt_out = others.contains_key(upgrade::names::OPT_OUT);
+    paused.or_else(|| has_opt_out.then(opted_out))
+}
+
 pub fn cluster(object: api::Cluster) -> (Key, ClusterFacts) {
     let annotations = object.metadata.annotations.unwrap_or_default();
+    let labels = object.metadata.labels.unwrap_or_default();
     let facts = ClusterFacts {
         paused: object.spec.paused || annotations.contains_key(names::PAUSED),
+        looks_paused: looks_paused(&annotations, &labels),
         never_replace: annotations.get(names::NEVER_REPLACE).cloned(),
         control_plane: object.spec.control_plane_ref.name,
     };
@@ -74,8 +119,10 @@ pub fn cluster(object: api::Cluster) -> (Key, ClusterFacts) {
 
 pub fn control_plane(object: api::ControlPlane) -> (Key, ControlPlaneFacts) {
     let annotations = object.metadata.annotations.unwrap_or_default();
+    let labels = object.metadata.labels.unwrap_or_default();
     let facts = ControlPlaneFacts {
         paused: annotations.contains_key(names::PAUSED),
+        looks_paused: looks_paused(&annotations, &labels),
         never_replace: annotations.get(names::NEVER_REPLACE).cloned(),
     };
     let name = object.metadata.name.unwrap_or_default();
@@ -87,6 +134,7 @@ pub fn control_plane(object: api::ControlPlane) -> (Key, ControlPlaneFacts) {
 
 pub fn deployment(object: api::MachineDeployment) -> (Key, DeploymentFacts) {
     let annotations = object.metadata.annotations.unwrap_or_default();
+    let labels = object.metadata.labels.unwrap_or_default();
     let replicas = object.spec.replicas.unwrap_or(1);
     let limit = object.spec.rollout.strategy.rolling_update.max_unavailable;
     let facts = DeploymentFacts {
@@ -96,6 +144,7 @@ pub fn deployment(object: api::MachineDeployment) -> (Key, DeploymentFacts) {
         // The spec pauses only its rollout. The annotation is what `clusterctl alpha rollout pause`
         // sets (Cluster API, machinedeployment_controller.go).
         paused: object.spec.paused == Some(true) || annotations.contains_key(names::PAUSED),
+        looks_paused: looks_paused(&annotations, &labels),
         never_replace: annotations.get(names::NEVER_REPLACE).cloned(),
     };
     let name = object.metadata.name.unwrap_or_default();
@@ -166,6 +215,38 @@ mod tests {
         assert!(paused(json!({ names::PAUSED: "" }), json!(false)));
         for off in [json!(false), Value::Null, json!("many")] {
             assert!(!paused(json!({}), off.clone()), "{off}");
+        }
+    }
+
+    #[test]
+    fn key_that_looks_like_a_pause_is_told_with_its_place() {
+        let pairs = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
+        let none = BTreeMap::new();
+        for (key, told) in [
+            ("careen.dev/paused", "careen.dev/paused (\"backup\")"),
+            ("careen.dev/pause", "careen.dev/pause (\"backup\")"),
+            ("careen.io/hold", "careen.io/hold (\"backup\")"),
+            (
+                "cluster.x-k8s.io/pause",
+                "cluster.x-k8s.io/pause (\"backup\")",
+            ),
+            ("careen.dev/opt-out", "careen.dev/opt-out (\"backup\")"),
+        ] {
+            let one = pairs(key, "backup");
+            let annotation = looks_paused(&one, &none);
+            assert_eq!(annotation, Some(format!("annotation {told}")));
+            let label = looks_paused(&none, &one);
+            assert_eq!(label, Some(format!("label {told}")));
+        }
+        for key in KNOWN {
+            assert_eq!(looks_paused(&pairs(key, "x"), &none), None, "{key}");
+        }
+        for key in [
+            "cluster.x-k8s.io/cluster-name",
+            "topology.cluster.x-k8s.io/owned",
+            "paused",
+        ] {
+            assert_eq!(looks_paused(&none, &pairs(key, "")), None, "{key}");
         }
     }
 

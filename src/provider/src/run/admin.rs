@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use upgrade::Phase;
 
+use crate::lease::Lead;
 use crate::tls::Current;
 use crate::world::World;
 
@@ -27,7 +28,7 @@ pub async fn serve(
     listener: TcpListener,
     world: Arc<World>,
     current: Arc<Current>,
-    leads: watch::Receiver<bool>,
+    leads: watch::Receiver<Lead>,
 ) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -37,7 +38,12 @@ pub async fn serve(
         let (world, current, leads) = (Arc::clone(&world), Arc::clone(&current), leads.clone());
         tokio::spawn(async move {
             let service = service_fn(move |request: Request<Incoming>| {
-                let response = answer(request.uri().path(), &world, &current, *leads.borrow());
+                let response = answer(
+                    request.uri().path(),
+                    &world,
+                    &current,
+                    leads.borrow().holds(),
+                );
                 async move { Ok::<_, Infallible>(response) }
             });
             let mut builder = http1::Builder::new();

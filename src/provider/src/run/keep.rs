@@ -15,6 +15,7 @@ use tracing::debug;
 
 use crate::catalogue::{ImageCatalogue, status};
 use crate::hands::{HandError, limited};
+use crate::lease::Lead;
 use crate::names;
 use crate::world::World;
 
@@ -27,7 +28,7 @@ pub fn start(
     tasks: &mut JoinSet<()>,
     client: &Client,
     world: &Arc<World>,
-    leads: &watch::Receiver<bool>,
+    leads: &watch::Receiver<Lead>,
 ) {
     tasks.spawn(count_cordoned(Arc::clone(world), leads.clone()));
     tasks.spawn(look_at_all(Arc::clone(world), leads.clone()));
@@ -39,19 +40,19 @@ pub fn start(
 }
 
 /// Samples the cordoned nodes. A cordon shorter than the interval is not worth a metric.
-async fn count_cordoned(world: Arc<World>, leads: watch::Receiver<bool>) {
+async fn count_cordoned(world: Arc<World>, leads: watch::Receiver<Lead>) {
     loop {
         tokio::time::sleep(LOOK).await;
-        if *leads.borrow() {
+        if leads.borrow().holds() {
             world.metrics.cordoned(world.cordoned(), LOOK);
         }
     }
 }
 
 /// Queues all Machines, because the previous leader may have died between two writes.
-async fn look_at_all(world: Arc<World>, mut leads: watch::Receiver<bool>) {
+async fn look_at_all(world: Arc<World>, mut leads: watch::Receiver<Lead>) {
     loop {
-        if *leads.borrow_and_update() {
+        if leads.borrow_and_update().holds() {
             world
                 .machines
                 .all()
@@ -65,12 +66,12 @@ async fn look_at_all(world: Arc<World>, mut leads: watch::Receiver<bool>) {
     }
 }
 
-async fn say_what_resolves(client: Client, world: Arc<World>, leads: watch::Receiver<bool>) {
+async fn say_what_resolves(client: Client, world: Arc<World>, leads: watch::Receiver<Lead>) {
     let api: Api<ImageCatalogue> = Api::all(client);
     let mut said = Vec::new();
     loop {
         let all = world.catalogues.all();
-        if *leads.borrow() && all != said && say_of_all(&api, &all).await {
+        if leads.borrow().holds() && all != said && say_of_all(&api, &all).await {
             said = all;
         }
         tokio::time::sleep(LOOK).await;

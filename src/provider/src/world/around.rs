@@ -13,6 +13,15 @@ use crate::machines::{Group, GroupKind, Key};
 /// How many working Machines are searched for one that keeps its turn. A group may have thousands.
 const LOOKED_AT: usize = 50;
 
+/// What is paused. `own` says whether an object is paused, and which key on it looks like a pause.
+fn stopped(own: (bool, Option<&str>), name: impl Fn() -> String) -> Option<String> {
+    match own {
+        (true, _) => Some(name()),
+        (false, Some(key)) => Some(format!("{}, whose {key} looks like a pause,", name())),
+        (false, None) => None,
+    }
+}
+
 impl World {
     /// The Machine is being deleted, or it or an owner is paused.
     #[must_use]
@@ -21,29 +30,27 @@ impl World {
     }
 
     pub(super) fn paused(&self, machine: &Machine) -> Option<String> {
-        if machine.paused {
-            return Some(format!("Machine {}", machine.name));
+        let own = (machine.paused, machine.looks_paused.as_deref());
+        if let Some(what) = stopped(own, || format!("Machine {}", machine.name)) {
+            return Some(what);
         }
         let cluster = machine.cluster_key();
-        if self
-            .machines
-            .cluster(&cluster)
-            .is_some_and(|facts| facts.paused)
-        {
-            return Some(format!("Cluster {}", cluster.name));
+        let facts = self.machines.cluster(&cluster);
+        if let Some(what) = facts.and_then(|facts| {
+            let own = (facts.paused, facts.looks_paused.as_deref());
+            stopped(own, || format!("Cluster {}", cluster.name))
+        }) {
+            return Some(what);
         }
         if machine.control_plane {
             let (owner, facts) = self.machines.owner_of_control_plane(&cluster)?;
-            return facts
-                .paused
-                .then(|| format!("KubeadmControlPlane {}", owner.name));
+            let own = (facts.paused, facts.looks_paused.as_deref());
+            return stopped(own, || format!("KubeadmControlPlane {}", owner.name));
         }
         let deployment = self.deployment(machine)?;
-        let paused = self
-            .machines
-            .deployment(&deployment)
-            .is_some_and(|facts| facts.paused);
-        paused.then(|| format!("MachineDeployment {}", deployment.name))
+        let facts = self.machines.deployment(&deployment)?;
+        let own = (facts.paused, facts.looks_paused.as_deref());
+        stopped(own, || format!("MachineDeployment {}", deployment.name))
     }
 
     fn deployment(&self, machine: &Machine) -> Option<Key> {

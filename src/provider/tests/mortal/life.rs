@@ -148,7 +148,6 @@ async fn core(small: Arc<Small>, world: Arc<World>, name: &str) {
         let infra = small.get("hostmachines", name).unwrap_or_default();
         let body = call(name, &machine, &infra).to_string();
         let reply = answer(&world, Hook::UpdateMachine, body.as_bytes(), now()).body;
-        small.hears(reply["message"].as_str().unwrap_or_default());
         let done = reply["status"] == "Success" && reply["retryAfterSeconds"] == 0;
         if done && !small.is_dead() {
             small.change("machines", name, |machine| {

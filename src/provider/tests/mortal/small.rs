@@ -28,7 +28,6 @@ struct State {
     dies_at: Option<usize>,
     meddle: Option<Meddle>,
     taken: Vec<String>,
-    heard: String,
     lag: Duration,
     watched: BTreeSet<String>,
     release: Option<String>,
@@ -278,16 +277,6 @@ impl Small {
     /// An agent has accepted this request.
     pub fn took(&self, id: &str) {
         self.state().taken.push(id.to_owned());
-    }
-
-    /// Core received this answer.
-    pub fn hears(&self, message: &str) {
-        message.clone_into(&mut self.state().heard);
-    }
-
-    /// The last answer that core received.
-    pub fn heard(&self) -> String {
-        self.state().heard.clone()
     }
 
     /// The requests that agents have accepted.

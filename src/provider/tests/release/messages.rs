@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use provider::engine::{Answer, Kubelet, Progress, Why};
-use provider::hooks::{NotInPlace, Refusal, Unready};
+use provider::hooks::{Limits, NotInPlace, Refusal, Unready};
 use provider::manifests::ManifestError;
 use provider::run::RunError;
 use provider::tls::TlsError;
@@ -34,10 +34,12 @@ fn every_reason() -> Vec<Why> {
         },
         Why::BadVersion {
             version: text("version"),
+            wrong: text("wrong"),
         },
         Why::BadImage {
             field: text("field"),
             value: text("value"),
+            wrong: text("wrong"),
             accepted: text("form"),
         },
         Why::ApiAway {
@@ -181,7 +183,9 @@ fn every_refusal() -> Vec<Refusal> {
         Refusal::NoHook,
         Refusal::Method,
         Refusal::Slow,
-        Refusal::TooLong { bytes: 10_485_760 },
+        Refusal::TooLong {
+            bytes: Limits::default().body,
+        },
         Refusal::TooManyValues { values: 200_000 },
         Refusal::CutShort,
         Refusal::Malformed {

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use host::boot::{Link, entries};
 use host::loader::grub::generate::{Item, render};
+use host::loader::trial_arguments;
 use host::{Places, durable};
 use lexopt::prelude::*;
 use upgrade::exit;
@@ -98,7 +99,8 @@ fn write(wanted: &Wanted) -> host::Result<()> {
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
     let grubenv = format!("{}/{folder}/grubenv", if prefixed { "/boot" } else { "" });
-    durable::write(&wanted.output, render(&items, &grubenv).as_bytes(), 0o600)
+    let menu = render(&items, &grubenv, &trial_arguments(&places));
+    durable::write(&wanted.output, menu.as_bytes(), 0o600)
 }
 
 /// The default and pinned deployments have proved themselves. Everything else is at best on trial.

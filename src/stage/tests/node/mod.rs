@@ -141,7 +141,7 @@ pub fn config_in(root: &Path, text: &str) -> PathBuf {
 pub fn refused(phase: &Phase) -> &str {
     match phase {
         Phase::Reverting {
-            reason: Reason::StageRefused { detail },
+            reason: Reason::StageRefused { detail, .. },
         } => detail,
         other => panic!("{other:?}"),
     }

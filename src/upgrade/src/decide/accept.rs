@@ -14,6 +14,9 @@ use crate::record::{Record, Upgrade};
 use crate::step::Step;
 use crate::target::{RawRequest, Target, Wanted};
 
+/// The least time between two refusals, in seconds.
+const PACE: u64 = 1;
+
 /// What to do when no upgrade is under way. `last` is the last one, and `rest` the record without
 /// it.
 pub(super) fn idle(last: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> Move {
@@ -29,11 +32,24 @@ pub(super) fn idle(last: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> 
     }
     let open = rest.unanswered(&s.seen.node.request);
     let Some(raw) = open.filter(|_| s.seen.node.paused.is_none()) else {
-        return Move::wait();
+        return settle(last, s).into();
     };
     match accept(rest, raw, s) {
         Ok(up) => release_halted(last, s).map_or_else(|| begin(up), Move::act),
-        Err(reason) => Move::wait().after([Change::Whole(Whole::Refuse(raw.clone(), reason))]),
+        Err(reason) => refuse(raw, reason, last, s),
+    }
+}
+
+/// Each refusal is a write of the record and one of the Node. A requester who writes one bad request
+/// after the other gets an answer to the latest of each second.
+fn refuse(raw: &RawRequest, reason: Reason, last: Option<&Upgrade>, s: &Situation<'_>) -> Move {
+    let next = s.seen.turn.refused.map(|last| last.plus_seconds(PACE));
+    match next.filter(|next| s.seen.turn.now < *next) {
+        Some(next) => Move::act(Act::Wait(Some(next))),
+        None => {
+            let refuse = Change::Whole(Whole::Refuse(Box::new(raw.clone()), reason));
+            Move::act(settle(last, s)).after([refuse])
+        }
     }
 }
 
@@ -77,12 +93,24 @@ fn uncordoned_by_hand(last: Option<&Upgrade>, s: &Situation<'_>) -> Option<Act> 
 /// What keeps the node from its users for an upgrade that is over and has given it back: the API
 /// server carried out our write late, or was restored to an earlier state.
 fn lift(last: Option<&Upgrade>, s: &Situation<'_>) -> Option<Act> {
-    let over = |up: &&Upgrade| {
-        let kept = is_halted(up) && !up.custody.is_given_back();
-        up.phase.is_end() && !kept
-    };
-    last.filter(over)?;
+    last.filter(|up| is_over(up))?;
     safety::lift(s)
+}
+
+/// Our shields stay on a halted node until it is given back. A request is taken without them: they
+/// become those of the next upgrade when it takes the node.
+pub(super) fn settle(last: Option<&Upgrade>, s: &Situation<'_>) -> Act {
+    if last.is_none_or(is_over) {
+        safety::settle(last, s)
+    } else {
+        Act::Wait(None)
+    }
+}
+
+/// Whether the upgrade has ended, and keeps the node for nobody.
+fn is_over(up: &Upgrade) -> bool {
+    let kept = is_halted(up) && !up.custody.is_given_back();
+    up.phase.is_end() && !kept
 }
 
 const fn is_halted(up: &Upgrade) -> bool {

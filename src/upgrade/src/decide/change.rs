@@ -4,6 +4,7 @@ use super::decision::Act;
 use crate::bill::Bill;
 use crate::id::{BootId, Digest, Moment};
 use crate::image::{Deployment, ImageFacts};
+use crate::observe::TrialEnd;
 use crate::phase::Phase;
 use crate::reason::Reason;
 use crate::record::{Custody, Retry, Upgrade};
@@ -89,6 +90,8 @@ pub(super) enum Change {
     Reinstate(BootId),
     /// The old system is the default, and Careen is about to change that.
     DefaultKept,
+    /// What ended a trial without a verdict, as something else shows.
+    EndedBy(TrialEnd),
     /// The old system is back from a trial without a verdict, and the next trial begins.
     NextTrial,
     /// What is no longer needed is gone from the disk.
@@ -108,7 +111,7 @@ pub(super) enum Whole {
     /// Nobody asks for anything: the next request is a new one, also for an image that failed.
     NothingAsked,
     /// This request is refused before anything is touched.
-    Refuse(RawRequest, Reason),
+    Refuse(Box<RawRequest>, Reason),
     /// This upgrade begins.
     Begin(Box<Upgrade>),
     /// The upgrade has ended: it is counted, and the request is answered.

@@ -50,8 +50,8 @@ pub(super) fn notes(
 /// The step that is about to begin, for the agent that reads the record after a crash.
 fn intent(up: &Upgrade, act: &Act) -> Option<Change> {
     let Act::Begin(step) = act else { return None };
-    // A mark that is left is seen on the Node, so nobody has to finish that step.
-    if *step == Step::Unmark || up.phase.is_end() {
+    // A mark or a shield that is left is seen on the Node, so nobody has to finish these steps.
+    if matches!(step, Step::Unmark | Step::Settle) || up.phase.is_end() {
         return None;
     }
     // An older version reads no record that names a step which it does not know.

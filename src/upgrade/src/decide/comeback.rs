@@ -1,12 +1,12 @@
 //! The old system runs after a trial, and no verdict was written: a power cut, a panic and a hang
-//! look alike.
+//! look alike in the record.
 
 use super::change::{Change, Move};
+use super::no_verdict::{evidence, no_verdict};
 use super::reinstate::reinstate;
 use super::rollback;
 use super::situation::Situation;
 use crate::phase::Phase;
-use crate::reason::Reason;
 use crate::record::Upgrade;
 
 /// Another trial, or the end of the request.
@@ -24,12 +24,10 @@ pub(super) fn after_trial(up: &Upgrade, s: &Situation<'_>) -> Move {
         return rollback::chosen_by_hand(up, s);
     }
     if up.attempt.tries < s.policy.trials {
-        return Move::look([Change::NextTrial]);
+        let shown = evidence(up, s).map(Change::EndedBy);
+        return Move::look([Change::NextTrial]).after(shown);
     }
     let reason = up.attempt.given_up.clone();
-    let reason = reason.unwrap_or_else(|| Reason::NoVerdict {
-        commit: up.short_commit(),
-        tries: up.attempt.tries,
-    });
+    let reason = reason.unwrap_or_else(|| no_verdict(up, s));
     Move::look([Change::Phase(Phase::Reverting { reason })])
 }

@@ -21,9 +21,10 @@ pub(super) fn again(up: &Upgrade, s: &Situation<'_>) -> Move {
     deploy(up, s).after([Change::DeployAgain])
 }
 
-/// On a drained node: /etc has changed since the deployment, or somebody has removed the pin of the
-/// old system, which is set with each deployment. This happens a bounded number of times.
-pub(super) fn again_when_drained(up: &Upgrade, s: &Situation<'_>) -> Move {
+/// Before the node is taken, and again when it is drained: /etc has changed since the deployment, or
+/// somebody has removed the pin of the old system, which is set with each deployment. This happens a
+/// bounded number of times. An /etc that never rests uses them up before the drain.
+pub(super) fn again_while_etc_changes(up: &Upgrade, s: &Situation<'_>) -> Move {
     if up.redo.deployed >= s.policy.tries {
         return Move::give_up(keeps_changing(up.redo.deployed, s));
     }
@@ -32,8 +33,9 @@ pub(super) fn again_when_drained(up: &Upgrade, s: &Situation<'_>) -> Move {
 
 fn keeps_changing(times: u32, s: &Situation<'_>) -> Reason {
     if s.seen.machine.etc_stale {
+        let changed = s.seen.machine.etc_changed.as_deref().unwrap_or("it");
         let detail = format!(
-            "something keeps changing it: it still differed after {times} deployments in a row; find the program that modifies it"
+            "something keeps changing {changed}: /etc still differed after {times} more deployments; find the program that writes there"
         );
         return Reason::EtcMerge { detail };
     }

@@ -2,7 +2,7 @@
 
 use super::change::Change;
 use super::situation::Situation;
-use super::{facts, failed, memory};
+use super::{drain, facts, failed, memory};
 use crate::id::Digest;
 use crate::image::Deployment;
 use crate::phase::Phase;
@@ -15,8 +15,8 @@ pub(super) fn fold(up: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> Ve
     let (Some(up), Some(finished)) = (up, &s.seen.turn.finished) else {
         return Vec::new();
     };
-    // A mark belongs to the Node and to no upgrade.
-    if finished.step == Step::Unmark {
+    // A mark or a shield belongs to the Node and to no upgrade.
+    if matches!(finished.step, Step::Unmark | Step::Settle) {
         return Vec::new();
     }
     let mut changes = vec![Change::Intent(None)];
@@ -71,7 +71,7 @@ const fn belongs(step: &Step, phase: &Phase) -> bool {
                 | Phase::Healthy { .. }
                 | Phase::Reverting { .. }
         ),
-        Step::Unmark | Step::Pass => false,
+        Step::Unmark | Step::Settle | Step::Pass => false,
     }
 }
 
@@ -98,7 +98,10 @@ fn done(
             vec![next, Change::Facts(found.clone())]
         }
         (Step::Rehearse, Effect::Rehearsed { blocked }) => {
-            vec![Change::Rehearsed(blocked.clone()), Change::OldReached]
+            let ends = drain::ends_before_the_cordon(blocked.as_ref(), s.policy);
+            let found = [Change::Rehearsed(blocked.clone()), Change::OldReached];
+            let end = ends.cloned().map(Change::GiveUp);
+            found.into_iter().chain(end).collect()
         }
         (Step::Deploy { .. }, Effect::Deployed(to)) => deployed(up, to.clone()),
         (Step::PreHooks, _) => {
@@ -114,7 +117,7 @@ fn done(
         (Step::PostHooks { .. }, _) => failed::post_hooks_over(up),
         (Step::Bless { .. }, _) => vec![Change::Phase(Phase::Blessed)],
         (Step::Kubeadm, _) => vec![Change::Configured(s.seen.turn.boot.clone())],
-        (Step::Release, _) => vec![Change::Custody(up.custody.give_back())],
+        (Step::Release, _) => vec![Change::Custody(up.custody.give_back(Some(s.moment())))],
         (Step::Undo { .. } | Step::Clean, _) => vec![Change::Cleaned],
         // Their effect is seen: the one-shot entry, the boot, the health. The others brought no
         // effect of their kind.
@@ -123,6 +126,7 @@ fn done(
             | Step::Disarm
             | Step::Reboot { .. }
             | Step::Unmark
+            | Step::Settle
             | Step::Reinstate { .. }
             | Step::Pass
             | Step::Fetch { .. }

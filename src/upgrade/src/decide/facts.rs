@@ -2,7 +2,7 @@
 
 use crate::image::{ImageFacts, ImageInfo, Room};
 use crate::observe::Observation;
-use crate::policy::Policy;
+use crate::policy::{BranchChange, Policy};
 use crate::reason::Reason;
 use crate::record::Upgrade;
 use crate::version::Version;
@@ -114,7 +114,7 @@ fn versions(info: &ImageInfo, whom: &For<'_>, policy: &Policy) -> Result<(), Rea
     }
     match whom.from {
         // Who asks for what this node ran before asks for its version.
-        Some(from) if carried < *from && !policy.downgrade && !whom.kept => {
+        Some(from) if carried.is_older_than(from) && !policy.downgrade && !whom.kept => {
             Err(Reason::Downgrade {
                 from: from.clone(),
                 to: carried,
@@ -125,21 +125,47 @@ fn versions(info: &ImageInfo, whom: &For<'_>, policy: &Policy) -> Result<(), Rea
 }
 
 /// A signature does not expire: an old image, with vulnerabilities that were fixed since, still has
-/// a valid one.
+/// a valid one. On another branch an image may be older for a good reason, so the policy has a key
+/// of its own for that.
 fn age(
     facts: &ImageFacts,
     whom: &For<'_>,
     seen: &Observation,
     policy: &Policy,
 ) -> Result<(), Reason> {
-    match facts.older_by() {
-        Some(seconds) if !policy.downgrade && !whom.kept => Err(Reason::OlderImage {
+    let older_by = facts.older_by();
+    if whom.kept {
+        return Ok(());
+    }
+    if facts.changes_branch() {
+        return branch_change(facts, older_by, policy);
+    }
+    match older_by {
+        Some(seconds) if !policy.downgrade => Err(Reason::OlderImage {
             commit: facts.commit.short().to_owned(),
             running: seen.machine.booted.digest.short().to_owned(),
             seconds,
         }),
         Some(_) | None => Ok(()),
     }
+}
+
+fn branch_change(facts: &ImageFacts, older_by: Option<u64>, policy: &Policy) -> Result<(), Reason> {
+    let is_allowed = match policy.branch_change {
+        BranchChange::Any => true,
+        BranchChange::Newer => older_by.is_none(),
+        BranchChange::Never => false,
+    };
+    if is_allowed {
+        return Ok(());
+    }
+    Err(Reason::BranchChange {
+        commit: facts.commit.short().to_owned(),
+        branch: facts.branches.join(", "),
+        running: facts.running_branches.join(", "),
+        policy: policy.branch_change.as_str().to_owned(),
+        seconds: older_by,
+    })
 }
 
 fn room(place: &str, room: Room) -> Result<(), Reason> {

@@ -128,6 +128,7 @@ fn consequence(up: &Upgrade, step: &Step, failure: &Failure<'_>, s: &Situation<'
         | Step::Snapshot
         | Step::Arm { .. }
         | Step::Unmark
+        | Step::Settle
         | Step::Pass => again_if_it_may_help(failure),
     }
 }

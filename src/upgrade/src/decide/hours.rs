@@ -12,8 +12,17 @@ use crate::record::{Rehearsal, Upgrade};
 use crate::step::Step;
 use crate::window::Door;
 
+/// Why nobody knows whether the hours are open.
+const CLOCK: &str = "no time service has set this machine's clock since it booted, so the agent does not know the time; start chrony or systemd-timesyncd, or set trust-clock = true in [window] of the policy";
+
+/// After this many seconds the agent looks again whether the clock is set.
+const AGAIN: u64 = 10;
+
 /// What happens instead of going on; nothing while the hours are open.
 pub(super) fn closed(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
+    if s.lacks_the_time() {
+        return without_the_time(up, s);
+    }
     let minutes = if takes_next(up) {
         s.policy.window.last_begin_minutes()
     } else {
@@ -25,6 +34,19 @@ pub(super) fn closed(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     // Where no hours are long enough, or their zone is not known, somebody may fix that.
     let opens = Act::Wait(Some(s.wake_at(shut.opens.unwrap_or(u64::MAX))));
     let act = way_back(up, s).unwrap_or(opens);
+    Some(Move::act(act).after(before_the_drain(up)).after([waits]))
+}
+
+/// A time service sets the clock some seconds after the boot. A node that is taken already, as after
+/// a trial without a verdict, is given back only where it does not.
+fn without_the_time(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
+    if may_go_on_outside(up, s) {
+        return None;
+    }
+    let opens = CLOCK.to_owned();
+    let waits = Change::Waits(Some(Reason::WindowClosed { opens }));
+    let back = way_back(up, s).filter(|_| s.connecting().is_none());
+    let act = back.unwrap_or_else(|| s.wait_seconds(AGAIN));
     Some(Move::act(act).after(before_the_drain(up)).after([waits]))
 }
 

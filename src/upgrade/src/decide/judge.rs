@@ -3,9 +3,13 @@
 
 use super::serving::{Compared, Less};
 use crate::id::SinceBoot;
-use crate::observe::{Api, Check, Health, Observation};
+use crate::observe::{Api, Cause, Check, Health, Observation};
 use crate::policy::{self, Policy};
-use crate::reason::Reason;
+use crate::reason::{Reason, bare};
+
+/// Names of checks that other words of a verdict repeat.
+const KUBELET: &str = "kubelet";
+const KUBEADM: &str = "kubeadm upgrade node";
 
 /// The verdict.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,9 +20,12 @@ pub(super) enum Judgement {
         until: SinceBoot,
         hold: bool,
     },
-    /// The API server was not reached; everything else is well. The reason blames the image where
-    /// this node has no network.
-    ApiAway(Reason),
+    /// The API server was not reached; everything else is well. `first` is the reason, and `again`
+    /// the one where the old system has reached the server since an earlier such trial.
+    ApiAway {
+        first: Reason,
+        again: Reason,
+    },
     Bad(Reason),
 }
 
@@ -59,6 +66,7 @@ pub(super) fn judge(
     match (of_this_machine, of_the_server) {
         (None, None) => Judgement::Healthy,
         (Some(_), _) if is_locked_out(seen) => locked_out(seen, limits, deadline),
+        (Some(_), _) if is_unconfigured(health) => unconfigured(seen, limits, deadline),
         (Some(_), _) if seen.turn.now < deadline => Judgement::Wait {
             until: deadline,
             hold: deadline > usual(limits),
@@ -66,7 +74,7 @@ pub(super) fn judge(
         // kubeadm, which waits for the API server, restarts a kubelet that was well: it has the
         // time that the server leaves it.
         (Some(open), _) if held => wait_or_bad(&open, seen, limits, deadline),
-        (Some(open), _) => Judgement::Bad(unhealthy(&open, seen.turn.now)),
+        (Some(open), _) => Judgement::Bad(late(&open, seen, &usual_limit(limits, deadline))),
         (None, Some(open)) => away_or_late(&open, seen, limits, (deadline, alone)),
     }
 }
@@ -81,8 +89,62 @@ fn usual(limits: &policy::Health) -> SinceBoot {
 /// of the new one before the clock or the credential is put right.
 fn is_locked_out(seen: &Observation) -> bool {
     let health = &seen.turn.health;
-    let kubelet_is_all = health.runtime == Check::Pass && health.kubelet != Check::Pass;
-    seen.node.api == Api::Away && kubelet_is_all && matches!(health.credential, Check::Fail(_))
+    seen.node.api == Api::Away
+        && lacks_only_the_kubelet(health)
+        && matches!(health.credential, Check::Fail(_))
+}
+
+fn lacks_only_the_kubelet(health: &Health) -> bool {
+    health.runtime == Check::Pass && health.kubelet != Check::Pass
+}
+
+/// A kubelet that runs on the configuration of the old one. Only `kubeadm upgrade node` takes out
+/// what the new kubelet refuses (kubernetes issue 133779: `--pod-infra-container-image`), and that
+/// needs the API server. Until kubeadm has succeeded, such a kubelet says nothing of the image.
+fn is_unconfigured(health: &Health) -> bool {
+    lacks_only_the_kubelet(health) && health.kubeadm != Check::Pass
+}
+
+/// kubeadm has the time that the API server leaves it, and then the kubelet its own.
+fn unconfigured(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) -> Judgement {
+    let until = patience(seen, limits, deadline);
+    if seen.turn.now < until {
+        let hold = until > usual(limits);
+        return Judgement::Wait { until, hold };
+    }
+    let reason = unhealthy(&without_kubeadm(seen), seen.turn.now);
+    match seen.node.api {
+        Api::Away => Judgement::ApiAway {
+            first: away(seen),
+            again: reason,
+        },
+        Api::Reached { .. } => Judgement::Bad(reason),
+    }
+}
+
+/// The kubelet that does not run, and why kubeadm has not given it its configuration. Where the
+/// server was away, for instance because only a static pod of this kubelet leads to it, kubeadm
+/// itself shows nothing.
+fn without_kubeadm(seen: &Observation) -> Open<'static> {
+    let health = &seen.turn.health;
+    let detail = |check: &Check| match check {
+        Check::Pass => String::new(),
+        Check::Pending(detail) | Check::Fail(detail) | Check::Broken(detail) => detail.clone(),
+    };
+    let cause = match (&seen.node.api, &health.kubeadm) {
+        (Api::Away, _) => Cause::ApiServer,
+        (Api::Reached { .. }, Check::Fail(_) | Check::Broken(_)) => health.causes.kubeadm,
+        (Api::Reached { .. }, Check::Pass | Check::Pending(_)) => Cause::Unclear,
+    };
+    Open::Check {
+        check: KUBELET.to_owned(),
+        detail: format!(
+            "{}; it runs on the old configuration, for {KUBEADM} has not succeeded: {}",
+            detail(&health.kubelet),
+            detail(&health.kubeadm)
+        ),
+        cause,
+    }
 }
 
 /// As an API server that is away, from the first moment on: whenever it is put right, the kubelet
@@ -92,7 +154,7 @@ fn locked_out(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) 
     if seen.turn.now < until {
         return Judgement::Wait { until, hold: true };
     }
-    Judgement::ApiAway(away(seen))
+    unreached(seen)
 }
 
 /// All local checks pass, one that needs the API server does not.
@@ -110,10 +172,15 @@ fn away_or_late(
             hold: deadline > usual(limits),
         },
         Api::Away if alone && seen.turn.network.is_ok() => Judgement::Healthy,
-        Api::Away if seen.turn.now >= patience(seen, limits, deadline) => {
-            Judgement::ApiAway(away(seen))
-        }
+        Api::Away if seen.turn.now >= patience(seen, limits, deadline) => unreached(seen),
         Api::Away | Api::Reached { .. } => wait_or_bad(open, seen, limits, deadline),
+    }
+}
+
+const fn unreached(seen: &Observation) -> Judgement {
+    Judgement::ApiAway {
+        first: away(seen),
+        again: Reason::NoApiFromNewSystem,
     }
 }
 
@@ -141,7 +208,7 @@ fn wait_or_bad(
             hold: until > usual(limits),
         };
     }
-    Judgement::Bad(unhealthy(open, seen.turn.now))
+    Judgement::Bad(late(open, seen, &patient_limit(seen, limits, deadline)))
 }
 
 /// When the node's time is over where the API server is to blame for part of it.
@@ -158,6 +225,32 @@ fn patience(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) ->
     }
 }
 
+/// Which limit is over when the trial's time is, for a person.
+fn usual_limit(limits: &policy::Health, deadline: SinceBoot) -> String {
+    if deadline > usual(limits) {
+        return format!("its soak ended at second {}", deadline.0 / 1000);
+    }
+    format!("health.deadline-seconds = {}", limits.deadline_seconds)
+}
+
+/// The same where the API server is to blame for part of the time.
+fn patient_limit(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) -> String {
+    let usual = usual_limit(limits, deadline);
+    match seen.node.api {
+        Api::Away => {
+            let hold = limits.api_away_hold_seconds;
+            format!("{usual}, and health.api-away-hold-seconds = {hold} after that")
+        }
+        Api::Reached { since, .. } if patience(seen, limits, deadline) > deadline => {
+            let (limit, since) = (limits.deadline_seconds, since.0 / 1000);
+            format!(
+                "health.deadline-seconds = {limit}, counted from second {since}, when the API server was first reached"
+            )
+        }
+        Api::Reached { .. } => usual,
+    }
+}
+
 /// What does not pass.
 enum Open<'a> {
     /// A check.
@@ -166,31 +259,48 @@ enum Open<'a> {
         check: String,
         /// Why.
         detail: String,
+        /// Where the cause is.
+        cause: Cause,
     },
     /// The comparison with the old system.
     Less(&'a Less),
 }
 
-type Named<'a> = (&'a str, &'a Check);
-
-fn local(health: &Health) -> impl Iterator<Item = Named<'_>> {
-    let own = [
-        ("container runtime", &health.runtime),
-        ("kubelet", &health.kubelet),
-    ];
-    own.into_iter().chain(
-        health
-            .required
-            .iter()
-            .map(|(name, check)| (name.as_str(), check)),
-    )
+/// A check, and where its cause is if it does not pass.
+struct Named<'a> {
+    name: &'a str,
+    check: &'a Check,
+    cause: Cause,
 }
 
+const fn named<'a>(name: &'a str, check: &'a Check, cause: Cause) -> Named<'a> {
+    Named { name, check, cause }
+}
+
+/// A sandbox that does not start may lack only an image that a registry does not deliver now.
+fn local(health: &Health) -> impl Iterator<Item = Named<'_>> {
+    let causes = &health.causes;
+    let own = [
+        named("container runtime", &health.runtime, causes.runtime),
+        named(KUBELET, &health.kubelet, causes.kubelet),
+        named("pod sandbox", &health.sandbox, Cause::Unclear),
+    ];
+    own.into_iter().chain(required(health))
+}
+
+fn required(health: &Health) -> impl Iterator<Item = Named<'_>> {
+    let all = health.required.iter().enumerate();
+    all.map(|(place, (name, check))| named(name, check, health.required_cause(place)))
+}
+
+/// Another kubelet than the image's is the node's own where the node's own files start it.
 fn remote(health: &Health) -> impl Iterator<Item = Named<'_>> {
+    let causes = &health.causes;
     [
-        ("kubeadm upgrade node", &health.kubeadm),
-        ("Node Ready", &health.ready),
-        ("kubelet version", &health.version),
+        named(KUBEADM, &health.kubeadm, causes.kubeadm),
+        named("Node Ready", &health.ready, Cause::Image),
+        named("kubelet version", &health.version, causes.kubelet),
+        named("pod network", &health.pod_network, Cause::Unclear),
     ]
     .into_iter()
 }
@@ -199,23 +309,44 @@ fn less(less: Option<&Less>) -> Option<Open<'_>> {
     less.map(Open::Less)
 }
 
+/// The first check that does not pass. One that could not be made shows no cause.
 fn first_open<'a>(mut checks: impl Iterator<Item = Named<'a>>) -> Option<Open<'static>> {
-    checks.find_map(|(name, check)| match check {
-        Check::Pass => None,
-        Check::Pending(detail) | Check::Fail(detail) | Check::Broken(detail) => Some(Open::Check {
+    checks.find_map(|Named { name, check, cause }| {
+        let (detail, cause) = match check {
+            Check::Pass => return None,
+            Check::Pending(detail) => (detail, Cause::Unclear),
+            Check::Fail(detail) | Check::Broken(detail) => (detail, cause),
+        };
+        Some(Open::Check {
             check: name.to_owned(),
             detail: detail.clone(),
-        }),
+            cause,
+        })
     })
+}
+
+/// What did not pass in time. The policy has several limits, so the reason of a check says which
+/// one it was.
+fn late(open: &Open<'_>, seen: &Observation, limit: &str) -> Reason {
+    let mut reason = unhealthy(open, seen.turn.now);
+    if let Reason::Unhealthy { detail, .. } = &mut reason {
+        *detail = format!("{} (the limit: {limit})", bare(detail));
+    }
+    reason
 }
 
 fn unhealthy(open: &Open<'_>, now: SinceBoot) -> Reason {
     let seconds = now.0 / 1000;
     match open {
-        Open::Check { check, detail } => Reason::Unhealthy {
+        Open::Check {
+            check,
+            detail,
+            cause,
+        } => Reason::Unhealthy {
             check: check.clone(),
             detail: detail.clone(),
             seconds,
+            cause: *cause,
         },
         Open::Less(less) => less.reason(seconds),
     }
@@ -223,28 +354,17 @@ fn unhealthy(open: &Open<'_>, now: SinceBoot) -> Reason {
 
 /// A check that is not going to hold ends the trial before its deadline.
 fn broken(health: &Health, now: SinceBoot) -> Option<Reason> {
-    let user = health
-        .required
-        .iter()
-        .find_map(|(name, check)| match check {
-            Check::Broken(detail) => Some(Reason::UserCheck {
-                name: name.clone(),
-                detail: detail.clone(),
-            }),
-            Check::Pass | Check::Pending(_) | Check::Fail(_) => None,
-        });
+    let user = required(health).find_map(|Named { name, check, cause }| match check {
+        Check::Broken(detail) => Some(Reason::UserCheck {
+            name: name.to_owned(),
+            detail: detail.clone(),
+            cause,
+        }),
+        Check::Pass | Check::Pending(_) | Check::Fail(_) => None,
+    });
     user.or_else(|| {
-        local(health)
-            .chain(remote(health))
-            .find_map(|(name, check)| match check {
-                Check::Broken(detail) => Some(unhealthy(
-                    &Open::Check {
-                        check: name.to_owned(),
-                        detail: detail.clone(),
-                    },
-                    now,
-                )),
-                Check::Pass | Check::Pending(_) | Check::Fail(_) => None,
-            })
+        let is_broken = |named: &Named<'_>| matches!(named.check, Check::Broken(_));
+        let open = first_open(local(health).chain(remote(health)).filter(is_broken))?;
+        Some(unhealthy(&open, now))
     })
 }

@@ -17,7 +17,7 @@ mod close;
 mod comeback;
 mod decision;
 mod deploy;
-mod drain;
+pub(crate) mod drain;
 mod ended;
 pub(crate) mod facts;
 mod failed;
@@ -29,6 +29,7 @@ mod judge;
 mod marks;
 pub(crate) mod memory;
 mod no_record;
+mod no_verdict;
 mod prepare;
 mod ready;
 mod reinstate;
@@ -109,10 +110,14 @@ fn agent(next: &mut Next, s: &Situation<'_>) -> Act {
     write(next, close::nothing_asked(s), s);
     let act = marks::look_again(moves(next, s), s);
     write(next, close::end(next.upgrade()), s);
-    if act == Act::Wait(None) && close::another_asks(next.upgrade(), next.rest(), s) {
+    if act != Act::Wait(None) || s.seen.turn.running.is_some() {
+        return act;
+    }
+    if close::another_asks(next.upgrade(), next.rest(), s) {
         return s.wait_seconds(ANSWER);
     }
-    act
+    // Nothing else wakes the agent for them once the upgrade has ended.
+    accept::settle(next.upgrade(), s)
 }
 
 /// Makes one move after the other, until one has an act.

@@ -54,6 +54,10 @@ fn next(up: &Upgrade, s: &Situation<'_>) -> Move {
         Phase::Deployed if up.redo.deploying || signatures::ask_for_more(up, s.policy) => {
             deploy::again(up, s)
         }
+        // Pre-hooks may write there, so a node that is taken goes on.
+        Phase::Deployed if s.seen.machine.etc_stale && up.custody.taken().is_none() => {
+            deploy::again_while_etc_changes(up, s)
+        }
         Phase::Deployed => drain::take(&up.custody, s),
         Phase::Drained => ready::drained(up, s),
         // The table leads none of these here.
@@ -72,10 +76,7 @@ fn verified(up: &Upgrade, s: &Situation<'_>) -> Move {
     match s.skew(up) {
         None => Move::wait(),
         Some(Err(reason)) => Move::give_up(reason),
-        // Where no pod is evicted no budget is in the way.
-        Some(Ok(())) if up.rehearsal == Rehearsal::Due && !s.policy.drain.skip => {
-            Move::begin(Step::Rehearse)
-        }
+        Some(Ok(())) if up.rehearsal == Rehearsal::Due => Move::begin(Step::Rehearse),
         Some(Ok(())) => deploy::deploy(up, s),
     }
 }

@@ -47,7 +47,7 @@ fn settled(up: &Upgrade, s: &Situation<'_>) -> Move {
     match arm::place(up, s) {
         Err(reason) => Move::give_up(reason),
         Ok(_) if s.seen.machine.etc_stale || !s.seen.machine.default_is_pinned() => {
-            deploy::again_when_drained(up, s)
+            deploy::again_while_etc_changes(up, s)
         }
         Ok(_) if !up.attempt.saved => Move::begin(Step::Snapshot),
         Ok(deployment) => arm::arm(up, deployment, s),

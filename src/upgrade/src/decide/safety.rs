@@ -3,6 +3,7 @@
 
 use super::decision::Act;
 use super::situation::Situation;
+use crate::id::SinceBoot;
 use crate::record::Upgrade;
 use crate::step::{Step, StepKind};
 
@@ -35,6 +36,24 @@ pub(super) fn lift(s: &Situation<'_>) -> Option<Act> {
     }
     let pause = s.pause_after(&Step::Release);
     Some(pause.unwrap_or(Act::Begin(Step::Release)))
+}
+
+/// What is left to do for our shields: remove them once the node has settled, wait for that moment,
+/// or nothing. The time counts from when the node was given back. In another boot it counts from the
+/// boot, because the node was away once more.
+pub(super) fn settle(up: Option<&Upgrade>, s: &Situation<'_>) -> Act {
+    if !s.seen.node.shielded || !s.reached {
+        return Act::Wait(None);
+    }
+    let back = up.and_then(|up| up.custody.given_back_at());
+    let back = back.filter(|back| back.boot == s.seen.turn.boot);
+    let back = back.map_or(SinceBoot(0), |back| back.at);
+    let settled = back.plus_seconds(s.policy.neighbours.settle_seconds);
+    if s.seen.turn.now < settled {
+        return Act::Wait(Some(settled));
+    }
+    let pause = s.pause_after(&Step::Settle);
+    pause.unwrap_or(Act::Begin(Step::Settle))
 }
 
 /// Leaves a trial that no record knows: the default is another system, so a reboot leads there. The

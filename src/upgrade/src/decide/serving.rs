@@ -1,7 +1,8 @@
 //! The new system on trial against the old one before the drain: does the node serve as it did?
 
 use super::situation::Situation;
-use crate::policy::Compare;
+use crate::observe::Cause;
+use crate::policy::Demand;
 use crate::reason::{Reason, cut};
 use crate::record::Upgrade;
 use crate::serving::{Lack, failed, lacks};
@@ -14,8 +15,8 @@ const NAMED: usize = 3;
 pub(super) struct Less {
     /// What is missing, for a person.
     missing: String,
-    /// The image is to blame.
-    image: bool,
+    /// Where the cause is.
+    cause: Cause,
 }
 
 /// How the new system compares with the old one.
@@ -34,7 +35,7 @@ impl Less {
     pub(super) fn reason(&self, seconds: u64) -> Reason {
         Reason::ServesLess {
             missing: self.missing.clone(),
-            image: self.image,
+            cause: self.cause,
             seconds,
         }
     }
@@ -73,37 +74,38 @@ fn node(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {
     match s.seen.turn.serving.node.as_ref() {
         Some(now) => sorted(lacks(before, now, &s.policy.serving)),
         None => (
-            unknown("the Node and its pods", Compare::Require),
+            unknown("the Node and its pods", Demand::Require),
             Vec::new(),
         ),
     }
 }
 
 /// What is not known yet is not bad, and nothing to blame an image for.
-fn unknown(of: &str, rated: Compare) -> Option<Less> {
-    (rated == Compare::Require).then(|| Less {
+fn unknown(of: &str, rated: Demand) -> Option<Less> {
+    (rated == Demand::Require).then(|| Less {
         missing: format!("the agent does not know the state of {of} yet"),
-        image: false,
+        cause: Cause::Unclear,
     })
 }
 
 /// What fails the trial, and what does not.
-fn sorted(all: Vec<(Compare, Lack)>) -> (Option<Less>, Vec<Lack>) {
+fn sorted(all: Vec<(Demand, Lack)>) -> (Option<Less>, Vec<Lack>) {
     let (required, others): (Vec<_>, Vec<_>) = all
         .into_iter()
-        .partition(|(rated, _)| *rated == Compare::Require);
+        .partition(|(rated, _)| *rated == Demand::Require);
     let warned = others
         .into_iter()
-        .filter(|(rated, _)| *rated == Compare::Warn);
+        .filter(|(rated, _)| *rated == Demand::Warn);
     let required: Vec<_> = required.into_iter().map(|(_, lack)| lack).collect();
     (less(&required), warned.map(|(_, lack)| lack).collect())
 }
 
-/// The image is to blame if it alone explains each difference.
+/// The image is to blame only if it alone explains each difference.
 fn less(lacks: &[Lack]) -> Option<Less> {
     if lacks.is_empty() {
         return None;
     }
+    let others = lacks.iter().find(|lack| !lack.cause.is_image());
     let named: Vec<_> = lacks
         .iter()
         .take(NAMED)
@@ -115,6 +117,6 @@ fn less(lacks: &[Lack]) -> Option<Less> {
     };
     Some(Less {
         missing: named.join("; ") + &more,
-        image: lacks.iter().all(|lack| lack.image),
+        cause: others.map_or(Cause::Image, |lack| lack.cause),
     })
 }

@@ -32,18 +32,24 @@ pub(super) fn is_disturbed(up: &Upgrade, s: &Situation<'_>) -> bool {
     let Health {
         runtime,
         kubelet,
+        sandbox,
         credential: _,
         kubeadm,
         ready,
         version,
+        pod_network,
         required,
+        causes: _,
     } = &s.seen.turn.health;
     let excused = !s.reached && alone::is_enough(up, s);
-    let remote = [kubeadm, ready, version];
+    let remote = [kubeadm, ready, version, pod_network];
     let remote = remote.into_iter().filter(|_| !excused);
     let users = required.iter().map(|(_, check)| check);
     let fails = |check: &Check| matches!(check, Check::Fail(_) | Check::Broken(_));
-    let mut all = [runtime, kubelet].into_iter().chain(remote).chain(users);
+    let mut all = [runtime, kubelet, sandbox]
+        .into_iter()
+        .chain(remote)
+        .chain(users);
     all.any(fails) || serves_less(up, excused, s)
 }
 

@@ -3,6 +3,7 @@
 
 use super::change::{Change, Move};
 use super::situation::{Situation, System};
+use crate::observe::{Cause, Unsound};
 use crate::phase::Phase;
 use crate::reason::Reason;
 use crate::record::Upgrade;
@@ -51,12 +52,15 @@ fn is_armed_for_this(up: &Upgrade, s: &Situation<'_>) -> bool {
 }
 
 fn check(s: &Situation<'_>) -> Move {
-    let detail = match &s.seen.machine.integrity {
+    let Unsound { detail, cause } = match &s.seen.machine.integrity {
         Some(Ok(())) => return pass(s),
-        Some(Err(detail)) => detail.clone(),
-        None => "its files could not be checked".to_owned(),
+        Some(Err(unsound)) => unsound.clone(),
+        None => Unsound {
+            detail: "its files could not be checked".to_owned(),
+            cause: Cause::Unclear,
+        },
     };
-    let reason = Reason::StageRefused { detail };
+    let reason = Reason::StageRefused { detail, cause };
     let bad = Change::Phase(Phase::Reverting { reason });
     Move::begin(Step::Reboot { force: true }).after([bad])
 }

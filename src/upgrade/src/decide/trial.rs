@@ -58,10 +58,10 @@ fn judged(up: &Upgrade, s: &Situation<'_>) -> Move {
     ) {
         Judgement::Healthy => well(up, well_since.as_ref(), &compared, s),
         Judgement::Wait { until, hold } => wait(up, s, until, hold),
-        Judgement::ApiAway(reason) if !up.api.compared => {
-            rollback::leave(up, s).after([Change::GiveUpTrial(reason)])
+        Judgement::ApiAway { first, .. } if !up.api.compared => {
+            rollback::leave(up, s).after([Change::GiveUpTrial(first)])
         }
-        Judgement::ApiAway(_) => bad(up, Reason::NoApiFromNewSystem, s),
+        Judgement::ApiAway { again, .. } => bad(up, again, s),
         Judgement::Bad(reason) => bad(up, reason, s),
     }
 }
@@ -162,6 +162,6 @@ pub(super) fn while_kubeadm(up: &Upgrade, s: &Situation<'_>) -> Move {
             Move::act(Act::Wait(Some(until))).after(holds.then(|| hold(s, until)))
         }
         Judgement::Healthy => Move::wait(),
-        Judgement::ApiAway(_) | Judgement::Bad(_) => Move::act(Act::Cancel),
+        Judgement::ApiAway { .. } | Judgement::Bad(_) => Move::act(Act::Cancel),
     }
 }

@@ -2,12 +2,13 @@
 //! Node is another one.
 
 use crate::observe::{Asked, Observation};
-use crate::reason::Reason;
+use crate::reason::{Reason, complaint};
 use crate::record::Upgrade;
+use crate::target::RawRequest;
 
 /// Why the upgrade does not go on, though nothing failed.
 pub(super) fn called_off(up: &Upgrade, seen: &Observation) -> Option<Reason> {
-    renamed(up, seen).or_else(|| is_withdrawn(up, seen).then_some(Reason::Withdrawn))
+    renamed(up, seen).or_else(|| withdrawn(up, seen))
 }
 
 /// The machine joined its cluster again under another name after it was taken from its users. The
@@ -24,12 +25,25 @@ pub(super) fn renamed(up: &Upgrade, seen: &Observation) -> Option<Reason> {
     })
 }
 
-/// Whether the requester has withdrawn the request that this upgrade serves.
-fn is_withdrawn(up: &Upgrade, seen: &Observation) -> bool {
-    up.phase.can_be_withdrawn()
-        && match &seen.node.request {
-            Asked::Unknown => false,
-            Asked::Nothing => true,
-            Asked::This(request) => *request != up.request,
+/// Whether the requester has withdrawn the request that this upgrade serves, or replaced it.
+fn withdrawn(up: &Upgrade, seen: &Observation) -> Option<Reason> {
+    let replaced_by = match &seen.node.request {
+        Asked::Unknown => return None,
+        Asked::Nothing => None,
+        Asked::This(request) if *request == up.request => return None,
+        Asked::This(request) => Some(told(up, request)),
+    };
+    let can_be = up.phase.can_be_withdrawn();
+    can_be.then_some(Reason::Withdrawn { replaced_by })
+}
+
+/// What the other request asks for: its image, and its id if only that differs.
+fn told(up: &Upgrade, request: &RawRequest) -> String {
+    let image = request.image.as_deref().unwrap_or_default();
+    match &request.id {
+        Some(id) if request.image == up.request.image => {
+            format!("the same image with the id {:?}", complaint(id))
         }
+        Some(_) | None => complaint(&image),
+    }
 }

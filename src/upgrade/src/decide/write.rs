@@ -62,7 +62,7 @@ pub(super) fn write(next: &mut Next, changes: impl IntoIterator<Item = Change>, 
 fn write_whole(next: &mut Next, whole: Whole, s: &Situation<'_>) {
     match whole {
         Whole::NothingAsked => nothing_asked(&mut next.rest),
-        Whole::Refuse(request, reason) => refuse(&mut next.rest, request, reason, s),
+        Whole::Refuse(request, reason) => refuse(&mut next.rest, *request, reason, s),
         Whole::Begin(up) => {
             next.rest.refused = None;
             next.upgrade = Some(*up);
@@ -82,7 +82,7 @@ fn refuse(rest: &mut Record, request: RawRequest, reason: Reason, s: &Situation<
     let past = Past::refused(&request, id.clone(), &reason, s.seen.turn.wall);
     history::remember(&mut rest.past, past);
     rest.refused = Some(Refused { id, reason });
-    rest.spent = Some(request);
+    rest.spent = Some(request.noted());
     rest.answered = rest.answered.saturating_add(1);
 }
 
@@ -94,8 +94,8 @@ fn close(next: &mut Next, s: &Situation<'_>) {
     };
     rest.tally.count(up);
     history::remember(&mut rest.past, Past::ended(up, s.seen.into()));
-    let reason = Reason::Withdrawn;
-    rest.spent = (up.phase != Phase::Failed { reason }).then(|| up.request.clone());
+    let is_withdrawn = matches!(up.phase.failure(), Some(Reason::Withdrawn { .. }));
+    rest.spent = (!is_withdrawn).then(|| up.request.noted());
     rest.answered = rest.answered.saturating_add(1);
     (up.closed, up.intent) = (true, None);
     if let Some(bad) = blamed(up) {
@@ -159,6 +159,7 @@ fn write_upgrade(up: &mut Upgrade, change: Change) {
         Change::DefaultMoved => up.attempt.default.note_moved(),
         Change::Reinstate(boot) => up.attempt.default.note_reinstating(boot),
         Change::DefaultKept => up.attempt.default = NewDefault::NotMoved,
+        Change::EndedBy(end) => up.attempt.ended_by = Some(end),
         Change::NextTrial => next_trial(up),
         Change::Cleaned => up.cleaned = true,
 

@@ -9,6 +9,8 @@ pub(super) enum Domain {
     Nearly,
     /// Cluster API's domain, which has the keys of a request and its answer.
     ClusterApi,
+    /// Any other domain, or none. There only a request in all but its domain matters.
+    Foreign,
 }
 
 const OURS: &str = "careen.dev";
@@ -17,28 +19,32 @@ const WORD: &str = "careen";
 /// An English word that differs from ours in one letter.
 const ANOTHER_WORD: &str = "career";
 
-/// The domain of a key, if it matters, and the rest of the key.
-pub(super) fn of(key: &str) -> Option<(Domain, String)> {
+/// The domain of a key, and the rest of the key.
+pub(super) fn of(key: &str) -> (Domain, String) {
     match key.split_once('/') {
-        Some((domain, name)) => Some((class(&domain.to_ascii_lowercase())?, name.to_owned())),
-        None => bare(key),
+        Some((domain, name)) => (class(&domain.to_ascii_lowercase()), name.to_owned()),
+        None => bare(key).unwrap_or_else(|| (Domain::Foreign, key.to_owned())),
     }
 }
 
-fn class(domain: &str) -> Option<Domain> {
+fn class(domain: &str) -> Domain {
     let is_below = |ours: &str| {
         let rest = domain.strip_suffix(ours);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
     if is_below(OURS) {
-        return Some(Domain::Ours);
+        return Domain::Ours;
     }
     if is_below("cluster.x-k8s.io") || domain.contains("cluster") && domain.ends_with("k8s.io") {
-        return Some(Domain::ClusterApi);
+        return Domain::ClusterApi;
     }
     let near = |part: &str| part != ANOTHER_WORD && strsim::osa_distance(part, WORD) <= 1;
     let nearly = strsim::osa_distance(domain, OURS) <= 2 || domain.split('.').any(near);
-    nearly.then_some(Domain::Nearly)
+    if nearly {
+        Domain::Nearly
+    } else {
+        Domain::Foreign
+    }
 }
 
 /// `careen-paused`, `careen.dev.paused`, `careenPaused`, `pause-careen`, `careen`: the name

@@ -130,21 +130,53 @@ const NO_VALUES: [&str; 5] = ["false", "no", "never", "none", "0"];
 /// The likely meaning of an unknown key; `None` if it does not matter to Careen.
 pub(super) fn looks(domain: Domain, name: &str, value: &str, key: &str) -> Option<Looks> {
     let (tokens, whole) = (tokens(name), plain(name));
-    let unknown = Looks::Unknown {
-        meant: meant(&whole, key),
+    let asks = asks(domain, &tokens, &whole, value).then_some(names::REQUEST);
+    let meant = match domain {
+        Domain::Ours | Domain::Nearly => asks.or_else(|| in_our_domain(&tokens, &whole, key)),
+        Domain::ClusterApi => asks.or_else(|| spelt(&whole, key)),
+        Domain::Foreign => asks,
     };
+    let unknown = Looks::Unknown { meant };
     let looks = like_a_pause(domain, &tokens, &whole, value).unwrap_or(unknown);
     let concerns_us = match domain {
         Domain::Ours => true,
-        Domain::Nearly | Domain::ClusterApi => looks != Looks::Unknown { meant: None },
+        Domain::Nearly | Domain::ClusterApi | Domain::Foreign => {
+            looks != Looks::Unknown { meant: None }
+        }
     };
     concerns_us.then_some(looks)
+}
+
+/// Whether it is a request in all but its key: the value of one, with a name like that of one.
+fn asks(domain: Domain, tokens: &[String], whole: &str, value: &str) -> bool {
+    let is_like_it = whole.contains(&plain(names::REQUEST_NAME))
+        || strsim::osa_distance(&as_upgrade(whole), &plain(names::REQUEST_NAME)) <= 2;
+    let is_about_it = match domain {
+        Domain::Ours | Domain::Nearly | Domain::ClusterApi => {
+            tokens.iter().any(|token| DEEDS.contains(&token.as_str()))
+        }
+        Domain::Foreign => false,
+    };
+    is_scheduled(value) && (is_like_it || is_about_it)
+}
+
+/// Whether the value is nearly that of a request.
+pub(super) fn is_scheduled(value: &str) -> bool {
+    let wanted = plain(names::REQUEST_SCHEDULED);
+    // A Node has values of any length.
+    value.len() <= 2 * wanted.len() && strsim::osa_distance(&plain(value), &wanted) <= 2
+}
+
+/// Cluster API has "in-place updates", and Careen's key "upgrade".
+fn as_upgrade(whole: &str) -> String {
+    whole.replace("update", "upgrade")
 }
 
 fn like_a_pause(domain: Domain, tokens: &[String], whole: &str, value: &str) -> Option<Looks> {
     let is_spelt_so = is_near(whole, &PAUSE[..2]).then_some(Looks::Paused);
     let is_spelt_so = is_spelt_so.or(is_near(whole, &OPT_OUT[..1]).then_some(Looks::OptedOut));
     match domain {
+        Domain::Foreign => None,
         // Other projects have keys with their own words in this domain.
         Domain::ClusterApi => is_spelt_so,
         Domain::Ours | Domain::Nearly => is_spelt_so
@@ -192,22 +224,73 @@ fn by_value(tokens: &[String], value: &str) -> Option<Looks> {
     (tokens.iter().any(switches) && no).then_some(Looks::OptedOut)
 }
 
-/// The requester's annotation that is possibly meant.
-fn meant(whole: &str, key: &str) -> Option<&'static str> {
+/// The requester's annotation that is possibly misspelt.
+fn spelt(whole: &str, key: &str) -> Option<&'static str> {
     let by_requester =
         |row: &&names::Name| row.kind == Kind::Annotation && row.writer == "requester";
     let rows = names::TABLE.iter().filter(by_requester);
+    let whole = as_upgrade(whole);
     let distance = |row: &names::Name| {
         if row.name == key {
             return 0;
         }
         let name = plain(row.name.rsplit('/').next().unwrap_or_default());
-        strsim::osa_distance(whole, &name)
+        strsim::osa_distance(&whole, &name)
     };
     let nearest = rows.map(|row| (distance(row), row.name)).min();
     let (distance, name) = nearest?;
     (distance <= 2).then_some(name)
 }
+
+/// The requester's annotation that a key of Careen's domain means. A whole word counts before
+/// letters that are near.
+fn in_our_domain(tokens: &[String], whole: &str, key: &str) -> Option<&'static str> {
+    let is_one_word = tokens.len() == 1;
+    let named = by_one_word(tokens);
+    named
+        .filter(|_| is_one_word)
+        .or_else(|| spelt(whole, key))
+        .or(named)
+}
+
+/// The requester's annotation that one word of the key names. The order of the list decides.
+fn by_one_word(tokens: &[String]) -> Option<&'static str> {
+    let has = |word: &str| tokens.iter().any(|token| token == word);
+    let row = WORDS.iter().find(|(word, _)| has(word));
+    row.map(|(_, name)| *name)
+}
+
+/// Other words for what a requester's annotations say.
+const WORDS: [(&str, &str); 28] = [
+    ("image", names::IMAGE),
+    ("images", names::IMAGE),
+    ("img", names::IMAGE),
+    ("target", names::IMAGE),
+    ("commit", names::IMAGE),
+    ("ref", names::IMAGE),
+    ("ostree", names::IMAGE),
+    ("rollback", names::IMAGE),
+    ("kubernetes", names::KUBERNETES_VERSION),
+    ("kubelet", names::KUBERNETES_VERSION),
+    ("k8s", names::KUBERNETES_VERSION),
+    ("version", names::KUBERNETES_VERSION),
+    ("id", names::UPGRADE_ID),
+    ("uid", names::UPGRADE_ID),
+    ("soak", names::SOAK),
+    ("bake", names::SOAK),
+    ("plan", names::PLAN),
+    ("preview", names::PLAN),
+    ("dryrun", names::PLAN),
+    ("upgrade", names::REQUEST),
+    ("upgrades", names::REQUEST),
+    ("update", names::REQUEST),
+    ("updates", names::REQUEST),
+    ("inplace", names::REQUEST),
+    ("request", names::REQUEST),
+    ("requested", names::REQUEST),
+    ("schedule", names::REQUEST),
+    ("scheduled", names::REQUEST),
+];
 
 /// Up to two letters differ for a whole key, if enough letters remain.
 fn is_near(word: &str, list: &[&str]) -> bool {

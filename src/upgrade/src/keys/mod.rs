@@ -13,6 +13,7 @@ use std::fmt;
 
 use crate::names::{self, Kind};
 use crate::reason::Reason;
+use crate::target::request;
 use looks::Looks;
 
 /// The most keys that are reported; a Node may have thousands.
@@ -28,6 +29,8 @@ pub enum Place {
     Annotation,
     /// A label.
     Label,
+    /// A taint.
+    Taint,
 }
 
 impl Place {
@@ -36,6 +39,7 @@ impl Place {
         match self {
             Self::Annotation => ("annotation", "annotate"),
             Self::Label => ("label", "label"),
+            Self::Taint => ("taint", "taint"),
         }
     }
 }
@@ -51,6 +55,8 @@ pub struct Stray {
     pub value: String,
     /// The annotation that is possibly meant.
     pub meant: Option<&'static str>,
+    /// It is a part of a request that is known, and the request itself is absent.
+    pub alone: bool,
 }
 
 /// Why nothing new begins.
@@ -80,8 +86,15 @@ impl Keys {
     /// Reads the keys. A key that [`names::TABLE`] has is known in the place that the table gives.
     #[must_use]
     pub fn read(annotations: &Pairs, labels: &Pairs) -> Self {
-        let annotations_looked_at = looked_at(Place::Annotation, annotations);
-        let all = annotations_looked_at.chain(looked_at(Place::Label, labels));
+        Self::of(annotations, labels, &Pairs::new())
+    }
+
+    /// Reads the keys, with those of taints and their values.
+    #[must_use]
+    pub fn of(annotations: &Pairs, labels: &Pairs, taints: &Pairs) -> Self {
+        let all = looked_at(Place::Annotation, annotations)
+            .chain(looked_at(Place::Label, labels))
+            .chain(looked_at(Place::Taint, taints));
         let (holds, others): (Vec<_>, Vec<_>) = all.partition(|(_, holds)| *holds);
         let strays = holds.iter().chain(&others).map(|(stray, _)| stray.clone());
         let looks = holds.first().map(|(stray, _)| Pause::Looks(stray.clone()));
@@ -89,40 +102,68 @@ impl Keys {
         Self {
             pause: asked.map(Pause::Asked).or(looks),
             opted_out: annotations.get(names::OPT_OUT).cloned(),
-            strays: strays.take(MOST).collect(),
+            strays: alone(annotations)
+                .into_iter()
+                .chain(strays)
+                .take(MOST)
+                .collect(),
         }
+    }
+}
+
+/// The part of a request whose request is absent, the image before all others.
+fn alone(annotations: &Pairs) -> Option<Stray> {
+    let has = |key: &&str| annotations.contains_key(*key);
+    if has(&names::REQUEST) {
+        return None;
+    }
+    let mut parts = [names::IMAGE].into_iter().chain(request::KEYS);
+    let key = parts.find(has)?;
+    let value = annotations.get(key)?;
+    Some(Stray {
+        alone: true,
+        ..stray(Place::Annotation, (key, value), Some(names::REQUEST))
+    })
+}
+
+fn stray(place: Place, (key, value): (&str, &str), meant: Option<&'static str>) -> Stray {
+    Stray {
+        place,
+        key: key.to_owned(),
+        value: value.chars().take(SHOWN).collect(),
+        meant,
+        alone: false,
     }
 }
 
 /// The strays of one place, each with whether it looks like a pause.
 fn looked_at(place: Place, pairs: &Pairs) -> impl Iterator<Item = (Stray, bool)> {
-    let unknown = pairs.iter().filter(move |(key, _)| !is_known(place, key));
+    let unknown = pairs
+        .iter()
+        .filter(move |(key, value)| !is_known(place, key, value));
     unknown.filter_map(move |(key, value)| {
-        let (domain, name) = domain::of(key)?;
+        let (domain, name) = domain::of(key);
         let looks = looks::looks(domain, &name, value, key)?;
         let meant = match looks {
             Looks::Paused => Some(names::PAUSED),
             Looks::OptedOut => Some(names::OPT_OUT),
             Looks::Unknown { meant } => meant,
         };
-        let stray = Stray {
-            place,
-            key: key.clone(),
-            value: value.chars().take(SHOWN).collect(),
-            meant,
-        };
-        Some((stray, !matches!(looks, Looks::Unknown { .. })))
+        let holds = !matches!(looks, Looks::Unknown { .. });
+        Some((stray(place, (key, value), meant), holds))
     })
 }
 
-fn is_known(place: Place, key: &str) -> bool {
+/// A request with the key of the answer is not known: the agent answers with other values.
+fn is_known(place: Place, key: &str, value: &str) -> bool {
     let kind = match place {
         Place::Annotation => Kind::Annotation,
         Place::Label => Kind::Label,
+        Place::Taint => return false,
     };
-    names::TABLE
-        .iter()
-        .any(|row| row.kind == kind && row.name == key)
+    let asks = key == names::ANSWER && looks::is_scheduled(value);
+    let mut rows = names::TABLE.iter();
+    !asks && rows.any(|row| row.kind == kind && row.name == key)
 }
 
 impl fmt::Display for Stray {
@@ -141,9 +182,10 @@ impl Stray {
     /// In one line, for a list: its place, and what is possibly meant.
     #[must_use]
     pub fn told(&self) -> String {
-        let meant = self
-            .meant
-            .map(|meant| format!(" (annotation {meant} is perhaps meant)"));
+        let meant = self.meant.map(|meant| match self.alone {
+            true => format!(" without a request (annotation {meant} is missing)"),
+            false => format!(" (annotation {meant} is perhaps meant)"),
+        });
         format!(
             "{} {}{}",
             self.place.words().0,

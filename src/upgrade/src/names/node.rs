@@ -5,6 +5,8 @@ use super::{Kind, Name, row};
 /// Requests an upgrade while it is `Scheduled`. Removing it withdraws the request, until the node
 /// is armed.
 pub const REQUEST: &str = "infrastructure.cluster.x-k8s.io/inplace-upgrade";
+/// [`REQUEST`] without its domain.
+pub const REQUEST_NAME: &str = "inplace-upgrade";
 /// The only value of [`REQUEST`] that requests an upgrade.
 pub const REQUEST_SCHEDULED: &str = "Scheduled";
 /// The requested image.
@@ -40,8 +42,42 @@ pub const CORDONED_BY: &str = "careen.dev/cordoned-by";
 pub const EXCLUDED_BY: &str = "careen.dev/excluded-by";
 /// Kubernetes' own label: load balancers exclude the node.
 pub const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+/// cluster-autoscaler does not remove the node (its `ScaleDownDisabledKey`; only the
+/// value `true` counts).
+pub const SCALE_DOWN_REFUSED: &str = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+/// Marks our own [`SCALE_DOWN_REFUSED`] with the upgrade's id.
+pub const SCALE_DOWN_REFUSED_BY: &str = "careen.dev/scale-down-disabled-by";
+/// Karpenter does not disrupt the node on its own (`DoNotDisruptAnnotationKey` in its
+/// `pkg/apis/v1/labels.go`).
+pub const DISRUPTION_REFUSED: &str = "karpenter.sh/do-not-disrupt";
+/// Marks our own [`DISRUPTION_REFUSED`] with the upgrade's id.
+pub const DISRUPTION_REFUSED_BY: &str = "careen.dev/do-not-disrupt-by";
+/// The remediators of medik8s leave the node alone (`ExcludeFromRemediation` in its
+/// `common/pkg/labels`).
+pub const REMEDIATION_REFUSED: &str = "remediation.medik8s.io/exclude-from-remediation";
+/// Marks our own [`REMEDIATION_REFUSED`] with the upgrade's id.
+pub const REMEDIATION_REFUSED_BY: &str = "careen.dev/exclude-from-remediation-by";
 /// The Node condition that says whether an upgrade is under way.
 pub const CONDITION: &str = "CareenUpgrading";
+
+/// The node is expected to undergo maintenance. This and the next three are the conditions of
+/// KEP-5683 that an administrator writes.
+pub const MAINTENANCE_PLANNED: &str = "MaintenancePlanned";
+/// The node undergoes maintenance.
+pub const MAINTENANCE_IN_PROGRESS: &str = "MaintenanceInProgress";
+/// The node is being drained.
+pub const DRAIN_IN_PROGRESS: &str = "DrainInProgress";
+/// The drain has reached what it was to reach.
+pub const DRAINED: &str = "Drained";
+/// These conditions.
+pub const LIFECYCLE: [&str; 4] = [
+    MAINTENANCE_PLANNED,
+    DRAIN_IN_PROGRESS,
+    DRAINED,
+    MAINTENANCE_IN_PROGRESS,
+];
+/// The reason in those that are ours. Careen changes none with another reason.
+pub const LIFECYCLE_REASON: &str = "CareenUpgrade";
 
 /// Their rows of the table.
 pub(super) const ROWS: &[Name] = &[
@@ -152,10 +188,69 @@ pub(super) const ROWS: &[Name] = &[
         "any; ours is `true`",
     ),
     row(
+        SCALE_DOWN_REFUSED,
+        Kind::Annotation,
+        "agent, others",
+        "cluster-autoscaler, agent",
+        "ours is `true`",
+    ),
+    row(
+        SCALE_DOWN_REFUSED_BY,
+        Kind::Annotation,
+        "agent",
+        "agent",
+        "the upgrade's id",
+    ),
+    row(
+        DISRUPTION_REFUSED,
+        Kind::Annotation,
+        "agent, others",
+        "Karpenter, agent",
+        "ours is `true`",
+    ),
+    row(
+        DISRUPTION_REFUSED_BY,
+        Kind::Annotation,
+        "agent",
+        "agent",
+        "the upgrade's id",
+    ),
+    row(
+        REMEDIATION_REFUSED,
+        Kind::Label,
+        "agent, others",
+        "medik8s, agent",
+        "any; ours is `true`",
+    ),
+    row(
+        REMEDIATION_REFUSED_BY,
+        Kind::Annotation,
+        "agent",
+        "agent",
+        "the upgrade's id",
+    ),
+    row(
         CONDITION,
         Kind::Condition,
         "agent",
         "anybody",
         "`True` while an upgrade is under way",
     ),
+    lifecycle(
+        MAINTENANCE_PLANNED,
+        "`True` from the request to the end of the drain",
+    ),
+    lifecycle(
+        DRAIN_IN_PROGRESS,
+        "`True` from the cordon to the end of the drain",
+    ),
+    lifecycle(
+        DRAINED,
+        "`True` from the end of the drain until the node is given back",
+    ),
+    lifecycle(MAINTENANCE_IN_PROGRESS, "as `Drained`"),
 ];
+
+const fn lifecycle(name: &'static str, values: &'static str) -> Name {
+    row(name, Kind::Condition, "agent, others", "anybody", values)
+}

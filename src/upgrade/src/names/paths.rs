@@ -14,6 +14,13 @@ pub const SNAPSHOT_FOLDERS: &str = "ostree/careen/snapshot-<id>";
 pub const ETC_NOTES: &str = "ostree/careen/etc-<commit>";
 /// Marks content on the disk that may not have a ref yet, in [`STATE_DIR`].
 pub const UNFINISHED: &str = "ostree/careen/unfinished";
+/// The agent's note in a trial of how far it has come, in [`STATE_DIR`].
+pub const TRIAL_NOTE: &str = "ostree/careen/trial.json";
+/// The deadman's note of the boot that it ended, in [`STATE_DIR`].
+pub const DEADMAN_NOTE: &str = "ostree/careen/ended-by-deadman";
+/// For how many seconds the initramfs of the next trial waits for its devices, in [`STATE_DIR`].
+/// Absent at the default.
+pub const INITRAMFS_NOTE: &str = "ostree/careen/initramfs-seconds";
 /// Checks that a trial must pass; also below /usr/lib.
 pub const REQUIRED_CHECKS: &str = "/etc/careen/required.d";
 /// Checks whose results are reported only; also below /usr/lib.
@@ -31,6 +38,8 @@ pub const AGENT_LOCK: &str = "/run/careen/agent.lock";
 /// Created once the trial of a boot is over for good, in [`RUN_DIR`]; systemd's `%b` is the boot's
 /// id.
 pub const PASSED_MARK: &str = "/run/careen/passed-<boot>";
+/// Created once a time service has set the clock of this boot, in [`RUN_DIR`].
+pub const CLOCK_MARK: &str = "/run/careen/clock-set";
 /// The node's policy.
 pub const POLICY_FILE: &str = "/etc/careen/policy.toml";
 /// The last valid policy, in [`STATE_DIR`].
@@ -75,6 +84,34 @@ pub(super) const ROWS: &[Name] = &[
         "careen-deploy",
         "stage",
         "JSON, below the physical root",
+    ),
+    row(
+        TRIAL_NOTE,
+        Kind::Path,
+        "agent",
+        "agent",
+        "JSON, below the physical root; boot, seconds and open check of a trial",
+    ),
+    row(
+        DEADMAN_NOTE,
+        Kind::Path,
+        "stage",
+        "agent",
+        "the boot's id, below the physical root",
+    ),
+    row(
+        CLOCK_MARK,
+        Kind::Path,
+        "agent",
+        "agent",
+        "empty; there once a time service has set the clock in this boot",
+    ),
+    row(
+        INITRAMFS_NOTE,
+        Kind::Path,
+        "agent",
+        "careen-grub, careen-deploy",
+        "a number, below the physical root",
     ),
     row(
         SNAPSHOT_FOLDERS,

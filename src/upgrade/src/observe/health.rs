@@ -1,5 +1,7 @@
 //! The health of a trial.
 
+use super::Causes;
+
 /// One health check. A check that could not run never counts as failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Check {
@@ -20,6 +22,8 @@ pub struct Health {
     pub runtime: Check,
     /// The kubelet's healthz answers.
     pub kubelet: Check,
+    /// The container runtime starts a pod sandbox in the node's own network.
+    pub sandbox: Check,
     /// The kubelet's client certificate has not expired by this machine's clock. It fails only if
     /// the agent has seen an expired certificate. Checked while the kubelet is not healthy.
     pub credential: Check,
@@ -29,8 +33,13 @@ pub struct Health {
     pub ready: Check,
     /// The Node's kubeletVersion is the image's. Needs the API server.
     pub version: Check,
+    /// A pod sandbox gets an address. It may need the API server, because many network plugins run
+    /// as pods.
+    pub pod_network: Check,
     /// Checks of `required.d`, by file name.
     pub required: Vec<(String, Check)>,
+    /// Where the cause is of what does not pass.
+    pub causes: Causes,
 }
 
 impl Health {
@@ -41,11 +50,14 @@ impl Health {
         Self {
             runtime: pending(),
             kubelet: pending(),
+            sandbox: pending(),
             credential: pending(),
             kubeadm: pending(),
             ready: pending(),
             version: pending(),
+            pod_network: pending(),
             required: Vec::new(),
+            causes: Causes::default(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The state of this machine.
 
+use super::{Cause, LastTrial};
 use crate::image::Deployment;
 use crate::reason::Reason;
 use crate::version::Version;
@@ -37,14 +38,44 @@ pub struct Machine {
     pub architecture: String,
     /// /etc has changed since it was copied for the new system.
     pub etc_stale: bool,
+    /// The entry of /etc that changed last, if /etc has changed: for a person.
+    pub etc_changed: Option<String>,
     /// Whether another program has staged a system that the next shutdown makes the default.
     /// Checked when a trial may be next.
     pub staged: bool,
     /// The operator's hooks that are installed.
     pub hooks: Hooks,
+    /// What is left of the last trial; only the old system looks, after a trial without a verdict.
+    pub last_trial: LastTrial,
     /// What the stage found when it checked the new system's critical files; only the stage checks
     /// them.
-    pub integrity: Option<Result<(), String>>,
+    pub integrity: Option<Result<(), Unsound>>,
+}
+
+/// Why the stage does not let the new system boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsound {
+    /// What it found.
+    pub detail: String,
+    /// Where the cause is.
+    pub cause: Cause,
+}
+
+impl Unsound {
+    /// Files differ from those that were deployed, or cannot be read. The deployment compared them
+    /// with the image, so this node's disk, or somebody on this node, has changed them since.
+    #[must_use]
+    pub const fn of_the_disk(detail: String) -> Self {
+        let cause = Cause::Node;
+        Self { detail, cause }
+    }
+
+    /// The image's initramfs has not prepared the root that it should.
+    #[must_use]
+    pub const fn of_the_initramfs(detail: String) -> Self {
+        let cause = Cause::Image;
+        Self { detail, cause }
+    }
 }
 
 /// GRUB's one-shot entry.
@@ -84,8 +115,10 @@ impl Machine {
             control_plane: None,
             architecture: "x86_64".to_owned(),
             etc_stale: false,
+            etc_changed: None,
             staged: false,
             hooks: Hooks::default(),
+            last_trial: LastTrial::default(),
             integrity: None,
         }
     }

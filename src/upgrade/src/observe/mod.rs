@@ -1,14 +1,18 @@
 //! Observations: facts of this moment, gathered by the callers of [`crate::decide()`].
 
 mod api;
+mod cause;
 mod health;
+mod last_trial;
 mod machine;
 mod node_view;
 mod turn;
 
 pub use api::{Api, NoNetwork};
+pub use cause::{Cause, Causes};
 pub use health::{Check, Health};
-pub use machine::{Hooks, Machine, OneShot, STAGED};
+pub use last_trial::{LastTrial, TrialEnd, TrialNote};
+pub use machine::{Hooks, Machine, OneShot, STAGED, Unsound};
 pub use node_view::{Asked, NodeView};
 pub use turn::Turn;
 

@@ -25,7 +25,10 @@ pub struct NodeView {
     /// The exclusion label is set on the Node, and the mark beside it is of the upgrade in the
     /// record.
     pub own_exclusion: bool,
-    /// A mark of ours is on the Node without the cordon or the label that it marks: somebody
+    /// A shield of ours is on the Node: a key that keeps autoscalers and remediators off, with the
+    /// mark of any upgrade.
+    pub shielded: bool,
+    /// A mark of ours is on the Node without the cordon or the key that it marks: somebody
     /// removed that, or replaced it with their own. If the mark stayed, the next cordon would look
     /// like ours.
     pub stale_mark: bool,
@@ -56,6 +59,7 @@ impl Default for NodeView {
             uncordoned: false,
             own_cordon: false,
             own_exclusion: false,
+            shielded: false,
             stale_mark: false,
             api: Api::Away,
         }

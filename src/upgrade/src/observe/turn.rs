@@ -19,6 +19,11 @@ pub struct Turn {
     /// Seconds since 1970: for display, and for the maintenance window. No other decision depends
     /// on it, because an initramfs may have no clock.
     pub wall: u64,
+    /// Whether a time service has set the clock in this boot. Until then the clock shows what the
+    /// battery kept, or what the firmware takes for the time.
+    pub clock_set: bool,
+    /// When this process last refused a request.
+    pub refused: Option<SinceBoot>,
     /// The step in progress.
     pub running: Option<Step>,
     /// The step that has just ended; reported once.
@@ -42,6 +47,8 @@ impl Turn {
             now,
             started: now,
             wall: 0,
+            clock_set: true,
+            refused: None,
             running: None,
             finished: None,
             health: Health::unknown(),

@@ -1,6 +1,6 @@
 //! The answer to a question: assembled from what was found, and cut to what an annotation may hold.
 
-use super::{BYTES, Change, Failure, Found, Look, Package, PlaceRoom, Plan, Pods, Question};
+use super::{BYTES, Change, Failure, Found, Look, Package, PlaceRoom, Plan, Question, Rehearsed};
 use crate::decide::facts::{For, judge};
 use crate::decide::memory;
 use crate::history::{self, Past};
@@ -16,7 +16,7 @@ use crate::window::Door;
 
 /// The most entries of each list except the packages, and the longest text of an entry, in
 /// characters. Together they leave room for the packages.
-const ENTRIES: usize = 24;
+const ENTRIES: usize = 18;
 const TEXT: usize = 120;
 
 /// The input for an answer.
@@ -71,7 +71,7 @@ pub(super) fn unchanged(asked: &str, seen: &Observation) -> Plan {
 
 /// The answer after the image was inspected.
 #[must_use]
-pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
+pub fn answer(case: &Case<'_>, found: Found, rehearsed: Rehearsed) -> Plan {
     let seen = case.seen;
     if found.facts.commit == seen.machine.booted.digest {
         // Only now is it known which commit a branch or a container image resolves to.
@@ -80,7 +80,7 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
             ..unchanged(case.asked, seen)
         };
     }
-    let against = against(case, &found);
+    let against = against(case, &found).or(rehearsed.refusal);
     let info = found.facts.info.as_ref();
     let mut plan = Plan {
         asked: case.asked.to_owned(),
@@ -95,11 +95,13 @@ pub fn answer(case: &Case<'_>, found: Found, pods: Pods) -> Plan {
         packages: largest_first(found.packages),
         fetch_bytes: found.fetch_bytes,
         etc_conflicts: found.etc_conflicts,
+        accounts: found.accounts,
         room: rooms(found.facts.root, found.facts.boot),
         kept_goes: found.kept_goes,
         unguarded: case.policy.unguarded && info.is_some_and(|info| !info.is_guarded()),
-        moving: pods.moving,
-        blocked: pods.blocked,
+        moving: rehearsed.moving,
+        blocked: rehearsed.blocked,
+        settings: rehearsed.settings,
         expected_seconds: history::usual(
             case.record.past.iter().filter_map(Past::worked).collect(),
         ),
@@ -205,7 +207,9 @@ fn largest_first(mut packages: Vec<Package>) -> Vec<Package> {
 /// Drops packages first, the smallest change first: what blocks an upgrade matters more.
 fn cut_to_fit(plan: &mut Plan) {
     plan.etc_conflicts_left_out = shorten(&mut plan.etc_conflicts);
+    plan.accounts_left_out = shorten(&mut plan.accounts);
     plan.moving_left_out = shorten(&mut plan.moving);
+    plan.settings_left_out = shorten(&mut plan.settings);
     plan.blocked.truncate(ENTRIES);
     for blocked in &mut plan.blocked {
         (blocked.pod, blocked.by) = (cut(&blocked.pod), cut(&blocked.by));

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use answer::{Case, answer, answers, refusal};
 pub use response::{Look, Response, respond};
 
-use crate::id::{Digest, Malformed, UpgradeId, malformed};
+use crate::id::{Digest, Malformed, UpgradeId};
 use crate::image::ImageFacts;
 use crate::names;
 use crate::reason::Reason;
@@ -41,9 +41,8 @@ impl FromStr for Question {
             None => (text, None),
             Some((image, id)) => (image, Some(id.parse()?)),
         };
-        let image = image
-            .parse()
-            .map_err(|_: Malformed| malformed(names::PLAN, image, ACCEPTED_WANTED))?;
+        let of_plan = |bad: Malformed| bad.of(names::PLAN, ACCEPTED_WANTED);
+        let image = image.parse().map_err(of_plan)?;
         Ok(Self { image, id })
     }
 }
@@ -93,6 +92,12 @@ pub struct Plan {
     /// How many more files did not fit.
     #[serde(skip_serializing_if = "is_none")]
     pub etc_conflicts_left_out: u32,
+    /// Users, groups and members of groups that the image adds to the node's own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accounts: Vec<String>,
+    /// How many more of them did not fit.
+    #[serde(skip_serializing_if = "is_none")]
+    pub accounts_left_out: u32,
     /// Room on the file systems that the upgrade writes to.
     pub room: Vec<PlaceRoom>,
     /// The kept old deployment is removed first, to make room.
@@ -108,6 +113,12 @@ pub struct Plan {
     pub moving_left_out: u32,
     /// Pods that a rehearsal of the drain could not move.
     pub blocked: Vec<Blocked>,
+    /// Settings of the kubelet that kubeadm would undo, each with both values.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
+    /// How many more settings did not fit.
+    #[serde(skip_serializing_if = "is_none")]
+    pub settings_left_out: u32,
     /// The expected duration by this node's own history, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_seconds: Option<u64>,
@@ -156,6 +167,9 @@ pub struct Found {
     pub fetch_bytes: Option<u64>,
     /// Files of /etc that both the node and the image changed.
     pub etc_conflicts: Vec<String>,
+    /// Users, groups and members of groups that the image adds to the node's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accounts: Vec<String>,
     /// Why /etc cannot be merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etc_refusal: Option<Reason>,
@@ -163,13 +177,17 @@ pub struct Found {
     pub kept_goes: bool,
 }
 
-/// What a rehearsal of the drain finds.
+/// What a rehearsal finds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pods {
+pub struct Rehearsed {
     /// Pods that would move, by namespace and name.
     pub moving: Vec<String>,
     /// Pods that could not move.
     pub blocked: Vec<Blocked>,
+    /// Settings of the kubelet that kubeadm would undo, each with both values.
+    pub settings: Vec<String>,
+    /// Why the rehearsal would end an upgrade.
+    pub refusal: Option<Reason>,
 }
 
 /// A change of version; one side is missing for something that is added or removed.

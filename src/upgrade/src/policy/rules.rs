@@ -2,7 +2,8 @@
 
 use super::branches::{self, is_pattern};
 use super::{
-    Drain, Health, Hooks, Limits, LoadBalancer, Policy, Registry, SOAK_MAX, Serving, serving,
+    Drain, Health, Hooks, Kubeadm, Limits, LoadBalancer, Neighbours, Policy, Reboot, Registry,
+    SOAK_MAX, Serving, serving,
 };
 use crate::order::Group;
 use crate::target::is_remote;
@@ -11,29 +12,73 @@ use crate::window::{LAST_BEGIN, Window};
 /// Whether a value is in its range, the field, and the accepted form.
 type Rule = (bool, &'static str, &'static str);
 
+/// A value out of its range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outside {
+    /// The key.
+    pub field: &'static str,
+    /// The accepted form.
+    pub accepted: &'static str,
+    /// The element of a list that is wrong, for display.
+    pub wrong: Option<String>,
+}
+
 impl Policy {
     /// Checks the ranges that the types do not express.
     ///
     /// # Errors
-    /// The first value out of range, as field and accepted form.
-    pub fn validate(&self) -> Result<(), (&'static str, &'static str)> {
-        let sections: [&[Rule]; 8] = [
+    /// The first value out of range.
+    pub fn validate(&self) -> Result<(), Outside> {
+        let sections: [&[Rule]; 11] = [
             &top(self),
             &window(&self.window),
             &registry(&self.registry),
             &leaving(&self.hooks, &self.load_balancer),
+            &neighbours(&self.neighbours),
             &drain(&self.drain),
+            &kubeadm(&self.kubeadm),
             &health(&self.health),
             &compared(&self.serving),
+            &reboot(&self.reboot),
             &limits(&self.limits),
         ];
         let mut rules = sections.into_iter().flatten();
         match rules.find(|(holds, ..)| !holds) {
-            Some((_, field, accepted)) => Err((field, accepted)),
+            Some((_, field, accepted)) => Err(Outside {
+                field,
+                accepted,
+                wrong: self.wrong_element(field),
+            }),
             None => Ok(()),
         }
     }
+
+    /// The first wrong element of a list.
+    fn wrong_element(&self, field: &str) -> Option<String> {
+        let (branches, registry) = (&self.branches, &self.registry);
+        let text = |list: &[String], is_right: fn(&str) -> bool| {
+            let at = list.iter().position(|one| !is_right(one))?;
+            Some(format!("element {}, {:?}, is not", at + 1, list[at]))
+        };
+        match field {
+            BRANCHES => text(branches, is_pattern),
+            ALLOWED => text(&registry.allowed, is_place),
+            ARCHIVES => text(&registry.archives, is_folder),
+            ORDER => {
+                let mut groups = self.drain.order.iter();
+                let at = groups.position(|group| !group.is_whole())?;
+                Some(format!("element {} is not", at + 1))
+            }
+            _ => None,
+        }
+    }
 }
+
+// The keys that are lists.
+const BRANCHES: &str = "branches";
+const ALLOWED: &str = "registry.allowed";
+const ARCHIVES: &str = "registry.archives";
+const ORDER: &str = "drain.order";
 
 fn top(policy: &Policy) -> [Rule; 5] {
     let retry = (1..=3600).contains(&policy.retry_seconds);
@@ -44,7 +89,7 @@ fn top(policy: &Policy) -> [Rule; 5] {
         (policy.skew <= 3, "skew", "0 to 3"),
         (
             policy.branches.iter().all(|pattern| is_pattern(pattern)),
-            "branches",
+            BRANCHES,
             branches::ACCEPTED,
         ),
     ]
@@ -60,12 +105,12 @@ fn registry(registry: &Registry) -> [Rule; 3] {
     [
         (
             registry.allowed.iter().all(|place| is_place(place)),
-            "registry.allowed",
+            ALLOWED,
             "hosts, or hosts with the first part of a name, as registry.example.com/os",
         ),
         (
             registry.archives.iter().all(|path| is_folder(path)),
-            "registry.archives",
+            ARCHIVES,
             "absolute paths without \"..\"",
         ),
         (
@@ -95,16 +140,35 @@ fn leaving(hooks: &Hooks, load_balancer: &LoadBalancer) -> [Rule; 2] {
     ]
 }
 
-fn drain(drain: &Drain) -> [Rule; 2] {
+fn neighbours(neighbours: &Neighbours) -> [Rule; 1] {
+    let settle = neighbours.settle_seconds <= 86_400;
+    [(settle, "neighbours.settle-seconds", "0 to 86400")]
+}
+
+fn drain(drain: &Drain) -> [Rule; 3] {
     let deadline = (1..=86_400).contains(&drain.deadline_seconds);
     [
         (deadline, "drain.deadline-seconds", "1 to 86400"),
         (
+            drain.detach_seconds <= 3600,
+            "drain.detach-seconds",
+            "0 to 3600",
+        ),
+        (
             drain.order.iter().all(Group::is_whole),
-            "drain.order",
+            ORDER,
             "groups that name namespaces, a priority or both, with seconds = 0 to 86400",
         ),
     ]
+}
+
+fn kubeadm(kubeadm: &Kubeadm) -> [Rule; 1] {
+    let patches = kubeadm.patches.is_empty() || is_folder(&kubeadm.patches);
+    [(
+        patches,
+        "kubeadm.patches",
+        "\"\", or an absolute path without \"..\"",
+    )]
 }
 
 fn health(health: &Health) -> [Rule; 5] {
@@ -125,6 +189,15 @@ fn health(health: &Health) -> [Rule; 5] {
 fn compared(serving: &Serving) -> [Rule; 1] {
     let known = serving.except.iter().all(|key| serving::is_key(key));
     [(known, "serving.except", serving::ACCEPTED)]
+}
+
+fn reboot(reboot: &Reboot) -> [Rule; 2] {
+    let shutdown = matches!(reboot.shutdown_seconds, 0 | 60..=86_400);
+    let initramfs = matches!(reboot.initramfs_seconds, 0 | 30..=3600);
+    [
+        (shutdown, "reboot.shutdown-seconds", "0, or 60 to 86400"),
+        (initramfs, "reboot.initramfs-seconds", "0, or 30 to 3600"),
+    ]
 }
 
 fn limits(limits: &Limits) -> [Rule; 3] {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Demand;
+
 /// The accepted form of an exception.
 pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"condition:<type>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
 
@@ -11,54 +13,34 @@ pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Serving {
     /// Pods of DaemonSets and static pods that were Ready.
-    pub pods: Compare,
+    pub pods: Demand,
     /// Resources of device plugins, and huge pages.
-    pub resources: Compare,
+    pub resources: Demand,
     /// Processors, memory, disk and the number of pods.
-    pub capacity: Compare,
+    pub capacity: Demand,
     /// Conditions that keep pods off the node.
-    pub conditions: Compare,
+    pub conditions: Demand,
     /// All other conditions of the Node.
-    pub other_conditions: Compare,
+    pub other_conditions: Demand,
     /// The Node's addresses.
-    pub addresses: Compare,
+    pub addresses: Demand,
     /// Units of systemd.
-    pub units: Compare,
+    pub units: Demand,
     /// What is not compared.
     pub except: Vec<String>,
-}
-
-/// What follows from a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Compare {
-    /// Nothing.
-    Ignore,
-    /// The agent names it. The trial may pass.
-    Warn,
-    /// The trial fails.
-    Require,
-}
-
-impl Compare {
-    /// The same, without a failed trial.
-    #[must_use]
-    pub fn at_most_warn(self) -> Self {
-        self.min(Self::Warn)
-    }
 }
 
 impl Default for Serving {
     /// Strict where pods do not run without it.
     fn default() -> Self {
         Self {
-            pods: Compare::Require,
-            resources: Compare::Require,
-            capacity: Compare::Warn,
-            conditions: Compare::Require,
-            other_conditions: Compare::Warn,
-            addresses: Compare::Require,
-            units: Compare::Require,
+            pods: Demand::Require,
+            resources: Demand::Require,
+            capacity: Demand::Warn,
+            conditions: Demand::Require,
+            other_conditions: Demand::Warn,
+            addresses: Demand::Require,
+            units: Demand::Require,
             except: Vec::new(),
         }
     }

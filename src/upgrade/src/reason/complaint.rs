@@ -1,8 +1,8 @@
 //! Text of other programs in a reason.
 
 use super::Reason;
-use crate::id::Malformed;
 use crate::plain;
+use crate::wrong::Malformed;
 
 /// The longest error text of another program that a reason repeats, in characters.
 const SHOWN: usize = 500;
@@ -59,6 +59,7 @@ impl From<Malformed> for Reason {
             field: bad.field.to_owned(),
             value: bad.value,
             accepted: bad.accepted.to_owned(),
+            wrong: bad.wrong,
         }
     }
 }

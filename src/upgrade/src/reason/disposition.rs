@@ -76,6 +76,8 @@ impl Reason {
             | Self::NoWatchdog { .. }
             | Self::StateOwed { .. }
             | Self::CheckUntrusted { .. }
+            | Self::KubeletSettings { .. }
+            | Self::BadPatches { .. }
             | Self::NoSuchRef { .. }
             | Self::NoSuchCommit { .. }
             | Self::NoSuchImage { .. }
@@ -91,15 +93,17 @@ impl Reason {
             | Self::VersionMismatch { .. }
             | Self::Downgrade { .. }
             | Self::OlderImage { .. }
+            | Self::BranchChange { .. }
             | Self::NewerThanApiServer { .. }
             | Self::SkewTooLarge { .. }
             | Self::NoRoom { .. }
             | Self::DeployFailed { .. }
             | Self::EtcMerge { .. }
+            | Self::AccountTaken { .. }
             | Self::BudgetBlocks { .. }
             | Self::DrainDeadline { .. }
             | Self::DrainRefused { .. }
-            | Self::Withdrawn
+            | Self::Withdrawn { .. }
             | Self::TargetVanished { .. }
             | Self::StageRefused { .. }
             | Self::NoVerdict { .. }
@@ -117,17 +121,18 @@ impl Reason {
         Class::Failed(disposition)
     }
 
-    /// Whether the image itself is to blame, so that its digest is recorded as bad.
+    /// Whether the image itself is to blame, so that its digest is recorded as bad. A reason that
+    /// names another cause, or none, blames no image.
     #[must_use]
     pub const fn blames_image(&self) -> bool {
-        matches!(
-            self,
-            Self::StageRefused { .. }
-                | Self::NoVerdict { .. }
-                | Self::Unhealthy { .. }
-                | Self::ServesLess { image: true, .. }
-                | Self::UserCheck { .. }
-                | Self::NoApiFromNewSystem
-        )
+        if let Self::StageRefused { cause, .. }
+        | Self::NoVerdict { cause, .. }
+        | Self::Unhealthy { cause, .. }
+        | Self::ServesLess { cause, .. }
+        | Self::UserCheck { cause, .. } = self
+        {
+            return cause.is_image();
+        }
+        matches!(self, Self::NoApiFromNewSystem)
     }
 }

@@ -6,12 +6,13 @@
 //! This file lists each reason with its text, in the order in which an upgrade may meet them. It is
 //! one table, because the record names every reason by one `code`. Other files say what follows
 //! from a reason (`disposition`), which reasons are waits (`wait`), their names elsewhere (`code`),
-//! how the text of other programs is inserted (`complaint`), and how values are formatted
-//! (`words`).
+//! how the text of other programs is inserted (`complaint`), how many names are listed (`few`), and
+//! how values are formatted (`words`).
 
 mod code;
 mod complaint;
 mod disposition;
+mod few;
 mod wait;
 mod words;
 
@@ -20,14 +21,20 @@ use thiserror::Error;
 
 use crate::image::STAGE_PROTOCOL;
 use crate::names;
+use crate::observe::Cause;
 use crate::version::Version;
+use crate::wrong::between;
 
 pub use code::runbook;
 pub use complaint::{LONGEST, complaint, cut};
 pub use disposition::Disposition;
+pub use few::few;
 pub use wait::Wait;
 pub use words::bare;
-use words::{cause, found_instead, held_by, place_in_file, said_of_stage, span};
+use words::{
+    after_a_check, found_instead, held_by, how_it_ended, made_before, place_in_file, said_of_stage,
+    span, wider_change, withdrawn,
+};
 
 /// Why a request was refused, a step failed or a trial was aborted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Error)]
@@ -37,11 +44,14 @@ use words::{cause, found_instead, held_by, place_in_file, said_of_stage, span};
 pub enum Reason {
     // Refused before anything changes.
     /// An annotation does not have its accepted form.
-    #[error("{field} is {value:?}, which is not valid. Use {}.", bare(.accepted))]
+    #[error("{field} is {value:?}, which is not valid{}. Use {}.", between(": ", .wrong, ""), bare(.accepted))]
     BadRequest {
         field: String,
         value: String,
         accepted: String,
+        /// The part of the value that is wrong, and the rule that it breaks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wrong: Option<String>,
     },
     /// The policy file does not parse, has a value out of range, or is writable by users other than
     /// root. A line of 0 means the whole file.
@@ -121,6 +131,19 @@ pub enum Reason {
         bare(.detail)
     )]
     CheckUntrusted { name: String, detail: String },
+
+    /// The settings of the node's kubelet would be undone.
+    #[error(
+        "kubeadm upgrade node would undo settings of this node's kubelet: {}. Keep them with a patch, or set kubeadm.local-settings = \"drop\" in the policy, and ask again with a new careen.dev/upgrade-id.",
+        bare(.detail)
+    )]
+    KubeletSettings { detail: String },
+    /// The node's patches cannot be given to kubeadm.
+    #[error(
+        "kubeadm upgrade node cannot take this node's patches: {}. Fix that, and ask again with a new careen.dev/upgrade-id.",
+        bare(.detail)
+    )]
+    BadPatches { detail: String },
 
     // Waiting.
     /// The requester has paused the Node.
@@ -250,6 +273,21 @@ pub enum Reason {
         running: String,
         seconds: u64,
     },
+    /// The policy does not let the node go to this other branch.
+    #[error(
+        "careen.dev/image resolves to commit {commit} of branch {branch:?}{}, but this node runs branch {running:?}, and the policy says branch-change = {policy:?}. Ask for a newer image of this node's branch, for \"kept:\" to go back, or set branch-change = {} in the policy, and ask again with a new careen.dev/upgrade-id.",
+        made_before(*.seconds),
+        wider_change(*.seconds)
+    )]
+    BranchChange {
+        commit: String,
+        branch: String,
+        running: String,
+        policy: String,
+        /// By how much it was made before the running one, if it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seconds: Option<u64>,
+    },
     /// The kubelet would be newer than the API server.
     #[error(
         "careen.dev/image carries kubelet {kubelet}, newer than the API server's {server}. Upgrade the control plane first, then ask again."
@@ -295,6 +333,12 @@ pub enum Reason {
         bare(.detail)
     )]
     EtcMerge { detail: String },
+    /// The new image adds a user, group or range of ids that this node has given to another name.
+    #[error(
+        "the accounts of the new image and of this node do not go together: {}. Change the node's account, and ask again.",
+        bare(.detail)
+    )]
+    AccountTaken { detail: String },
     /// careen-deploy ended without a verdict: it was killed, or it crashed.
     #[error(
         "{verb} ended without a result: {}. Check whether it was killed or crashed (`journalctl -k` and `journalctl -u 'careen-deploy-*'` on the node), and ask again if the upgrade fails.",
@@ -330,11 +374,14 @@ pub enum Reason {
         bare(.detail)
     )]
     ApiAway { detail: String },
-    /// The requester withdrew the request.
-    #[error(
-        "withdrawn: the request was removed or replaced before the node was armed. No action is needed; ask again if that was not intended."
-    )]
-    Withdrawn,
+    /// The requester withdrew the request, or replaced it by another one. Older agents read both
+    /// as the first.
+    #[error("{}", withdrawn(.replaced_by))]
+    Withdrawn {
+        /// What the other request asks for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaced_by: Option<String>,
+    },
 
     // Arming.
     /// The kubelet's state could not be saved.
@@ -367,32 +414,49 @@ pub enum Reason {
         "the guard in the initramfs refused the new system: {}. Find out whether the disk is damaged or files were changed (`journalctl -k` and `ostree fsck` on the node), then ask again.",
         bare(.detail)
     )]
-    StageRefused { detail: String },
+    StageRefused {
+        detail: String,
+        #[serde(default, skip_serializing_if = "Cause::is_image")]
+        cause: Cause,
+    },
     /// The trial ended without a verdict.
     #[error(
-        "{tries} trial boots of {commit} ended without a verdict (panic, hang or power cut), and the old system is back. Check `journalctl --list-boots` and the console; ask again after a power cut, else for a fixed image."
+        "{tries} trial boots of {commit} ended without a verdict ({}), and the old system is back. Check `journalctl --list-boots` and the console; ask again after a power cut or a reset from outside, else for a fixed image.",
+        how_it_ended(.seen)
     )]
-    NoVerdict { commit: String, tries: u32 },
+    NoVerdict {
+        commit: String,
+        tries: u32,
+        /// How far the last trial had come, and what ended it. Empty in records of older versions.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        seen: String,
+        #[serde(default, skip_serializing_if = "Cause::is_image")]
+        cause: Cause,
+    },
     /// A check did not pass before the deadline.
     #[error(
-        "the new system is not healthy after {seconds} s: {check}: {}. Fix the image or the node and ask again; the trial's journal is in `journalctl -b -1` of the old system.",
-        bare(.detail)
+        "the new system is not healthy after {seconds} s: {check}: {}. {}; the trial's journal is in `journalctl -b -1` of the old system.",
+        bare(.detail),
+        .cause.advice()
     )]
     Unhealthy {
         check: String,
         detail: String,
         seconds: u64,
+        #[serde(default, skip_serializing_if = "Cause::is_image")]
+        cause: Cause,
     },
     /// The node serves less under the new system than under the old one.
     #[error(
-        "the new system serves less than the old one did, after {seconds} s: {}. Fix {}, or except it in the policy's [serving], and ask again; the trial's journal is in `journalctl -b -1` of the old system.",
+        "the new system serves less than the old one did, after {seconds} s: {}. {}, or except it in the policy's [serving]; the trial's journal is in `journalctl -b -1` of the old system.",
         bare(.missing),
-        cause(*image)
+        .cause.advice()
     )]
     ServesLess {
         missing: String,
-        image: bool,
         seconds: u64,
+        #[serde(default, skip_serializing_if = "Cause::is_image")]
+        cause: Cause,
     },
     /// `kubeadm upgrade node` did not succeed in the new system.
     #[error(
@@ -401,11 +465,13 @@ pub enum Reason {
     )]
     KubeadmFailed { detail: String },
     /// An operator's check failed.
-    #[error(
-        "required check {name} failed: {}. Fix the image, the node or the check, and ask again.",
-        bare(.detail)
-    )]
-    UserCheck { name: String, detail: String },
+    #[error("required check {name} failed: {}. {}", bare(.detail), after_a_check(*.cause))]
+    UserCheck {
+        name: String,
+        detail: String,
+        #[serde(default, skip_serializing_if = "Cause::is_image")]
+        cause: Cause,
+    },
     /// The API server was unreachable for the whole trial.
     #[error(
         "the trial could not be evaluated: for {seconds} s the new system did not reach the API server, or the server did not have this Node. Check the server, the Node and the network, and ask again if the upgrade fails."
@@ -469,7 +535,7 @@ pub enum Reason {
     OptedOut { by: String, why: String },
     /// The maintenance window is closed.
     #[error(
-        "waiting for the maintenance window: {}. No action is needed, unless the window is too short or its time zone is unknown.",
+        "waiting for the maintenance window: {}. No action is needed, unless the window is too short, or its time zone or the time is unknown.",
         bare(.opens)
     )]
     WindowClosed { opens: String },

@@ -1,6 +1,7 @@
 //! How a reason's sentence shows values.
 
 use crate::names;
+use crate::observe::Cause;
 
 /// Lines and columns count from 1; a line of 0 means the whole file.
 pub(super) fn place_in_file(line: usize, column: usize) -> String {
@@ -22,15 +23,6 @@ pub(super) fn found_instead(found: &Option<String>) -> String {
         .map_or_else(String::new, |found| format!(" (found {found} instead)"))
 }
 
-/// Where to look for the cause of a difference between the two systems.
-pub(super) const fn cause(image: bool) -> &'static str {
-    if image {
-        "the image"
-    } else {
-        "it on the node or in the cluster"
-    }
-}
-
 pub(super) fn held_by(by: &Option<String>) -> &str {
     by.as_deref().unwrap_or(names::PAUSED)
 }
@@ -42,10 +34,51 @@ pub(super) fn said_of_stage(found: &Option<u32>) -> String {
     )
 }
 
+pub(super) fn made_before(seconds: Option<u64>) -> String {
+    let before = |seconds| format!(", made {} before the running one", span(seconds));
+    seconds.map(before).unwrap_or_default()
+}
+
+/// The value of the policy's `branch-change` that lets the image through.
+pub(super) const fn wider_change(seconds: Option<u64>) -> &'static str {
+    match seconds {
+        Some(_) => "\"any\"",
+        None => "\"newer\"",
+    }
+}
+
+/// How a request went away before the node was armed.
+pub(super) fn withdrawn(replaced_by: &Option<String>) -> String {
+    match replaced_by {
+        None => "withdrawn: the request was removed before the node was armed. No action is needed; ask again if that was not intended.".to_owned(),
+        Some(other) => format!(
+            "replaced: another request, for {other}, took the place of this one before the node was armed. No action is needed; the agent answers that request next."
+        ),
+    }
+}
+
 /// A time span in the largest unit of which there are at least two.
 pub(super) fn span(seconds: u64) -> String {
     let units = [(86_400, "days"), (3_600, "hours"), (60, "minutes")];
     let large = units.into_iter().find(|(unit, _)| seconds >= 2 * unit);
     let (unit, name) = large.unwrap_or((1, "s"));
     format!("{} {name}", seconds / unit)
+}
+
+/// How the last trial without a verdict ended. A record of an older version does not say.
+pub(super) fn how_it_ended(seen: &str) -> &str {
+    match seen {
+        "" => "panic, hang or power cut",
+        _ => bare(seen),
+    }
+}
+
+/// What to do after an operator's check has failed.
+pub(super) fn after_a_check(cause: Cause) -> String {
+    match cause {
+        Cause::Image => "Fix the image, the node or the check, and ask again.".to_owned(),
+        Cause::Node | Cause::ApiServer | Cause::Neighbour | Cause::Unclear => {
+            format!("{}.", cause.advice())
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What the record keeps about the trials of one upgrade.
 
 use crate::id::{BootId, Moment};
+use crate::observe::TrialEnd;
 use crate::reason::Reason;
 
 /// The rehearsal of the drain.
@@ -32,6 +33,8 @@ pub struct Attempt {
     pub well_since: Option<Moment>,
     /// Why the trial was aborted, where the new system is not to blame.
     pub given_up: Option<Reason>,
+    /// What ended a trial without a verdict, where something shows it.
+    pub ended_by: Option<TrialEnd>,
     /// Whether something other than Careen made the new system the default.
     pub default: NewDefault,
     /// Whether `kubeadm upgrade node` has run.
@@ -98,6 +101,7 @@ impl Attempt {
             hold: None,
             well_since: None,
             given_up: None,
+            ended_by: None,
             default: NewDefault::NotMoved,
             kubeadm: Kubeadm {
                 due: false,

@@ -17,6 +17,8 @@ pub enum Custody {
     GivenBack {
         /// The post-hooks were due when the node was released, but no hooks were installed.
         hooks_due: bool,
+        /// Since when they have it. `None` if an agent that does not write this gave it back.
+        since: Option<Moment>,
     },
 }
 
@@ -53,6 +55,15 @@ impl Custody {
         matches!(self, Self::GivenBack { .. })
     }
 
+    /// When the users got the node back, if they have it back.
+    #[must_use]
+    pub const fn given_back_at(&self) -> Option<&Moment> {
+        match self {
+            Self::GivenBack { since, .. } => since.as_ref(),
+            Self::Users { .. } | Self::Upgrade(_) => None,
+        }
+    }
+
     /// What was done to take the node. `None` while its users have it.
     #[must_use]
     pub const fn taken(&self) -> Option<&Taken> {
@@ -66,7 +77,7 @@ impl Custody {
     #[must_use]
     pub const fn hooks_due(&self) -> bool {
         match self {
-            Self::Users { hooks_due } | Self::GivenBack { hooks_due } => *hooks_due,
+            Self::Users { hooks_due } | Self::GivenBack { hooks_due, .. } => *hooks_due,
             Self::Upgrade(taken) => taken.hooks_due,
         }
     }
@@ -98,11 +109,12 @@ impl Custody {
         Self::Upgrade(taken)
     }
 
-    /// Gives the node back. The pre-hooks run again the next time it is taken.
+    /// Gives the node back at this moment. The pre-hooks run again the next time it is taken.
     #[must_use]
-    pub const fn give_back(&self) -> Self {
+    pub const fn give_back(&self, since: Option<Moment>) -> Self {
         Self::GivenBack {
             hooks_due: self.hooks_due(),
+            since,
         }
     }
 
@@ -111,7 +123,10 @@ impl Custody {
     pub fn after_post_hooks(&self) -> Self {
         match self {
             Self::Users { .. } => Self::Users { hooks_due: false },
-            Self::GivenBack { .. } => Self::GivenBack { hooks_due: false },
+            Self::GivenBack { since, .. } => Self::GivenBack {
+                hooks_due: false,
+                since: since.clone(),
+            },
             Self::Upgrade(taken) => Self::Upgrade(Taken {
                 hooks_due: false,
                 prepared: false,
@@ -136,7 +151,7 @@ impl Custody {
     #[must_use]
     pub fn before_the_next_trial(&self) -> Self {
         match self {
-            Self::Users { hooks_due } | Self::GivenBack { hooks_due } => Self::Users {
+            Self::Users { hooks_due } | Self::GivenBack { hooks_due, .. } => Self::Users {
                 hooks_due: *hooks_due,
             },
             Self::Upgrade(taken) => Self::Upgrade(Taken {

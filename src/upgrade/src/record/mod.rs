@@ -48,7 +48,8 @@ pub struct Record {
     /// The last request, if it was refused before it became an upgrade.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
-    /// The request that is already answered, while its annotations are still on the Node.
+    /// The request that is already answered, while its annotations are still on the Node; as
+    /// [`RawRequest::noted`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<RawRequest>,
     /// How many requests were answered on this node.
@@ -148,9 +149,15 @@ impl Record {
     #[must_use]
     pub fn unanswered<'a>(&self, asked: &'a Asked) -> Option<&'a RawRequest> {
         match asked {
-            Asked::This(raw) => Some(raw).filter(|raw| self.spent.as_ref() != Some(*raw)),
+            Asked::This(raw) => Some(raw).filter(|raw| !self.has_answered(raw)),
             Asked::Unknown | Asked::Nothing => None,
         }
+    }
+
+    /// An earlier version noted a request of any length as it was.
+    fn has_answered(&self, raw: &RawRequest) -> bool {
+        let spent = self.spent.as_ref();
+        spent.is_some_and(|spent| spent == raw || *spent == raw.noted())
     }
 
     /// Adds an image that failed; an image is listed only once.

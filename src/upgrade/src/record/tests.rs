@@ -65,7 +65,7 @@ fn written() -> [Wire; 5] {
         default_moved: true,
         reinstated: Some(boot()),
         rehearsed: true,
-        warning: Some(Reason::Withdrawn),
+        warning: Some(Reason::Withdrawn { replaced_by: None }),
         ..taken.clone()
     };
     [wire(), taken, given_back, before_the_next_trial, moved]
@@ -101,11 +101,17 @@ fn what_no_upgrade_can_be_is_read_as_the_nearest() {
         node: Some("node-a".to_owned()),
         drain_begun: Some(moment()),
         reinstated: Some(boot()),
-        warning: Some(Reason::Withdrawn),
+        warning: Some(Reason::Withdrawn { replaced_by: None }),
         ..wire()
     };
     let up = Upgrade::from(odd);
-    assert_eq!(up.custody, Custody::GivenBack { hooks_due: false });
+    assert_eq!(
+        up.custody,
+        Custody::GivenBack {
+            hooks_due: false,
+            since: None
+        }
+    );
     assert_eq!(up.attempt.default, NewDefault::NotMoved);
     assert_eq!(up.rehearsal, Rehearsal::Due);
     assert!(up.old_has_reached_api(), "also once the node is given back");
@@ -118,7 +124,7 @@ fn a_retry_of_a_step_that_is_not_known_stays() {
             step: step.to_owned(),
             tries: 2,
             due: moment(),
-            reason: Reason::Withdrawn,
+            reason: Reason::Withdrawn { replaced_by: None },
         }),
         ..wire()
     };

@@ -161,8 +161,7 @@ impl Upgrade {
             .map_or_else(String::new, |commit| commit.short().to_owned())
     }
 
-    /// Whether the next step may arm a trial, so that it matters whether /etc has changed since the
-    /// deployment. An agent that starts after a trial finds the phase in which the trial ended.
+    /// Whether the next step may arm a trial. An agent that starts after a trial finds the phase in which the trial ended.
     #[must_use]
     pub fn may_arm_next(&self, booted: &Deployment) -> bool {
         let before_a_trial = match self.phase.class() {
@@ -174,6 +173,14 @@ impl Upgrade {
             | Class::Halted { .. } => false,
         };
         before_a_trial && self.from.same(booted)
+    }
+
+    /// Whether it matters that /etc has changed since the deployment: a trial may be next, or the
+    /// node is about to be taken from its users.
+    #[must_use]
+    pub fn needs_a_still_etc(&self, booted: &Deployment) -> bool {
+        let takes_next = self.phase == Phase::Deployed && self.custody.taken().is_none();
+        takes_next && self.from.same(booted) || self.may_arm_next(booted)
     }
 
     /// Whether the record has left the phase `Armed` although the armed trial did not run: no guard

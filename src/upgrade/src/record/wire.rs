@@ -13,6 +13,7 @@ use super::{
 use crate::bill::Bill;
 use crate::id::{BootId, Moment, UpgradeId};
 use crate::image::{Deployment, ImageFacts};
+use crate::observe::TrialEnd;
 use crate::phase::Phase;
 use crate::reason::Reason;
 use crate::serving::Serving;
@@ -101,6 +102,9 @@ pub(super) struct Wire {
     /// Why the last trial was aborted, where the new system is not to blame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) given_up: Option<Reason>,
+    /// What ended a trial without a verdict, where something shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ended_by: Option<TrialEnd>,
     /// The API server was unreachable during a whole trial, and the old system has reached it
     /// since.
     #[serde(default)]
@@ -120,6 +124,9 @@ pub(super) struct Wire {
     /// Careen's cordon is removed.
     #[serde(default)]
     pub(super) released: bool,
+    /// When that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) released_at: Option<Moment>,
     /// The upgrade has ended and is counted.
     #[serde(default)]
     pub(super) closed: bool,
@@ -250,7 +257,8 @@ fn custody(wire: &Wire) -> Custody {
     let hooks_due = wire.post_hooks_due;
     let begun = wire.prepared || wire.excluded.is_some() || wire.drain_begun.is_some();
     if wire.released {
-        Custody::GivenBack { hooks_due }
+        let since = wire.released_at.clone();
+        Custody::GivenBack { hooks_due, since }
     } else if wire.taken || begun {
         Custody::Upgrade(Taken {
             prepared: wire.prepared,
@@ -273,6 +281,7 @@ fn attempt(wire: &Wire) -> Attempt {
         hold: wire.hold.clone(),
         well_since: wire.well_since.clone(),
         given_up: wire.given_up.clone(),
+        ended_by: wire.ended_by,
         default: new_default(wire),
         kubeadm: Kubeadm {
             due: wire.kubeadm_due,
@@ -319,6 +328,7 @@ impl From<Upgrade> for Wire {
             Rehearsal::Held { blocked } => (true, blocked),
         };
         let (post_hooks_due, released) = (up.custody.hooks_due(), up.custody.is_given_back());
+        let released_at = up.custody.given_back_at().cloned();
         let (taken, marks) = match up.custody {
             Custody::Users { .. } | Custody::GivenBack { .. } => (false, Taken::default()),
             Custody::Upgrade(marks) => (true, marks),
@@ -354,11 +364,13 @@ impl From<Upgrade> for Wire {
             recordoned: up.redo.drained,
             snapshot: up.attempt.saved,
             given_up: up.attempt.given_up,
+            ended_by: up.attempt.ended_by,
             api_reached_from_old: up.api.compared,
             api_seen_from_old: up.api.from_old,
             api_seen_from_new: up.api.from_new,
             held: up.paused,
             released,
+            released_at,
             closed: up.closed,
             cleaned: up.cleaned,
             deadline_seconds: up.attempt.deadline_seconds,

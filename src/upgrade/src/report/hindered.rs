@@ -1,6 +1,6 @@
 //! What blocks the agent but is in neither the record nor a step. The Node shows it too.
 
-use super::{Answer, Doing, Moment, Report, first, report};
+use super::{Answer, Doing, Moment, Report, first, repeating};
 use crate::decide::RecordRead;
 use crate::observe::Asked;
 use crate::reason::Reason;
@@ -15,7 +15,7 @@ pub fn unwritten<'a>(
     why: &Reason,
 ) -> Report {
     let seen = seen.into();
-    let before = report(read, seen, doing);
+    let before = repeating(read, seen, doing);
     before.unwrap_or_else(|| first(seen)).hindered(why)
 }
 
@@ -29,7 +29,7 @@ pub fn unseen(
     why: &Reason,
 ) -> Option<Report> {
     let is_asked = matches!(moment.request, Asked::This(_));
-    let before = report(read, moment, doing);
+    let before = repeating(read, moment, doing);
     let before = before.or_else(|| is_asked.then(|| first(moment)))?;
     Some(before.hindered(why))
 }
@@ -47,6 +47,6 @@ impl Report {
             }
             Some(Answer::Upgraded | Answer::Failed) | None => self.waits = Some(by.clone()),
         }
-        self
+        self.without_repeats()
     }
 }

@@ -30,8 +30,8 @@ pub struct Status {
     /// The reason's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// While reverting: why the upgrade reverts. `reason` then says what blocks the way back, if
-    /// anything.
+    /// While reverting, if something blocks the way back: why the upgrade reverts. Otherwise
+    /// `reason` says that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts_for: Option<Cause>,
     /// The system that ran before.

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use super::quantity::value;
 use super::{NodePod, Offer};
-use crate::policy::{Compare, Serving};
+use crate::observe::Cause;
+use crate::policy::{Demand, Serving};
 
 /// Conditions that keep pods off a node while they are True
 /// (kubernetes.io/docs/reference/node/node-status/#condition).
@@ -26,13 +27,13 @@ pub struct Lack {
     pub key: String,
     /// What is missing, in one sentence without a full stop.
     pub what: String,
-    /// The new image is the only thing that has changed.
-    pub image: bool,
+    /// Where the cause is.
+    pub cause: Cause,
 }
 
 /// What is missing, and how the policy rates it. The policy's exceptions are left out.
 #[must_use]
-pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Compare, Lack)> {
+pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Demand, Lack)> {
     let all = [
         (policy.pods, pods(before, now)),
         (policy.resources, resources(before, now)),
@@ -46,13 +47,13 @@ pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Compare, Lac
         let rated = lacks.into_iter().map(move |lack| (rated, lack));
         rated.map(|(rated, lack)| (gone_pods_only_warn(rated, &lack), lack))
     });
-    all.filter(|(rated, lack)| *rated != Compare::Ignore && !policy.excepts(&lack.key))
+    all.filter(|(rated, lack)| *rated != Demand::Off && !policy.excepts(&lack.key))
         .collect()
 }
 
 /// A pod that the API server does not have on this node is its controller's or a person's doing.
 /// The kubelet starts every pod that it is told of.
-fn gone_pods_only_warn(rated: Compare, lack: &Lack) -> Compare {
+fn gone_pods_only_warn(rated: Demand, lack: &Lack) -> Demand {
     if lack.key.starts_with("gone:") {
         rated.at_most_warn()
     } else {
@@ -87,7 +88,11 @@ fn pod(was: &NodePod, now: &[NodePod]) -> Option<Lack> {
     Some(Lack {
         key,
         what: format!("{owner} was Ready before the drain and is not: {why}"),
-        image: !pulls && is_same_template(was, pod),
+        cause: if pulls || !is_same_template(was, pod) {
+            Cause::Neighbour
+        } else {
+            Cause::Image
+        },
     })
 }
 
@@ -105,13 +110,13 @@ fn gone(was: &NodePod, key: String) -> Lack {
     let owner = &was.owner;
     if owner.is_static() {
         let what = format!("{owner} was Ready before the drain, and its file is gone");
-        let image = false;
-        return Lack { key, what, image };
+        let cause = Cause::Node;
+        return Lack { key, what, cause };
     }
     Lack {
         key: key.replacen("pod:", "gone:", 1),
         what: format!("{owner} was Ready before the drain, and no such pod is on the node now"),
-        image: false,
+        cause: Cause::Neighbour,
     }
 }
 
@@ -149,7 +154,7 @@ fn less(name: &str, was: &str, now: &Offer, share: f64) -> Option<Lack> {
     fewer.then(|| Lack {
         key: format!("resource:{name}"),
         what: format!("resource {name} was {was} before the drain and is {is}"),
-        image: true,
+        cause: Cause::Image,
     })
 }
 
@@ -161,7 +166,7 @@ fn pressures(before: &Offer, now: &Offer) -> Vec<Lack> {
             key: format!("condition:{kind}"),
             what: format!("condition {kind} was not True before the drain and is True now"),
             // A full disk or a network plugin that is late may be the node's or its neighbours'.
-            image: false,
+            cause: Cause::Unclear,
         })
         .collect()
 }
@@ -184,7 +189,7 @@ fn conditions(before: &Offer, now: &Offer) -> Vec<Lack> {
             Lack {
                 key: format!("condition:{kind}"),
                 what: format!("condition {kind} was {was} before the drain and is {is}"),
-                image: false,
+                cause: Cause::Unclear,
             }
         })
         .collect()
@@ -216,7 +221,7 @@ fn families(before: &Offer, now: &Offer) -> Vec<Lack> {
             what: format!(
                 "the Node had an internal {family} address before the drain and has none"
             ),
-            image: true,
+            cause: Cause::Image,
         })
         .collect()
 }
@@ -229,7 +234,7 @@ fn addresses(before: &Offer, now: &Offer) -> Vec<Lack> {
     gone.map(|(kind, address)| Lack {
         key: format!("address:{address}"),
         what: format!("the Node had {kind} {address} before the drain and does not have it now"),
-        image: false,
+        cause: Cause::Unclear,
     })
     .collect()
 }

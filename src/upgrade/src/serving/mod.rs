@@ -24,13 +24,17 @@ pub struct Serving {
     /// What systemd says of its units. `None` if the agent has not looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units: Option<Units>,
+    /// A pod sandbox got an address. Some network plugins ask the API server for the pod, and
+    /// give none to a sandbox without one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pod_network: bool,
 }
 
 impl Serving {
     /// Whether nothing is known.
     #[must_use]
     pub const fn is_blank(&self) -> bool {
-        self.node.is_none() && self.units.is_none()
+        self.node.is_none() && self.units.is_none() && !self.pod_network
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Lack;
+use crate::observe::Cause;
 
 /// What systemd says of its units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,13 +37,17 @@ pub fn failed(before: &Units, now: &Units) -> Vec<Lack> {
     let down = fresh.map(|unit| Lack {
         key: format!("unit:{}", unit.name),
         what: told(unit),
-        image: unit.image,
+        cause: if unit.image {
+            Cause::Image
+        } else {
+            Cause::Node
+        },
     });
     let waits = now.starting.iter().filter(|_| before.starting.is_none());
     let waits = waits.map(|job| Lack {
         key: format!("unit:{job}"),
         what: format!("the boot does not end: systemd still waits for {job}"),
-        image: false,
+        cause: Cause::Unclear,
     });
     down.chain(waits).collect()
 }

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
-use super::Wanted;
-use crate::id::{Malformed, UpgradeId, malformed};
+use super::{ACCEPTED_WANTED, Wanted};
+use crate::id::{Malformed, UpgradeId};
 use crate::names;
 use crate::policy::SOAK_MAX;
-use crate::version::Version;
+use crate::version::{self, Version};
+use crate::wrong::{self, Wrong};
 
 /// The annotations of a request, in the order of the fields of [`RawRequest`].
 pub const KEYS: [&str; 5] = [
@@ -18,6 +20,10 @@ pub const KEYS: [&str; 5] = [
     names::UPGRADE_ID,
     names::SOAK,
 ];
+
+/// The longest request that the record keeps as it is, in bytes. All annotations of a Node may have
+/// 256 KiB, and no valid request is as long as this.
+const NOTED: usize = 4096;
 
 /// Annotations for a JSON merge patch. An annotation without a value is removed.
 pub type Patch = BTreeMap<&'static str, Option<String>>;
@@ -105,6 +111,25 @@ impl RawRequest {
         }
     }
 
+    /// The request as the record keeps it once it is answered: as it is, or by its digest if it is
+    /// long. An agent before this one does not recognise the digest and answers once more.
+    #[must_use]
+    pub fn noted(&self) -> Self {
+        let rest = [&self.image, &self.kubernetes, &self.id, &self.soak];
+        let rest = rest.into_iter().flatten().map(String::len);
+        let length = rest.fold(self.request.len(), usize::saturating_add);
+        if length <= NOTED {
+            return self.clone();
+        }
+        // A text and texts that may be absent are JSON in any case.
+        let text = serde_json::to_vec(self).unwrap_or_default();
+        let digest = hex::encode(Sha256::digest(text));
+        Self {
+            request: format!("sha256:{digest} of {length} bytes"),
+            ..Self::default()
+        }
+    }
+
     /// Whether it asks for an upgrade.
     #[must_use]
     pub fn is_scheduled(&self) -> bool {
@@ -117,28 +142,28 @@ impl RawRequest {
     /// The first annotation that does not have its accepted form.
     pub fn parse(&self) -> Result<Request, Malformed> {
         if !self.is_scheduled() {
-            return Err(malformed(
-                names::REQUEST,
-                &self.request,
-                names::REQUEST_SCHEDULED,
-            ));
+            let wrong = wrong::word(&self.request, &[names::REQUEST_SCHEDULED]);
+            let accepted = names::REQUEST_SCHEDULED;
+            return Err(wrong.in_field(names::REQUEST, &self.request, accepted));
         }
-        let image = self.image.as_deref().unwrap_or_default();
-        let version = |text: &String| {
-            text.parse().map_err(|_| {
-                malformed(
-                    names::KUBERNETES_VERSION,
-                    text,
-                    "vMAJOR.MINOR.PATCH, as v1.36.3",
-                )
-            })
-        };
+        let of_version = |bad: Malformed| bad.of(names::KUBERNETES_VERSION, version::ACCEPTED);
+        let kubernetes = self.kubernetes.as_deref().map(str::parse).transpose();
         Ok(Request {
-            wanted: image.parse()?,
-            kubernetes: self.kubernetes.as_ref().map(version).transpose()?,
+            wanted: self.wanted()?,
+            kubernetes: kubernetes.map_err(of_version)?,
             id: self.id.as_deref().map(str::parse).transpose()?,
             soak_seconds: self.soak_seconds()?,
         })
+    }
+
+    fn wanted(&self) -> Result<Wanted, Malformed> {
+        match &self.image {
+            Some(image) => image.parse(),
+            None => Err(Malformed {
+                wrong: Some("the Node does not have this annotation".to_owned()),
+                ..Malformed::new(names::IMAGE, "", ACCEPTED_WANTED)
+            }),
+        }
     }
 
     /// How long the new system must be healthy before it is blessed, in seconds, if the requester
@@ -150,9 +175,8 @@ impl RawRequest {
         let Some(text) = &self.soak else {
             return Ok(None);
         };
-        match text.parse() {
-            Ok(seconds) if seconds <= SOAK_MAX => Ok(Some(seconds)),
-            Ok(_) | Err(_) => Err(malformed(names::SOAK, text, "0 to 86400")),
-        }
+        let seconds = wrong::number(text, (0, SOAK_MAX));
+        let bad = |wrong: Wrong| wrong.in_field(names::SOAK, text, "0 to 86400, in seconds");
+        seconds.map(Some).map_err(bad)
     }
 }

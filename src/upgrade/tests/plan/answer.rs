@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_good_image_is_told_with_what_changes_and_no_reason() {
-    let plan = answered(found(), Pods::default());
+    let plan = answered(found(), Rehearsed::default());
     assert_eq!((plan.code, plan.reason), (None, None));
     let kubelet = plan.kubelet.unwrap();
     assert_eq!(kubelet.from.as_deref(), Some("v1.35.4"));
@@ -18,15 +18,15 @@ fn a_good_image_is_told_with_what_changes_and_no_reason() {
 fn plan_refuses_a_guardless_image_or_reports_it_as_unguarded() {
     let mut bare = found();
     bare.facts.info.as_mut().unwrap().stage = None;
-    let plan = answered(bare.clone(), Pods::default());
+    let plan = answered(bare.clone(), Rehearsed::default());
     assert_eq!(plan.code.as_deref(), Some("NoStage"));
     let policy = Policy {
         unguarded: true,
         ..Policy::default()
     };
-    let plan = answered_by(&policy, bare, Pods::default());
+    let plan = answered_by(&policy, bare, Rehearsed::default());
     assert_eq!((plan.code, plan.unguarded), (None, true));
-    let guarded = answered_by(&policy, found(), Pods::default());
+    let guarded = answered_by(&policy, found(), Rehearsed::default());
     assert!(!guarded.unguarded);
 }
 
@@ -34,7 +34,7 @@ fn plan_refuses_a_guardless_image_or_reports_it_as_unguarded() {
 fn plan_refuses_an_image_without_an_agent() {
     let mut bare = found();
     bare.facts.lacks = Box::new(["careen-agent.service".into()]);
-    let plan = answered(bare, Pods::default());
+    let plan = answered(bare, Rehearsed::default());
     assert_eq!(plan.code.as_deref(), Some("NoAgent"));
     assert!(plan.reason.unwrap().contains("careen-agent.service"));
 }
@@ -43,7 +43,7 @@ fn plan_refuses_an_image_without_an_agent() {
 fn plan_of_a_refused_image_gives_the_reason_and_the_changes() {
     let mut unfit = found();
     unfit.facts.info.as_mut().unwrap().kubernetes = "v1.37.0".parse().unwrap();
-    let plan = answered(unfit, Pods::default());
+    let plan = answered(unfit, Rehearsed::default());
     assert_eq!(plan.code.as_deref(), Some("NewerThanApiServer"));
     assert!(plan.kubelet.is_some());
     let full = Found {
@@ -54,7 +54,7 @@ fn plan_of_a_refused_image_gives_the_reason_and_the_changes() {
         ..found()
     };
     assert_eq!(
-        answered(full, Pods::default()).code.as_deref(),
+        answered(full, Rehearsed::default()).code.as_deref(),
         Some("NoRoom")
     );
     let etc = Found {
@@ -62,7 +62,7 @@ fn plan_of_a_refused_image_gives_the_reason_and_the_changes() {
         ..found()
     };
     assert_eq!(
-        answered(etc, Pods::default()).code.as_deref(),
+        answered(etc, Rehearsed::default()).code.as_deref(),
         Some("EtcMerge")
     );
 }
@@ -74,9 +74,10 @@ fn an_answer_fits_and_leaves_out_the_smallest_changes_first() {
         etc_conflicts: (0..100)
             .map(|number| format!("/etc/{number}\"{}", "x".repeat(4000)))
             .collect(),
+        accounts: vec!["u".repeat(4000); 100],
         ..found()
     };
-    let pods = Pods {
+    let pods = Rehearsed {
         moving: vec!["p".repeat(300); 500],
         blocked: vec![
             Blocked {
@@ -85,6 +86,8 @@ fn an_answer_fits_and_leaves_out_the_smallest_changes_first() {
             };
             500
         ],
+        settings: vec!["s".repeat(300); 500],
+        refusal: None,
     };
     let paused = quiet().with(|seen| seen.node.paused = Some("\u{1}".repeat(100_000).into()));
     let plan = answered_on(&paused, &Policy::default(), many, pods);
@@ -94,6 +97,7 @@ fn an_answer_fits_and_leaves_out_the_smallest_changes_first() {
     assert_eq!(plan.packages.len() + plan.packages_left_out as usize, 1000);
     assert!(plan.packages[0].bytes.unsigned_abs() >= 499);
     assert!(plan.etc_conflicts_left_out > 0 && plan.moving_left_out > 0);
+    assert_eq!((plan.accounts.len(), plan.accounts_left_out), (18, 82));
 }
 
 #[test]
@@ -102,7 +106,7 @@ fn few_packages_are_all_told() {
         packages: (0..20).map(package).collect(),
         ..found()
     };
-    let plan = answered(few, Pods::default());
+    let plan = answered(few, Rehearsed::default());
     assert_eq!((plan.packages.len(), plan.packages_left_out), (20, 0));
 }
 
@@ -111,9 +115,9 @@ fn plan_for_the_running_image_reports_no_changes() {
     let mut found = found();
     found.facts = facts('a');
     found.fetch_bytes = Some(7);
-    let pods = Pods {
+    let pods = Rehearsed {
         moving: vec!["web/one".into()],
-        ..Pods::default()
+        ..Rehearsed::default()
     };
     let plan = answered(found, pods);
     assert_eq!((plan.code, plan.fetch_bytes), (None, Some(7)));
@@ -130,6 +134,7 @@ fn after_a_failure(asked: &str) -> Plan {
             check: "the container runtime".into(),
             detail: "no answer".into(),
             seconds: 600,
+            cause: Cause::Image,
         },
     });
     // It ends here, and is remembered.
@@ -141,7 +146,7 @@ fn after_a_failure(asked: &str) -> Plan {
         seen: &quiet(),
         policy: &Policy::default(),
     };
-    answer(&case, found(), Pods::default())
+    answer(&case, found(), Rehearsed::default())
 }
 
 #[test]
@@ -154,7 +159,7 @@ fn a_failure_that_is_remembered_is_told_whoever_asks() {
     }
     let code = after_a_failure("ostree:careen:os u2").code;
     assert_eq!(code, None, "another id asks again, and is taken");
-    assert_eq!(answered(found(), Pods::default()).failed_before, None);
+    assert_eq!(answered(found(), Rehearsed::default()).failed_before, None);
 }
 
 #[test]
@@ -173,7 +178,7 @@ fn plan_refuses_a_remembered_bad_image_unless_asked_by_a_new_id() {
             seen: &seen,
             policy: &policy,
         };
-        answer(&case, found(), Pods::default()).code
+        answer(&case, found(), Rehearsed::default()).code
     };
     let mut record = Record::default();
     record.remember_bad(upgrade::record::BadImage {
@@ -187,4 +192,22 @@ fn plan_refuses_a_remembered_bad_image_unless_asked_by_a_new_id() {
     assert_eq!(case(&record, "ostree:careen:os u1").as_deref(), bad);
     // Another id is asking again.
     assert_eq!(case(&record, "ostree:careen:os u2"), None);
+}
+
+#[test]
+fn kubelet_settings_are_listed_and_refused_by_policy() {
+    let settings = vec!["maxPods is 42 and would be unset".to_owned()];
+    let dropped = Rehearsed {
+        settings: settings.clone(),
+        ..Rehearsed::default()
+    };
+    let plan = answered(found(), dropped.clone());
+    assert_eq!((plan.settings, plan.code), (settings, None));
+    let detail = "maxPods".to_owned();
+    let refused = Rehearsed {
+        refusal: Some(Reason::KubeletSettings { detail }),
+        ..dropped
+    };
+    let plan = answered(found(), refused);
+    assert_eq!(plan.code.as_deref(), Some("KubeletSettings"));
 }

@@ -34,6 +34,7 @@ fn found() -> Found {
         packages: vec![],
         fetch_bytes: None,
         etc_conflicts: vec![],
+        accounts: vec![],
         etc_refusal: None,
         kept_goes: false,
     }
@@ -51,15 +52,15 @@ fn package(number: usize) -> Package {
 }
 
 /// The answer about image `b`.
-fn answered(found: Found, pods: Pods) -> Plan {
+fn answered(found: Found, pods: Rehearsed) -> Plan {
     answered_by(&Policy::default(), found, pods)
 }
 
-fn answered_by(policy: &Policy, found: Found, pods: Pods) -> Plan {
+fn answered_by(policy: &Policy, found: Found, pods: Rehearsed) -> Plan {
     answered_on(&quiet(), policy, found, pods)
 }
 
-fn answered_on(seen: &Observation, policy: &Policy, found: Found, pods: Pods) -> Plan {
+fn answered_on(seen: &Observation, policy: &Policy, found: Found, pods: Rehearsed) -> Plan {
     let asked = image('b');
     let Response::Look(look) = asks(&asked, seen) else {
         panic!()

@@ -9,12 +9,12 @@ fn a_plan_tells_what_is_left_of_the_hours_while_they_are_open() {
     let left = |hours: &str| {
         let mut policy = Policy::default();
         policy.window.open.push(hours.parse().unwrap());
-        answered_by(&policy, found(), Pods::default()).window_seconds
+        answered_by(&policy, found(), Rehearsed::default()).window_seconds
     };
     // It is Friday, 08:00.
     assert_eq!(left("Fri 07:00-09:30"), Some(5400));
     assert_eq!(left("Fri 22:00-23:00"), None);
-    let plan = answered(found(), Pods::default());
+    let plan = answered(found(), Rehearsed::default());
     assert_eq!(plan.window_seconds, None);
 }
 
@@ -23,7 +23,7 @@ fn a_plan_tells_when_the_hours_open_that_are_closed() {
     let opens = |hours: &str| {
         let mut policy = Policy::default();
         policy.window.open.push(hours.parse().unwrap());
-        let plan = answered_by(&policy, found(), Pods::default());
+        let plan = answered_by(&policy, found(), Rehearsed::default());
         assert_eq!(plan.code, None, "an upgrade would wait, not be refused");
         plan.opens
     };
@@ -31,7 +31,7 @@ fn a_plan_tells_when_the_hours_open_that_are_closed() {
     assert_eq!(opens("Fri 22:00-23:00").as_deref(), Some("Fri 22:00 UTC"));
     assert_eq!(opens("Fri 07:00-07:30").as_deref(), Some("Fri 07:00 UTC"));
     assert_eq!(opens("Fri 07:00-09:30"), None);
-    assert_eq!(answered(found(), Pods::default()).opens, None);
+    assert_eq!(answered(found(), Rehearsed::default()).opens, None);
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn plan_says_when_a_window_that_is_too_short_opens_again() {
         let mut policy = Policy::default();
         policy.window.open = hours.iter().map(|text| text.parse().unwrap()).collect();
         policy.window.last_begin = LastBegin::Minutes(minutes);
-        let plan = answered_by(&policy, found(), Pods::default());
+        let plan = answered_by(&policy, found(), Rehearsed::default());
         assert_eq!(plan.code, None, "an upgrade would wait, not be refused");
         (plan.window_seconds, plan.opens, plan.too_short)
     };
@@ -64,11 +64,11 @@ fn plan_says_when_a_window_that_is_too_short_opens_again() {
 fn plan_of_a_paused_node_gives_the_pause_reason_and_the_changes() {
     let paused = quiet().with(|seen| seen.node.paused = Some("an audit".into()));
     let policy = Policy::default();
-    let plan = answered_on(&paused, &policy, found(), Pods::default());
+    let plan = answered_on(&paused, &policy, found(), Rehearsed::default());
     assert_eq!(
         (plan.code, plan.paused.as_deref()),
         (None, Some("an audit"))
     );
     assert!(plan.kubelet.is_some());
-    assert_eq!(answered(found(), Pods::default()).paused, None);
+    assert_eq!(answered(found(), Rehearsed::default()).paused, None);
 }

@@ -60,6 +60,7 @@ pub fn facts(letter: char) -> ImageFacts {
         running: None,
         lacks: Box::default(),
         branches: Box::default(),
+        running_branches: Box::default(),
         root: Room { need: 1, free: 2 },
         boot: Room { need: 1, free: 2 },
     }
@@ -109,11 +110,14 @@ pub fn healthy() -> Health {
     Health {
         runtime: Check::Pass,
         kubelet: Check::Pass,
+        sandbox: Check::Pass,
         credential: Check::Pass,
         kubeadm: Check::Pass,
         ready: Check::Pass,
         version: Check::Pass,
+        pod_network: Check::Pass,
         required: vec![],
+        causes: Causes::default(),
     }
 }
 
@@ -177,12 +181,15 @@ pub fn taken(marks: impl FnOnce(&mut Taken)) -> Custody {
 
 /// Given back to its users.
 pub fn given_back() -> Custody {
-    Custody::GivenBack { hooks_due: false }
+    Custody::GivenBack {
+        hooks_due: false,
+        since: None,
+    }
 }
 
 /// Every phase once, armed in boot 1 and tried in boot 2.
 pub fn phases() -> Vec<Phase> {
-    let reason = Reason::Withdrawn;
+    let reason = Reason::Withdrawn { replaced_by: None };
     vec![
         Phase::Accepted,
         Phase::Fetched,
@@ -268,7 +275,7 @@ pub fn steps() -> Vec<(Step, Effect)> {
             Effect::Drained {
                 serving: Serving {
                     node: Some(serving::Offer::default()),
-                    units: None,
+                    ..Serving::default()
                 },
             },
         ),
@@ -295,6 +302,7 @@ pub fn steps() -> Vec<(Step, Effect)> {
         Step::PostHooks { upgraded: true },
         Step::Release,
         Step::Unmark,
+        Step::Settle,
         Step::Undo { commit: None },
         Step::Undo {
             commit: Some(commit()),

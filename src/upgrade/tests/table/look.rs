@@ -11,9 +11,12 @@ fn strays() -> Vec<keys::Stray> {
 
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 38] = [
+    let changes: [fn(&mut Observation); 44] = [
         |seen| (seen.turn.home, seen.machine.integrity) = (Home::Stage, Some(Ok(()))),
-        |seen| (seen.turn.home, seen.machine.integrity) = (Home::Stage, Some(Err("x".into()))),
+        |seen| {
+            (seen.turn.home, seen.machine.integrity) =
+                (Home::Stage, Some(Err(Unsound::of_the_disk("x".into()))))
+        },
         |seen| seen.turn.home = Home::Stage,
         |seen| seen.turn.running = Some(drain()),
         |seen| {
@@ -24,6 +27,10 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         },
         |seen| seen.node.paused = Some("holidays".into()),
         |seen| seen.machine.etc_stale = true,
+        |seen| {
+            (seen.machine.etc_stale, seen.machine.etc_changed) = (true, Some("/etc/x".into()));
+            seen.turn.refused = Some(seen.turn.now);
+        },
         |seen| seen.machine.loader = Err(Reason::LoaderUnfit { detail: "x".into() }),
         |seen| seen.machine.control_plane = Some("etcd.yaml".into()),
         |seen| seen.machine.watchdog = Err(Reason::NoWatchdog { found: "x".into() }),
@@ -36,6 +43,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.node.uncordoned = true,
         |seen| seen.node.own_cordon = true,
         |seen| seen.node.own_exclusion = true,
+        |seen| seen.node.shielded = true,
         |seen| seen.node.stale_mark = true,
         |seen| seen.node.name = Some("another".into()),
         |seen| (seen.machine.hooks.pre, seen.machine.hooks.post) = (true, true),
@@ -65,6 +73,18 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.turn.health.required = vec![("disk".into(), Check::Fail("x".into()))],
         |seen| seen.turn.health.required = vec![("disk".into(), Check::Broken("x".into()))],
         |seen| seen.turn.serving = serving(&["x.service"]),
+        |seen| seen.turn.clock_set = false,
+        |seen| seen.machine.last_trial.end = Some(TrialEnd::Panic),
+        |seen| {
+            seen.turn.health.causes.runtime = Cause::Node;
+            seen.turn.health.runtime = Check::Broken("x".into());
+        },
+        |seen| {
+            // The kubelet waits for kubeadm.
+            seen.turn.health.kubelet = Check::Fail("x".into());
+            seen.turn.health.runtime = Check::Pass;
+            seen.turn.now = SinceBoot(10_000_000);
+        },
     ];
     let with = |change: fn(&mut Observation)| {
         let mut seen = seen.clone();
@@ -87,6 +107,7 @@ fn serving(down: &[&str]) -> Serving {
             starting: None,
             down: down.collect(),
         }),
+        pod_network: false,
     }
 }
 
@@ -113,7 +134,7 @@ fn burdened(phase: &Phase) -> Vec<Record> {
                 step: StepKind::Disarm.into(),
                 tries: 4,
                 due: moment(),
-                reason: Reason::Withdrawn,
+                reason: Reason::Withdrawn { replaced_by: None },
             });
         }),
         with(&|up| (up.attempt.hold, up.redo.deploying) = (Some(moment()), true)),
@@ -282,9 +303,11 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
             control_plane,
             architecture,
             etc_stale,
+            etc_changed,
             staged,
             hooks,
             integrity,
+            last_trial,
         }
     );
     fields.extend(named!(
@@ -298,6 +321,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
             uncordoned,
             own_cordon,
             own_exclusion,
+            shielded,
             stale_mark,
             api,
         }
@@ -310,6 +334,8 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
             now,
             started,
             wall,
+            clock_set,
+            refused,
             running,
             finished,
             health,
@@ -326,28 +352,34 @@ fn checks(health: &Health) -> Vec<(&'static str, String)> {
     let Health {
         runtime,
         kubelet,
+        sandbox,
         credential,
         kubeadm,
         ready,
         version,
+        pod_network,
         required,
+        causes,
     } = health;
     let mut checks: Vec<_> = [
         ("runtime", runtime),
         ("kubelet", kubelet),
+        ("sandbox", sandbox),
         ("credential", credential),
         ("kubeadm", kubeadm),
         ("ready", ready),
         ("kubelet version", version),
+        ("pod network", pod_network),
     ]
     .map(|(name, check)| (name, format!("{check:?}")))
     .into();
     checks.push(("required", format!("{required:?}")));
+    checks.push(("causes", format!("{causes:?}")));
     checks
 }
 
 /// How many forms of steps there are.
-pub const STEPS: usize = 23;
+pub const STEPS: usize = 24;
 
 /// Each step's place among them; a flag that changes what is done makes two.
 pub const fn place_of_step(step: &Step) -> usize {
@@ -375,6 +407,7 @@ pub const fn place_of_step(step: &Step) -> usize {
         Step::Pass => 20,
         Step::Unmark => 21,
         Step::Reinstate { .. } => 22,
+        Step::Settle => 23,
     }
 }
 

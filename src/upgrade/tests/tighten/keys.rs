@@ -1,7 +1,10 @@
 //! Every key of the policy, and whether it can refuse a request. A key that is added does not
 //! compile until it is classed here.
 
-use upgrade::policy::{Drain, Health, Hooks, Limits, LoadBalancer, Metrics, Registry, Serving};
+use upgrade::policy::{
+    BranchChange, Drain, Health, Hooks, Kubeadm, Limits, LoadBalancer, Metrics, Neighbours, Reboot,
+    Registry, Serving,
+};
 use upgrade::window::Window;
 use upgrade::*;
 
@@ -93,6 +96,15 @@ fn top() -> Vec<(&'static str, Class)> {
             code: "BranchNotAllowed",
             ..NOTHING
         }),
+        branch_change: Class::Refuses(Case {
+            tighten: |policy| policy.branch_change = BranchChange::Never,
+            image: |facts| {
+                facts.branches = ["os".to_owned()].into();
+                facts.running_branches = ["lab".to_owned()].into();
+            },
+            code: "BranchChange",
+            ..NOTHING
+        }),
         rollback: Class::Refuses(Case {
             tighten: |policy| policy.rollback = false,
             seen: |seen| seen.node.request = Asked::This(raw("kept:")),
@@ -147,10 +159,13 @@ fn top() -> Vec<(&'static str, Class)> {
         window: PART,
         hooks: PART,
         load_balancer: PART,
+        neighbours: PART,
         registry: PART,
         drain: PART,
+        kubeadm: PART,
         health: PART,
         serving: PART,
+        reboot: PART,
         limits: PART,
         metrics: PART,
     })
@@ -191,6 +206,7 @@ fn window() -> Vec<(&'static str, Class)> {
         open: WAITS,
         zone: WAITS,
         fetch_outside: WAITS,
+        trust_clock: WAITS,
         last_begin: WAITS,
         rules: WAITS,
         usual_seconds: WAITS,
@@ -199,19 +215,37 @@ fn window() -> Vec<(&'static str, Class)> {
 
 /// What is done around the reboot.
 fn around() -> Vec<(&'static str, Class)> {
+    const REHEARSED: Class =
+        Class::RefusesNone("the rehearsal judges it once, and the trial reads it");
+    const KEEPS_OFF: Class = Class::RefusesNone("it says what keeps other programs off the node");
     const DRAINS: Class = Class::RefusesNone("it says how a node is drained, not whether");
     let hooks = classed!(Hooks { seconds: PACE });
     let load_balancer = classed!(LoadBalancer {
         exclude: DRAINS,
         wait_seconds: PACE
     });
+    let neighbours = classed!(Neighbours {
+        cluster_autoscaler: KEEPS_OFF,
+        karpenter: KEEPS_OFF,
+        medik8s: KEEPS_OFF,
+        settle_seconds: PACE,
+    });
     let drain = classed!(Drain {
         deadline_seconds: PACE,
         at_deadline: DRAINS,
+        detach_seconds: PACE,
         skip: DRAINS,
         order: DRAINS,
     });
-    [hooks, load_balancer, drain]
+    let reboot = classed!(Reboot {
+        shutdown_seconds: PACE,
+        initramfs_seconds: PACE,
+    });
+    let kubeadm = classed!(Kubeadm {
+        patches: REHEARSED,
+        local_settings: REHEARSED,
+    });
+    [hooks, load_balancer, neighbours, drain, reboot, kubeadm]
         .into_iter()
         .flatten()
         .collect()
@@ -226,6 +260,7 @@ fn health() -> Vec<(&'static str, Class)> {
         soak_seconds: JUDGES,
         check_seconds: JUDGES,
         check_tries: JUDGES,
+        sandbox: JUDGES,
     });
     let serving = classed!(Serving {
         pods: JUDGES,

@@ -116,9 +116,11 @@ fn is_well(health: &Health) -> bool {
     let own = [
         &health.runtime,
         &health.kubelet,
+        &health.sandbox,
         &health.kubeadm,
         &health.ready,
         &health.version,
+        &health.pod_network,
     ];
     let users = health.required.iter().map(|(_, check)| check);
     own.into_iter()

@@ -3,9 +3,9 @@
 use upgrade::phase::Class;
 use upgrade::window::Hours;
 use upgrade::{
-    Api, Asked, BootId, Check, Deployment, Finished, Health, Home, Hooks, Machine, NoNetwork,
-    NodeView, Observation, OneShot, Outcome, Phase, Policy, Reason, Record, SinceBoot, Step, Turn,
-    Upgrade,
+    Api, Asked, BootId, Causes, Check, Deployment, Finished, Health, Home, Hooks, Machine,
+    NoNetwork, NodeView, Observation, OneShot, Outcome, Phase, Policy, Reason, Record, SinceBoot,
+    Step, Turn, Unsound, Upgrade,
 };
 
 /// In a trial: an early moment, and one after its deadline.
@@ -97,6 +97,7 @@ fn in_the_old_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
             seen.machine.staged = true;
             seen.node.own_cordon = true;
             seen.node.own_exclusion = true;
+            seen.node.shielded = true;
             seen.node.stale_mark = true;
         }),
         seen().with(|seen| {
@@ -142,8 +143,9 @@ fn in_the_new_system(up: &Upgrade, to: &Deployment) -> Vec<Observation> {
         }),
         seen().with(|seen| {
             seen.turn.home = Home::Stage;
-            seen.machine.integrity =
-                Some(Err("usr/bin/kubelet: its content has changed".to_owned()));
+            seen.machine.integrity = Some(Err(Unsound::of_the_disk(
+                "usr/bin/kubelet: its content has changed".to_owned(),
+            )));
         }),
     ]);
     moments
@@ -198,11 +200,14 @@ fn all(check: Check) -> Health {
     Health {
         runtime: check.clone(),
         kubelet: check.clone(),
+        sandbox: check.clone(),
         credential: check.clone(),
         kubeadm: check.clone(),
         ready: check.clone(),
         version: check.clone(),
+        pod_network: check.clone(),
         required: vec![("10-app".to_owned(), check)],
+        causes: Causes::default(),
     }
 }
 

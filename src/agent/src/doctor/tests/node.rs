@@ -13,12 +13,13 @@ use upgrade::{Journal, Record};
 use super::super::cpio::tests::archive;
 use super::super::{Clock, Finding, Patient, Store, Verdict, examine};
 use super::disk::{Disk, deployment};
+use crate::limits::Measured;
 
 /// 2026-06-01, within the certificate's time.
 const NOW: u64 = 1_780_272_000;
 
 /// A node's disk and kernel in temporary folders.
-pub(super) struct Node {
+pub(in crate::doctor) struct Node {
     pub(super) disk: Disk,
     pub(super) kernel: tempfile::TempDir,
 }
@@ -30,7 +31,7 @@ pub(super) fn write(path: &Path, text: impl AsRef<[u8]>) {
 
 impl Node {
     /// Nothing is wrong with it.
-    pub(super) fn sound() -> Self {
+    pub(in crate::doctor) fn sound() -> Self {
         let one = deployment('a', 0);
         let disk = Disk::new(std::slice::from_ref(&one));
         let this = Self {
@@ -65,7 +66,7 @@ impl Node {
         self.disk.root(&deployment('a', 0))
     }
 
-    pub(super) fn patient(&self) -> Patient {
+    pub(in crate::doctor) fn patient(&self) -> Patient {
         let root = self.root();
         Patient {
             kernel: self.kernel.path().to_owned(),
@@ -75,6 +76,7 @@ impl Node {
                 wall: NOW,
                 in_step: Some(true),
             },
+            measured: Measured::default(),
             places: Places {
                 root,
                 ..self.disk.places.clone()

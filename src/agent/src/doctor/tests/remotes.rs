@@ -62,6 +62,24 @@ fn a_key_that_the_remote_or_the_system_brings_is_one() {
         "a key",
     );
     assert_eq!(node.found("remote").verdict, Verdict::Ok);
+    let seen = node.found("remote").found;
+    assert!(seen.contains("trusted.gpg.d/all.asc"), "{seen}");
+}
+
+#[test]
+fn keys_of_all_remotes_are_named_where_they_count() {
+    let node = Node::sound();
+    let common = "/usr/share/ostree/trusted.gpg.d/vendor.gpg";
+    write(&node.root().join(&common[1..]), "a key");
+    let own = node.found("remote");
+    assert!(!own.found.contains(common), "a keyring of its own: {own:?}");
+    let ring = "ostree/repo/site.trustedkeys.gpg";
+    fs::remove_file(node.disk.places.sysroot.join(ring)).unwrap();
+    write(&node.root().join("etc/pki/site.gpg"), "a key");
+    node.remote("url=https://x\ngpgkeypath=/etc/pki/site.gpg\n");
+    let both = node.found("remote");
+    assert_eq!(both.verdict, Verdict::Warn);
+    assert!(both.found.contains(common), "{both:?}");
 }
 
 #[test]

@@ -40,8 +40,22 @@ fn ready_daemon_pod_is_known_by_its_controller() {
         ("r1", "0123456789ab")
     );
     assert_eq!(pod.unready, None);
-    let kruise = owned_by("apps.kruise.io/v1alpha1", "DaemonSet", &ready("True"));
-    assert!(read(kruise).is_some(), "a DaemonSet of another group");
+}
+
+#[test]
+fn pod_that_another_controller_pins_to_the_node_is_known() {
+    let mut pod = owned_by("x.example/v1", "Fleet", &ready("True"));
+    assert_eq!(read(pod.clone()), None, "a drain moves it");
+    let by_name = json!({ "key": "metadata.name", "operator": "In", "values": ["n"] });
+    let required = json!({ "nodeSelectorTerms": [{ "matchFields": [by_name] }] });
+    pod["spec"] = json!({
+        "nodeName": "n", "tolerations": [{ "operator": "Exists" }],
+        "affinity": {
+            "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": required },
+        },
+    });
+    let owner = read(pod).unwrap().owner;
+    assert_eq!(owner.to_string(), "Fleet pod kube-system/cni");
 }
 
 #[test]

@@ -6,7 +6,6 @@
 use std::fmt::Write as _;
 
 use crate::boot::Entry;
-use crate::loader::trial::TRIAL_ARGUMENTS;
 
 /// The variable that only a menu by careen-grub sets: the entry that the one-shot has chosen.
 const MARK: &str = "careen_once";
@@ -26,9 +25,9 @@ pub(in crate::loader) fn is_ours(text: &str) -> bool {
 }
 
 /// The whole configuration. `items` are in the order of the menu, the default first. `grubenv` is
-/// the path of the environment block as GRUB names it.
+/// the path of the environment block as GRUB names it, and `trial` has a trial's kernel arguments.
 #[must_use]
-pub fn render(items: &[Item], grubenv: &str) -> String {
+pub fn render(items: &[Item], grubenv: &str, trial: &str) -> String {
     let mut text = String::from(
         "# Written by careen-grub for every change of the boot entries. Do not edit.\n",
     );
@@ -37,7 +36,7 @@ pub fn render(items: &[Item], grubenv: &str) -> String {
     text += &root(items);
     text += &one_shot(items, grubenv);
     for (position, item) in items.iter().enumerate() {
-        text += &menu_entry(position, &item.entry);
+        text += &menu_entry(position, &item.entry, trial);
     }
     // GRUB waits in its menu for ever when nothing boots. A reboot tries again, and the firmware may
     // know another disk.
@@ -118,7 +117,7 @@ fi
     )
 }
 
-fn menu_entry(position: usize, entry: &Entry) -> String {
+fn menu_entry(position: usize, entry: &Entry, arguments_of_a_trial: &str) -> String {
     let mut text = format!(
         "menuentry {} --class os --unrestricted {{\n",
         quoted(&entry.title)
@@ -128,7 +127,7 @@ fn menu_entry(position: usize, entry: &Entry) -> String {
         trial = " $careen_trial";
         let _ = write!(
             text,
-            "  set careen_trial=\n  if [ \"${{careen_once}}\" = \"{position}\" ]; then\n    set careen_trial=\"{TRIAL_ARGUMENTS}\"\n  fi\n"
+            "  set careen_trial=\n  if [ \"${{careen_once}}\" = \"{position}\" ]; then\n    set careen_trial=\"{arguments_of_a_trial}\"\n  fi\n"
         );
     }
     let _ = writeln!(

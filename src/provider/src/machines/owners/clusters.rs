@@ -8,6 +8,8 @@ use super::super::store::Machines;
 pub struct ClusterFacts {
     /// The Cluster is paused.
     pub paused: bool,
+    /// A key on it that looks like a pause, in words.
+    pub looks_paused: Option<String>,
     /// The value of [`crate::names::NEVER_REPLACE`].
     pub never_replace: Option<String>,
     /// The name of the object that owns its control plane's Machines; empty if there is none.

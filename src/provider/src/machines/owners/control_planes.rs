@@ -13,6 +13,8 @@ use super::ClusterFacts;
 pub struct ControlPlaneFacts {
     /// The control plane is paused.
     pub paused: bool,
+    /// A key on it that looks like a pause, in words.
+    pub looks_paused: Option<String>,
     /// The value of [`crate::names::NEVER_REPLACE`].
     pub never_replace: Option<String>,
 }
@@ -107,6 +109,7 @@ mod tests {
         machines.replace(vec![machine]);
         let paused = ControlPlaneFacts {
             paused: true,
+            looks_paused: None,
             ..ControlPlaneFacts::default()
         };
         let owner = Key::new("t", "owner");

@@ -18,6 +18,8 @@ pub struct DeploymentFacts {
     pub max_unavailable: usize,
     /// The MachineDeployment is paused.
     pub paused: bool,
+    /// A key on it that looks like a pause, in words.
+    pub looks_paused: Option<String>,
     /// The value of [`crate::names::NEVER_REPLACE`].
     pub never_replace: Option<String>,
 }
@@ -98,6 +100,7 @@ mod tests {
         assert!(woken.is_empty(), "nothing has changed");
         let paused = DeploymentFacts {
             paused: true,
+            looks_paused: None,
             ..facts
         };
         assert_eq!(machines.put_deployment((key, paused)), [Key::new("t", "m")]);

@@ -104,7 +104,8 @@ fn the_first_entry_is_the_default_unless_another_is_saved() {
 
 #[test]
 fn our_own_header_boots_the_first_entry() {
-    let text = crate::loader::grub::generate::render(&[], "/grub/grubenv");
+    let text =
+        crate::loader::grub::generate::render(&[], "/grub/grubenv", crate::loader::TRIAL_ARGUMENTS);
     let script = Script::read(&text);
     assert_eq!(script.default_position(saved("next_entry", "1")), Ok(0));
     assert!(script.honours_one_shot());

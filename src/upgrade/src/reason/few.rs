@@ -1,17 +1,18 @@
-//! Names of nodes in a sentence.
+//! Names in a sentence.
 
 /// Up to this many names are all listed.
 const TOLD: usize = 10;
 
 /// All names if there are few. Otherwise the first ones and the number of the others.
 #[must_use]
-pub fn few(names: &[&str]) -> String {
-    match names.split_at_checked(TOLD) {
-        Some((first, rest)) if !rest.is_empty() => {
-            format!("{} and {} more", first.join(", "), rest.len())
-        }
-        Some(_) | None => names.join(", "),
+pub fn few(names: &[impl AsRef<str>]) -> String {
+    let (told, others) = names.split_at(names.len().min(TOLD));
+    let told = told.iter().map(AsRef::as_ref).collect::<Vec<_>>();
+    let told = told.join(", ");
+    if others.is_empty() {
+        return told;
     }
+    format!("{told} and {} more", others.len())
 }
 
 #[cfg(test)]

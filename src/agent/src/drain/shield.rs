@@ -1,0 +1,206 @@
+//! The shields: keys on the Node, each with Careen's own mark, that keep autoscalers and
+//! remediators off while the node is away. Such a program takes a drained node for idle, and a
+//! rebooting one for dead, and deletes or resets the machine (kubernetes/autoscaler#8494,
+//! kubereboot/kured#1309).
+//!
+//! The cordon's write sets them ([`super::cordon`]). They stay when the node is given back, until
+//! it has settled. A key that somebody else has set stays theirs.
+
+use client::Node;
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{Patch, PatchOperation};
+use kube::ResourceExt;
+use serde_json::{Value, json};
+use upgrade::UpgradeId;
+use upgrade::policy::Neighbours;
+
+use super::change::{add, remove, test};
+use crate::cluster::marks::{DISRUPTION, Mark, REMEDIATION, SCALE_DOWN, SHIELDS};
+
+/// The shields that the policy wants.
+pub fn wanted(neighbours: &Neighbours) -> Vec<Mark> {
+    let all = [
+        (neighbours.cluster_autoscaler, SCALE_DOWN),
+        (neighbours.karpenter, DISRUPTION),
+        (neighbours.medik8s, REMEDIATION),
+    ];
+    let wanted = all.into_iter().filter(|(wanted, _)| *wanted);
+    wanted.map(|(_, shield)| shield).collect()
+}
+
+/// The operations that set these shields for the upgrade. A shield that is left from a former
+/// upgrade, because the node has not settled yet, becomes this one's.
+pub fn raised(node: &Node, id: &UpgradeId, shields: &[Mark]) -> Vec<PatchOperation> {
+    shields
+        .iter()
+        .flat_map(|shield| raise(node, id, shield))
+        .collect()
+}
+
+fn raise(node: &Node, id: &UpgradeId, shield: &Mark) -> Vec<PatchOperation> {
+    let mark = || add(mark_at(shield), json!(id.as_str()));
+    if !shield.is_set(node) {
+        let (at, value) = first_of(node, shield);
+        // An API server takes null for an absent field.
+        return vec![test(at.clone(), Value::Null), mark(), add(at, value)];
+    }
+    let former = shield.of(node).filter(|_| shield.is_ours(node));
+    let former = former.filter(|former| *former != id.as_str());
+    former.map_or_else(Vec::new, |former| {
+        vec![test(mark_at(shield), json!(former)), mark()]
+    })
+}
+
+/// The change that removes every shield of Careen's with its mark, or `None` if there is none.
+pub fn lowered(node: &Node) -> Option<Patch> {
+    let ours = SHIELDS.iter().filter(|shield| shield.is_ours(node));
+    let all: Vec<_> = ours.flat_map(|shield| lower(node, shield)).collect();
+    (!all.is_empty()).then_some(Patch(all))
+}
+
+fn lower(node: &Node, shield: &Mark) -> [PatchOperation; 3] {
+    [
+        test(mark_at(shield), json!(shield.of(node))),
+        remove(mark_at(shield)),
+        remove(field_at(shield)),
+    ]
+}
+
+/// Where the field is added, and what: a Node without labels needs the map first. A Node with a
+/// request has annotations.
+fn first_of(node: &Node, shield: &Mark) -> (PointerBuf, Value) {
+    let [top, map, name] = shield.field else {
+        return (field_at(shield), json!("true"));
+    };
+    if *map == "labels" && node.labels().is_empty() {
+        let labels = json!({ *name: "true" });
+        return (PointerBuf::from_tokens([*top, *map]), labels);
+    }
+    (field_at(shield), json!("true"))
+}
+
+fn field_at(shield: &Mark) -> PointerBuf {
+    PointerBuf::from_tokens(shield.field.iter().copied())
+}
+
+fn mark_at(shield: &Mark) -> PointerBuf {
+    PointerBuf::from_tokens(["metadata", "annotations", shield.key])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use upgrade::names;
+
+    const OURS: &str = "r2-bbbbbbbbbbbb";
+    const FORMER: &str = "r1-aaaaaaaaaaaa";
+
+    fn node(annotations: &Value, labels: &Value) -> Node {
+        let meta = json!({ "name": "n", "annotations": annotations, "labels": labels });
+        serde_json::from_value(json!({ "metadata": meta })).unwrap()
+    }
+
+    fn bare() -> Node {
+        node(&json!({}), &json!({}))
+    }
+
+    /// The Node with all shields and the marks of this upgrade.
+    fn shielded(mark: &str) -> Node {
+        let annotations = json!({
+            names::SCALE_DOWN_REFUSED: "true", names::SCALE_DOWN_REFUSED_BY: mark,
+            names::DISRUPTION_REFUSED: "true", names::DISRUPTION_REFUSED_BY: mark,
+            names::REMEDIATION_REFUSED_BY: mark,
+        });
+        node(&annotations, &json!({ names::REMEDIATION_REFUSED: "true" }))
+    }
+
+    fn ours() -> UpgradeId {
+        OURS.parse().unwrap()
+    }
+
+    /// The Node as it is on the wire.
+    fn wire(node: &Node) -> Value {
+        serde_json::to_value(node).unwrap()
+    }
+
+    /// The Node after a server applied the operations, or `None` if a test in them fails.
+    fn after(operations: Vec<PatchOperation>, node: &Node) -> Option<Node> {
+        let mut meta =
+            json!({ "name": "n", "annotations": node.annotations(), "labels": node.labels() });
+        // A server takes null for an absent field, and omits an empty map. This library does not
+        // know that.
+        for shield in SHIELDS.iter().filter(|shield| !shield.is_set(node)) {
+            meta[shield.field[1]][shield.field[2]] = Value::Null;
+        }
+        if node.labels().is_empty() {
+            meta["labels"] = Value::Null;
+        }
+        let mut whole = json!({ "metadata": meta });
+        json_patch::patch(&mut whole, &Patch(operations)).ok()?;
+        for map in ["annotations", "labels"] {
+            let map = whole["metadata"][map].as_object_mut().unwrap();
+            map.retain(|_, value| !value.is_null());
+        }
+        serde_json::from_value(whole).ok()
+    }
+
+    fn all() -> Vec<Mark> {
+        wanted(&Neighbours::default())
+    }
+
+    #[test]
+    fn the_shields_are_set_with_marks_and_all_go_again() {
+        let up = after(raised(&bare(), &ours(), &all()), &bare()).unwrap();
+        assert_eq!(wire(&up), wire(&shielded(OURS)));
+        assert_eq!(raised(&up, &ours(), &all()), [], "nothing is left to do");
+        let down = after(lowered(&up).unwrap().0, &up).unwrap();
+        assert_eq!(wire(&down), wire(&bare()));
+        assert_eq!(lowered(&bare()), None);
+    }
+
+    #[test]
+    fn a_shield_that_the_policy_switches_off_is_not_set() {
+        let neighbours = Neighbours {
+            karpenter: false,
+            ..Neighbours::default()
+        };
+        let up = after(raised(&bare(), &ours(), &wanted(&neighbours)), &bare()).unwrap();
+        assert!(!up.annotations().contains_key(names::DISRUPTION_REFUSED));
+        assert!(up.annotations().contains_key(names::SCALE_DOWN_REFUSED));
+    }
+
+    #[test]
+    fn a_key_of_somebody_else_stays_as_it_is() {
+        let theirs = node(
+            &json!({ names::SCALE_DOWN_REFUSED: "false", names::DISRUPTION_REFUSED: "true" }),
+            &json!({ names::REMEDIATION_REFUSED: "" }),
+        );
+        assert_eq!(raised(&theirs, &ours(), &all()), []);
+        assert_eq!(lowered(&theirs), None);
+        let raced = raised(&bare(), &ours(), &all());
+        assert!(after(raced, &theirs).is_none(), "set just then");
+    }
+
+    #[test]
+    fn a_shield_of_a_former_upgrade_becomes_this_ones() {
+        let former = shielded(FORMER);
+        let up = after(raised(&former, &ours(), &all()), &former).unwrap();
+        assert_eq!(wire(&up), wire(&shielded(OURS)));
+    }
+
+    #[test]
+    fn a_key_that_a_person_sets_under_our_mark_stays() {
+        let mut theirs = shielded(OURS);
+        let key = format!("f:{}", names::SCALE_DOWN_REFUSED);
+        let entry = json!([{ "manager": "kubectl", "fieldsV1": { "f:metadata": { "f:annotations": { key: {} } } } }]);
+        theirs.metadata.managed_fields = serde_json::from_value(entry).unwrap();
+        let left = after(lowered(&theirs).unwrap().0, &theirs).unwrap();
+        assert_eq!(
+            left.annotations()
+                .get(names::SCALE_DOWN_REFUSED)
+                .map(String::as_str),
+            Some("true")
+        );
+        assert!(!left.labels().contains_key(names::REMEDIATION_REFUSED));
+    }
+}

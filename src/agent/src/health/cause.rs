@@ -1,0 +1,291 @@
+//! Where the cause is of a service that does not answer: in the image that brings it, or in files
+//! of this node that it runs with.
+//!
+//! /etc is the node's. A file there that is the image's own, byte for byte, counts as the image's
+//! (ostree keeps the image's /etc as /usr/etc). /var, /usr/local, /opt and /run are the node's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use systemd::{Bus, Made};
+use upgrade::names::{KUBELET_UNIT, RUNTIME_UNIT};
+use upgrade::observe::{Cause, Check};
+
+/// The runtime's configuration. `certs.d` beside it says where images come from, which keeps no
+/// containerd from its start.
+const RUNTIME_FILES: [&str; 2] = ["/etc/containerd/config.toml", "/etc/containerd/conf.d"];
+
+/// What kubeadm gives the kubelet of this node's own.
+const KUBELET_FILES: [&str; 1] = ["/etc/kubernetes/patches"];
+
+/// The kubelet's files that the image's kubeadm writes.
+const KUBEADMS: &str = "/var/lib/kubelet/";
+
+/// Signals by which a program ends that is itself broken, whatever its configuration is.
+const CRASHES: [Signal; 7] = [
+    Signal::SIGABRT,
+    Signal::SIGBUS,
+    Signal::SIGFPE,
+    Signal::SIGILL,
+    Signal::SIGSEGV,
+    Signal::SIGSYS,
+    Signal::SIGTRAP,
+];
+
+/// Where the cause is, and which file of the node shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where the cause is.
+    pub cause: Cause,
+    /// The first file of the node that the service runs with.
+    pub file: Option<PathBuf>,
+}
+
+impl Default for Found {
+    /// Before anybody has looked.
+    fn default() -> Self {
+        Self {
+            cause: Cause::Unclear,
+            file: None,
+        }
+    }
+}
+
+/// The two services without which no pod runs.
+#[derive(Debug, Default)]
+pub struct Services {
+    /// The container runtime.
+    pub runtime: Found,
+    /// The kubelet.
+    pub kubelet: Found,
+    last: Option<Instant>,
+}
+
+/// How often this looks while a service does not answer. A crash shows only after a start.
+const PAUSE: Duration = Duration::from_secs(5);
+
+impl Services {
+    /// Looks again where one of them does not answer, and once where both do: a kubelet may answer
+    /// that is not the image's.
+    pub async fn look(&mut self, runtime: &Check, kubelet: &Check) {
+        let (first, all_well) = (self.last.is_none(), [runtime, kubelet] == [&Check::Pass; 2]);
+        let again = self.last.is_some_and(|last| last.elapsed() >= PAUSE);
+        if first || (again && !all_well) {
+            self.runtime = of(RUNTIME_UNIT, &RUNTIME_FILES).await;
+            self.kubelet = of(KUBELET_UNIT, &KUBELET_FILES).await;
+            self.last = Some(Instant::now());
+        }
+    }
+}
+
+/// The check with the file of the node that it fails for.
+#[must_use]
+pub fn told(check: Check, found: &Found) -> Check {
+    let Some(file) = &found.file else {
+        return check;
+    };
+    let add = |detail: String| {
+        let file = file.display();
+        format!("{detail}; it runs with {file}, which is this node's own and not the image's")
+    };
+    match check {
+        Check::Fail(detail) => Check::Fail(add(detail)),
+        Check::Broken(detail) => Check::Broken(add(detail)),
+        Check::Pass | Check::Pending(_) => check,
+    }
+}
+
+async fn of(unit: &str, settings: &[&str]) -> Found {
+    let made = async { Bus::system().await?.made(unit).await };
+    match made.await {
+        Ok(made) => judge(Path::new("/"), &made, settings),
+        Err(_) => Found::default(),
+    }
+}
+
+fn judge(root: &Path, made: &Made, settings: &[&str]) -> Found {
+    let program = made.program.as_deref();
+    if let Some(program) = program.filter(|program| is_the_nodes(root, program)) {
+        return of_the_node(program);
+    }
+    let lacks = program.is_some_and(|program| !below(root, program).exists());
+    if lacks || made.signal.is_some_and(is_a_crash) {
+        return Found {
+            cause: Cause::Image,
+            file: None,
+        };
+    }
+    let settings = settings.iter().map(Path::new);
+    let mut files = made.files.iter().map(PathBuf::as_path).chain(settings);
+    let own = files.find(|file| is_the_nodes(root, file));
+    own.map_or(
+        Found {
+            cause: Cause::Image,
+            file: None,
+        },
+        of_the_node,
+    )
+}
+
+fn of_the_node(file: &Path) -> Found {
+    Found {
+        cause: Cause::Node,
+        file: Some(file.to_owned()),
+    }
+}
+
+/// Whether a program that this signal has ended is itself broken.
+pub fn is_a_crash(signal: i32) -> bool {
+    Signal::try_from(signal).is_ok_and(|signal| CRASHES.contains(&signal))
+}
+
+/// Whether this path leads to something that is there and does not come from the image.
+pub fn is_the_nodes(root: &Path, path: &Path) -> bool {
+    if !path.is_absolute() || path.starts_with(KUBEADMS) {
+        return false;
+    }
+    let here = below(root, path);
+    if fs::symlink_metadata(&here).is_err() {
+        return false;
+    }
+    if let Ok(in_etc) = path.strip_prefix("/etc") {
+        return differs(&here, &root.join("usr/etc").join(in_etc));
+    }
+    !path.starts_with("/usr") || path.starts_with("/usr/local")
+}
+
+/// Whether something here is not in the image, or is other there. The image may have more.
+fn differs(here: &Path, image: &Path) -> bool {
+    if here.is_dir() {
+        let entries = fs::read_dir(here).into_iter().flatten().flatten();
+        let mut names = entries.map(|entry| entry.file_name());
+        return names.any(|name| differs(&here.join(&name), &image.join(&name)));
+    }
+    if let (Ok(link), Ok(own)) = (fs::read_link(here), fs::read_link(image)) {
+        return link != own;
+    }
+    match (fs::read(here), fs::read(image)) {
+        (Ok(here), Ok(image)) => here != image,
+        // A link that leads nowhere, or a file that is the node's alone.
+        (_, Err(_)) | (Err(_), _) => true,
+    }
+}
+
+fn below(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNIT: &str = "/usr/lib/systemd/system/kubelet.service";
+    const SETTINGS: &str = "/etc/default/kubelet";
+
+    fn root(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in [("usr/bin/kubelet", ""), (&UNIT[1..], "")]
+            .iter()
+            .chain(files)
+        {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    fn made() -> Made {
+        Made {
+            files: vec![
+                UNIT.into(),
+                SETTINGS.into(),
+                "/var/lib/kubelet/kubeadm-flags.env".into(),
+            ],
+            program: Some("/usr/bin/kubelet".into()),
+            signal: None,
+        }
+    }
+
+    fn cause(files: &[(&str, &str)], made: &Made) -> Cause {
+        judge(root(files).path(), made, &KUBELET_FILES).cause
+    }
+
+    #[test]
+    fn service_of_the_images_files_alone_is_the_images() {
+        assert_eq!(cause(&[], &made()), Cause::Image);
+        let same = [
+            ("etc/default/kubelet", "A=1"),
+            ("usr/etc/default/kubelet", "A=1"),
+        ];
+        assert_eq!(cause(&same, &made()), Cause::Image);
+        let flags = [("var/lib/kubelet/kubeadm-flags.env", "x")];
+        assert_eq!(
+            cause(&flags, &made()),
+            Cause::Image,
+            "the image's kubeadm writes it"
+        );
+    }
+
+    #[test]
+    fn settings_or_programs_of_the_node_are_named() {
+        let changed = [
+            ("etc/default/kubelet", "A=2"),
+            ("usr/etc/default/kubelet", "A=1"),
+        ];
+        for files in [&changed[..], &changed[..1]] {
+            let found = judge(root(files).path(), &made(), &KUBELET_FILES);
+            assert_eq!(
+                (found.cause, found.file),
+                (Cause::Node, Some(SETTINGS.into()))
+            );
+        }
+        let patches = [(
+            "etc/kubernetes/patches/kubeletconfiguration0+merge.yaml",
+            "x",
+        )];
+        assert_eq!(cause(&patches, &made()), Cause::Node);
+        let local = Made {
+            program: Some("/usr/local/bin/kubelet".into()),
+            ..made()
+        };
+        assert_eq!(cause(&[("usr/local/bin/kubelet", "")], &local), Cause::Node);
+        let unit = "/etc/systemd/system/kubelet.service.d/10-site.conf";
+        let drop_in = Made {
+            files: vec![unit.into()],
+            ..made()
+        };
+        assert_eq!(cause(&[(&unit[1..], "")], &drop_in), Cause::Node);
+    }
+
+    #[test]
+    fn program_that_crashes_or_is_missing_is_the_images() {
+        let own = [("etc/default/kubelet", "A=2")];
+        let crashed = |signal: Signal| Made {
+            signal: Some(signal as i32),
+            ..made()
+        };
+        assert_eq!(cause(&own, &crashed(Signal::SIGSEGV)), Cause::Image);
+        assert_eq!(cause(&own, &crashed(Signal::SIGKILL)), Cause::Node);
+        let missing = Made {
+            program: Some("/usr/bin/no-kubelet".into()),
+            ..made()
+        };
+        assert_eq!(cause(&own, &missing), Cause::Image);
+    }
+
+    #[test]
+    fn a_failed_check_names_the_file_of_the_node() {
+        let found = of_the_node(Path::new(SETTINGS));
+        let Check::Fail(text) = told(Check::Fail("refused".into()), &found) else {
+            panic!()
+        };
+        assert!(
+            text.starts_with("refused; it runs with /etc/default/kubelet"),
+            "{text}"
+        );
+        assert_eq!(told(Check::Pass, &found), Check::Pass);
+    }
+}

@@ -1,0 +1,75 @@
+//! One try: a process that asks the runtime.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use host::programs::of_careen;
+use tokio::process::Command;
+use upgrade::plain::harmless;
+
+use super::super::RUNTIME;
+use super::super::output::{self, Run, late};
+use crate::sandbox::Outcome;
+
+/// The path of this program for a child of it, also after a newer agent has replaced the file.
+const OURS: &str = "/proc/self/exe";
+
+/// How much of a message is shown, in characters: its begin names the image, its end the cause.
+pub(super) const BEGIN: usize = 150;
+pub(super) const END: usize = 250;
+
+/// What is asked of the runtime.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The program that asks: careen-agent.
+    pub program: PathBuf,
+    /// The runtime's socket.
+    pub socket: PathBuf,
+    /// Whether a sandbox must get an address. False if the old system could not give one to a
+    /// sandbox without a pod: some network plugins ask the API server for the pod.
+    pub network: bool,
+}
+
+impl Asked {
+    /// Asks the runtime of this node, through this program.
+    #[must_use]
+    pub fn of_this_node(network: bool) -> Self {
+        Self {
+            program: OURS.into(),
+            socket: RUNTIME.into(),
+            network,
+        }
+    }
+
+    /// Asks once, within the time limit.
+    pub async fn once(&self, limit: Duration) -> Outcome {
+        let mut command = Command::from(of_careen(&self.program));
+        command.arg("probe-sandbox");
+        command.arg("--socket").arg(&self.socket);
+        if self.network {
+            command.arg("--network");
+        }
+        match output::within(limit, &mut command).await {
+            Run::Ended(said) => {
+                let (code, why) = (said.output.status.code(), shown(&said.output.stderr));
+                let outcome = code.and_then(|code| Outcome::from_code(code, why));
+                outcome.unwrap_or_else(|| Outcome::Unknown(said.why()))
+            }
+            Run::Not(error) => Outcome::Unknown(format!("cannot run the probe: {error}")),
+            // The runtime took the request, and answers to nobody in that time.
+            Run::Late(_) => Outcome::No(format!("the runtime gave {}", late(limit.as_secs(), 0))),
+        }
+    }
+}
+
+/// The message of a probe without its middle if it is long.
+pub(super) fn shown(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let letters: Vec<char> = harmless(text.trim()).chars().collect();
+    if letters.len() <= BEGIN + END {
+        return letters.into_iter().collect();
+    }
+    let begin: String = letters[..BEGIN].iter().collect();
+    let end: String = letters[letters.len() - END..].iter().collect();
+    format!("{begin} … {end}")
+}

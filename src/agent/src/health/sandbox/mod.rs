@@ -1,0 +1,227 @@
+//! Whether the container runtime can start a new pod: its sandbox, and a network for it. A node
+//! whose runtime cannot stays Ready, and its pods stay `ContainerCreating` (awslabs/amazon-eks-ami,
+//! issue 2729).
+
+mod asked;
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use upgrade::observe::Check;
+use upgrade::policy::Demand;
+
+use crate::sandbox::Outcome;
+pub use asked::Asked;
+
+/// The time limit of one try: the kubelet's own for a sandbox (kubernetes,
+/// staging/src/k8s.io/cri-client, twice `runtimeRequestTimeout`, 2 min). The runtime may pull the
+/// sandbox's image meanwhile.
+const LIMIT: Duration = Duration::from_secs(240);
+
+/// From a try that did not pass to the next one. A network often comes with a pod of its own, which
+/// takes some seconds to start.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// What is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// A sandbox starts.
+    pub sandbox: Check,
+    /// A sandbox gets an address.
+    pub network: Check,
+}
+
+impl Found {
+    fn unknown(why: &str) -> Self {
+        let pending = || Check::Pending(why.to_owned());
+        Self {
+            sandbox: pending(),
+            network: pending(),
+        }
+    }
+
+    const fn passed() -> Self {
+        Self {
+            sandbox: Check::Pass,
+            network: Check::Pass,
+        }
+    }
+}
+
+impl From<Outcome> for Found {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Starts => Self::passed(),
+            Outcome::WithoutNetwork(why) => Self {
+                sandbox: Check::Pass,
+                network: Check::Fail(why),
+            },
+            Outcome::No(why) => Self {
+                sandbox: Check::Fail(why),
+                network: Check::Pending("no pod sandbox starts".to_owned()),
+            },
+            Outcome::Unknown(why) => Self::unknown(&why),
+        }
+    }
+}
+
+/// The tries of one trial, concurrent with its other checks, because one may take minutes.
+pub struct Sandbox {
+    demand: Demand,
+    asked: Asked,
+    found: watch::Sender<Found>,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+impl Sandbox {
+    /// Nothing is asked yet.
+    #[must_use]
+    pub fn new(demand: Demand, asked: Asked) -> Self {
+        let found = watch::Sender::new(Found::unknown("no pod sandbox was started yet"));
+        Self {
+            demand,
+            asked,
+            found,
+            task: None,
+        }
+    }
+
+    /// Begins to ask, once, unless the policy asks for nothing. The caller waits for the kubelet,
+    /// because its cgroups are those of the sandbox.
+    pub fn begin(&mut self) {
+        if self.task.is_some() || self.demand == Demand::Off {
+            return;
+        }
+        let (asked, found, demand) = (self.asked.clone(), self.found.clone(), self.demand);
+        self.task = Some(tokio::spawn(until_it_passes(asked, found, demand)));
+    }
+
+    /// The latest result, as far as the policy wants it judged.
+    #[must_use]
+    pub fn now(&self) -> Found {
+        match self.demand {
+            Demand::Require => self.found.borrow().clone(),
+            Demand::Warn | Demand::Off => Found::passed(),
+        }
+    }
+}
+
+async fn until_it_passes(asked: Asked, found: watch::Sender<Found>, demand: Demand) {
+    found.send_replace(Found::unknown("the container runtime has not answered yet"));
+    loop {
+        let now = Found::from(asked.once(LIMIT).await);
+        let passed = now.sandbox == Check::Pass && (now.network == Check::Pass || !asked.network);
+        found.send_if_modified(|before| {
+            let changed = *before != now;
+            if changed {
+                tell(&now, demand);
+            }
+            before.clone_from(&now);
+            changed
+        });
+        if passed {
+            return;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn tell(now: &Found, demand: Demand) {
+    let decides = match demand {
+        Demand::Require => "",
+        Demand::Warn | Demand::Off => " (this decides nothing)",
+    };
+    for (what, check) in [("pod sandbox", &now.sandbox), ("pod network", &now.network)] {
+        if let Check::Fail(why) = check {
+            tracing::warn!("{what}{decides}: {why}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::asked::{BEGIN, END, shown};
+    use super::*;
+
+    /// A probe that is this script.
+    fn asked(folder: &tempfile::TempDir, script: &str) -> Asked {
+        let program = folder.path().join("careen-agent");
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        Asked {
+            program,
+            socket: "/nowhere".into(),
+            network: false,
+        }
+    }
+
+    async fn outcome(script: &str) -> Outcome {
+        let folder = tempfile::tempdir().unwrap();
+        asked(&folder, script).once(Duration::from_secs(1)).await
+    }
+
+    #[tokio::test]
+    async fn probe_that_crashes_or_hangs_is_told_apart_from_a_no() {
+        let no = outcome("echo no such image >&2; exit 1").await;
+        assert_eq!(no, Outcome::No("no such image".to_owned()));
+        let crashed = outcome("kill -SEGV $$").await;
+        assert!(matches!(crashed, Outcome::Unknown(_)), "{crashed:?}");
+        let late = outcome("exec sleep 1000").await;
+        let why = "the runtime gave no answer in 1 s".to_owned();
+        assert_eq!(late, Outcome::No(why));
+    }
+
+    #[tokio::test]
+    async fn result_of_a_probe_is_judged_as_the_policy_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let ran = folder.path().join("ran");
+        let script = format!("touch {}; echo gone >&2; exit 1", ran.display());
+        for (demand, judged, runs) in [
+            (Demand::Require, Check::Fail("gone".to_owned()), true),
+            (Demand::Warn, Check::Pass, true),
+            (Demand::Off, Check::Pass, false),
+        ] {
+            let mut sandbox = Sandbox::new(demand, asked(&folder, &script));
+            let mut found = sandbox.found.subscribe();
+            sandbox.begin();
+            if runs {
+                let fails = |found: &Found| matches!(found.sandbox, Check::Fail(_));
+                found.wait_for(fails).await.unwrap();
+            }
+            assert_eq!((sandbox.now().sandbox, ran.exists()), (judged, runs));
+            let _ = fs::remove_file(&ran);
+        }
+    }
+
+    #[test]
+    fn network_is_judged_apart_from_the_sandbox() {
+        let why = || "no address".to_owned();
+        let found = Found::from(Outcome::WithoutNetwork(why()));
+        assert_eq!(found.sandbox, Check::Pass);
+        assert_eq!(found.network, Check::Fail(why()));
+        let found = Found::from(Outcome::No(why()));
+        assert_eq!(found.sandbox, Check::Fail(why()));
+        assert!(matches!(found.network, Check::Pending(_)), "{found:?}");
+    }
+
+    #[test]
+    fn long_message_keeps_its_begin_and_its_end() {
+        let long = format!("image pause:9.9 {} no such host\n", "failed: ".repeat(200));
+        let shown = shown(long.as_bytes());
+        assert!(shown.starts_with("image pause:9.9"), "{shown}");
+        assert!(shown.ends_with("no such host"), "{shown}");
+        assert!(shown.chars().count() <= BEGIN + END + 3);
+    }
+}

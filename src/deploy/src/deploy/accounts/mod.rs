@@ -1,0 +1,191 @@
+//! Users and groups that the new image adds. libostree's merge keeps the node's whole /etc/passwd
+//! as soon as one line of it was changed here. A service of the new image whose user is only in the
+//! image's file then does not start (coreos/rpm-ostree, issues 67 and 3459).
+//!
+//! Users in `/usr/lib/sysusers.d` need nothing: libostree removes `/etc/.updated` from a new
+//! deployment (ostree-sysroot-deploy.c, `sysroot_finalize_deployment`), so systemd-sysusers.service
+//! creates them at its first boot, before any service. Nor do users in `/usr/lib/passwd`
+//! (nss-altfiles).
+
+mod ids;
+mod put;
+mod table;
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use upgrade::Reason;
+
+use super::etc;
+use crate::site::Site;
+use crate::verify::image::Tree;
+use ids::Moved;
+use table::{File, Merged, Three, merge};
+
+/// Checks that everything that the image adds can be added.
+///
+/// # Errors
+/// [`Reason::AccountTaken`] with the first that cannot.
+pub fn check(current: &Path, image: &Tree) -> Result<(), Reason> {
+    Added::by(current, image).conflict()
+}
+
+/// What an image adds to the files of accounts of a system.
+pub struct Added {
+    files: Vec<(File, Merged)>,
+    moved: Moved,
+}
+
+impl Added {
+    /// Looks, without a change. `current` is the folder of the running deployment. libostree takes
+    /// the image's file where the node has not changed its own, and nothing is added then.
+    pub fn by(current: &Path, image: &Tree) -> Self {
+        Self::to(File::ALL.map(|file| {
+            let mut texts = Texts {
+                theirs: in_image(image, &default(file)),
+                ..Texts::of(file, current, &current.join("etc"))
+            };
+            if texts.ours.as_ref() == Some(&texts.base) {
+                texts.ours.clone_from(&texts.theirs);
+            }
+            texts
+        }))
+    }
+
+    fn to(texts: [Texts; 6]) -> Self {
+        let [passwd, group, ..] = &texts;
+        let moved = Moved::of(passwd.three(), group.three());
+        let merged = |(file, texts): (File, &Texts)| {
+            let mut three = texts.three();
+            let theirs = moved.applied(file, three.theirs);
+            three.theirs = &theirs;
+            (file, merge(file, three))
+        };
+        let files = File::ALL.into_iter().zip(&texts).map(merged).collect();
+        Self { files, moved }
+    }
+
+    /// Users and groups, for a person.
+    pub fn told(self) -> Vec<String> {
+        let added = self.files.into_iter().flat_map(|(_, file)| file.added);
+        added.chain(self.moved.told).collect()
+    }
+
+    fn conflict(&self) -> Result<(), Reason> {
+        let mut conflicts = self
+            .files
+            .iter()
+            .filter_map(|(_, file)| file.conflict.clone());
+        let conflict = conflicts.next();
+        conflict.map_or(Ok(()), |detail| Err(Reason::AccountTaken { detail }))
+    }
+}
+
+/// The versions of a file, as far as each is there.
+struct Texts {
+    base: String,
+    ours: Option<String>,
+    theirs: Option<String>,
+}
+
+impl Texts {
+    /// Those of the running deployment and of this /etc. A file that is missing, a link or no text
+    /// is the business of its owner.
+    fn of(file: File, current: &Path, etc: &Path) -> Self {
+        Self {
+            base: text(&current.join(default(file))).unwrap_or_default(),
+            ours: text(&etc.join(file.name())),
+            theirs: None,
+        }
+    }
+
+    fn three(&self) -> Three<'_> {
+        let (ours, theirs) = self
+            .ours
+            .as_deref()
+            .zip(self.theirs.as_deref())
+            .unwrap_or_default();
+        let base = &self.base;
+        Three { base, theirs, ours }
+    }
+}
+
+fn default(file: File) -> String {
+    format!("usr/etc/{}", file.name())
+}
+
+/// Adds them to the merged /etc of a new deployment, which is in no menu yet.
+///
+/// # Errors
+/// [`Reason::AccountTaken`] if files of the image belong to an account that must have another id
+/// here. Another one if a file cannot be written.
+pub fn add(site: &Site, current: &Path, made: &Path) -> Result<(), Reason> {
+    let etc = made.join("etc");
+    let added = Added::to(File::ALL.map(|file| Texts {
+        theirs: text(&made.join(default(file))),
+        ..Texts::of(file, current, &etc)
+    }));
+    added.conflict()?;
+    owns_nothing(made, &added.moved).map_err(|error| site.broken(error))??;
+    for told in &added.moved.told {
+        eprintln!("careen-deploy deploy: {told}");
+    }
+    for (file, merged) in added.files {
+        let path = etc.join(file.name());
+        if let Some(text) = merged.text {
+            put::instead(&path, &text)
+                .map_err(|error| site.broken(format!("{}: {error}", path.display())))?;
+        }
+    }
+    Ok(())
+}
+
+/// An account may move if the image has no file of it: the numbers in the image are those of its
+/// own /etc.
+fn owns_nothing(made: &Path, moved: &Moved) -> io::Result<Result<(), Reason>> {
+    if moved.is_empty() {
+        return Ok(Ok(()));
+    }
+    let mut owned = None;
+    etc::walk(&made.join("usr"), &mut |path, facts| {
+        if owned.is_none() && moved.owns(facts.uid(), facts.gid()) {
+            owned = Some(path.strip_prefix(made).unwrap_or(path).to_owned());
+        }
+        Ok(())
+    })?;
+    Ok(owned.map_or(Ok(()), |path| {
+        let told = moved.told.join("; ");
+        let path = path.display();
+        let detail = format!("{told}; but /{path} in the new image belongs to it");
+        Err(Reason::AccountTaken { detail })
+    }))
+}
+
+/// Whether a file of /etc is one of accounts to which the new image only adds. Its merge loses
+/// nothing.
+pub fn is_merged(path: &Path, current: &Path, image: &Tree) -> bool {
+    let Some(file) = File::ALL
+        .into_iter()
+        .find(|file| path == Path::new(file.name()))
+    else {
+        return false;
+    };
+    let default = format!("usr/etc/{}", file.name());
+    let both = text(&current.join(&default)).zip(in_image(image, &default));
+    both.is_some_and(|(base, theirs)| table::only_adds(file, &base, &theirs))
+}
+
+/// The text of a file that is no link.
+fn text(path: &Path) -> Option<String> {
+    let is_file = path.symlink_metadata().is_ok_and(|facts| facts.is_file());
+    is_file
+        .then(|| std::fs::read_to_string(path).ok())
+        .flatten()
+}
+
+fn in_image(image: &Tree, path: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    image.read(path, &mut |piece| bytes.extend_from_slice(piece))?;
+    String::from_utf8(bytes).ok()
+}

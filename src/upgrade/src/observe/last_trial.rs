@@ -1,0 +1,63 @@
+//! What the old system finds of a trial that has ended without a verdict.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::BootId;
+
+/// What is left of the last trial.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastTrial {
+    /// The last note of the agent in that trial, if it wrote one.
+    pub noted: Option<TrialNote>,
+    /// What ended it, if something shows that.
+    pub end: Option<TrialEnd>,
+}
+
+/// How far a trial has come. The agent writes it in the trial, again and again, in a file of its
+/// own: it decides nothing in that boot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialNote {
+    /// The boot of the trial.
+    pub boot: BootId,
+    /// Seconds since that boot.
+    pub seconds: u64,
+    /// The first check that did not pass then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<String>,
+}
+
+/// What ended a trial, where something other than the record shows it. Each is evidence against the
+/// image: a reset from outside and a power cut leave none of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialEnd {
+    /// The kernel panicked: pstore has its last words.
+    Panic,
+    /// The hardware watchdog reset the machine.
+    Watchdog,
+    /// The deadman ended it: the agent did not come to a verdict in its time.
+    Deadman,
+    /// Something that this version does not know.
+    #[serde(other)]
+    Unheard,
+}
+
+impl TrialEnd {
+    /// Whether it shows that the image hung or crashed.
+    pub(crate) const fn is_known(self) -> bool {
+        match self {
+            Self::Panic | Self::Watchdog | Self::Deadman => true,
+            Self::Unheard => false,
+        }
+    }
+
+    /// As part of a sentence.
+    pub(crate) const fn shown(self) -> &'static str {
+        match self {
+            Self::Panic => "its kernel panicked",
+            Self::Watchdog => "the hardware watchdog reset the machine",
+            Self::Deadman => "the deadman ended it, for its agent came to no verdict",
+            Self::Unheard => "what ended it is not known to this version",
+        }
+    }
+}
