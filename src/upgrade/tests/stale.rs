@@ -53,28 +53,18 @@ fn etc_that_never_rests_is_named_and_nothing_is_drained() {
 }
 
 #[test]
-fn rehearsal_that_can_never_succeed_ends_before_the_cordon() {
-    let rehearsed = |reason: &Reason, at_deadline| {
-        let blocked = Some(reason.clone());
-        let outcome = Outcome::Done(Effect::Rehearsed { blocked });
-        let seen = asked().with(|seen| seen.turn.finished = finished(Step::Rehearse, outcome));
-        let mut policy = Policy::default();
-        policy.drain.at_deadline = at_deadline;
-        phase_of(&next_with(&seen, &upgrade_in(Phase::Verified), &Ok(policy)).0)
+fn rehearsed_refusal_is_told_and_ends_nothing() {
+    // A webhook without dry runs, or a server that fails for a moment, shows nothing of the drain.
+    let reason = Reason::DrainRefused {
+        detail: "denied (403)".to_owned(),
     };
-    let (detail, text) = ("denied (403)".to_owned(), || "x".to_owned());
-    let never = Reason::DrainRefused { detail };
-    let budget = Reason::BudgetBlocks {
-        pdb: text(),
-        pod: text(),
-        seconds: 0,
-    };
-    use policy::AtDeadline::{Abort, Continue, Force};
-    let ended = |phase| !matches!(phase, Phase::Verified);
-    assert!(ended(rehearsed(&never, Abort)));
-    assert!(!ended(rehearsed(&never, Force)));
-    assert!(!ended(rehearsed(&never, Continue)));
-    assert!(!ended(rehearsed(&budget, Abort)), "it may allow it later");
+    let blocked = Some(reason.clone());
+    let outcome = Outcome::Done(Effect::Rehearsed { blocked });
+    let seen = asked().with(|seen| seen.turn.finished = finished(Step::Rehearse, outcome));
+    let (record, act) = next(&seen, &upgrade_in(Phase::Verified));
+    assert_eq!(begun(&act), Some("Deploy"));
+    let report = report(&Ok(record), &seen, None).unwrap();
+    assert_eq!(report.now(), Some(&reason));
 }
 
 /// Armed, and the agent comes back after /etc was changed.

@@ -5,20 +5,9 @@ use super::change::{Change, Move};
 use super::decision::Act;
 use super::situation::Situation;
 use crate::phase::Phase;
-use crate::policy::{AtDeadline, Policy};
 use crate::reason::Reason;
 use crate::record::{Custody, Taken, Upgrade};
 use crate::step::Step;
-
-/// What a rehearsal found that ends the upgrade before the cordon: a pod never goes, and the policy
-/// does not say what to do with it at the deadline.
-pub(crate) fn ends_before_the_cordon<'a>(
-    found: Option<&'a Reason>,
-    policy: &Policy,
-) -> Option<&'a Reason> {
-    let aborts = policy.drain.at_deadline == AtDeadline::Abort;
-    found.filter(|reason| aborts && matches!(reason, Reason::DrainRefused { .. }))
-}
 
 /// The next step of it.
 pub(super) fn take(custody: &Custody, s: &Situation<'_>) -> Move {

@@ -2,7 +2,7 @@
 
 use super::change::Change;
 use super::situation::Situation;
-use super::{drain, facts, failed, memory};
+use super::{facts, failed, memory};
 use crate::id::Digest;
 use crate::image::Deployment;
 use crate::phase::Phase;
@@ -98,10 +98,7 @@ fn done(
             vec![next, Change::Facts(found.clone())]
         }
         (Step::Rehearse, Effect::Rehearsed { blocked }) => {
-            let ends = drain::ends_before_the_cordon(blocked.as_ref(), s.policy);
-            let found = [Change::Rehearsed(blocked.clone()), Change::OldReached];
-            let end = ends.cloned().map(Change::GiveUp);
-            found.into_iter().chain(end).collect()
+            vec![Change::Rehearsed(blocked.clone()), Change::OldReached]
         }
         (Step::Deploy { .. }, Effect::Deployed(to)) => deployed(up, to.clone()),
         (Step::PreHooks, _) => {

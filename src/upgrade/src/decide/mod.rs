@@ -17,7 +17,7 @@ mod close;
 mod comeback;
 mod decision;
 mod deploy;
-pub(crate) mod drain;
+mod drain;
 mod ended;
 pub(crate) mod facts;
 mod failed;
