@@ -49,16 +49,6 @@ pub enum Command {
         #[arg(long)]
         offline: bool,
     },
-    /// Start a pod sandbox at the container runtime and remove it. The agent runs this in a trial.
-    #[command(hide = true)]
-    ProbeSandbox {
-        /// The runtime's socket.
-        #[arg(long)]
-        socket: PathBuf,
-        /// The sandbox must get an address.
-        #[arg(long)]
-        network: bool,
-    },
     /// Print the metrics once, for node_exporter's textfile collector. Leaves out what the API
     /// server knows.
     Metrics,

@@ -31,7 +31,6 @@ pub mod plan;
 pub mod policy;
 pub mod report;
 pub mod run;
-pub mod sandbox;
 pub mod serving;
 pub mod step;
 pub mod task;

@@ -16,7 +16,7 @@ use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
 use agent::node::saved;
 use agent::run::{Setup, run};
-use agent::{doctor, in_force, kubeadm, launch, lock, log, own, sandbox};
+use agent::{doctor, in_force, kubeadm, launch, lock, log, own};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::Parser;
@@ -42,10 +42,6 @@ fn main() -> ExitCode {
         Some(Command::KubeadmUpgrade) => kubeadm_upgrade(&cli).map(well),
         Some(Command::Record) => print_record(&cli).map(well),
         Some(Command::Doctor { json, offline }) => examine(&cli, json, offline),
-        Some(Command::ProbeSandbox {
-            ref socket,
-            network,
-        }) => probe_sandbox(&cli, socket, network),
         Some(Command::Metrics) => print_metrics(&cli).map(well),
     };
     match done {
@@ -161,16 +157,6 @@ fn examine(cli: &Cli, json: bool, offline: bool) -> Result<ExitCode> {
     let render = if json { doctor::json } else { doctor::text };
     print!("{}", render(&findings));
     Ok(ExitCode::from(doctor::exit_code(&findings)))
-}
-
-fn probe_sandbox(cli: &Cli, socket: &Path, network: bool) -> Result<ExitCode> {
-    let probe = sandbox::probe(socket, network, &cli.root);
-    let outcome = runtime()?.block_on(probe);
-    let (code, why) = outcome.told();
-    if !why.is_empty() {
-        eprintln!("{why}");
-    }
-    Ok(ExitCode::from(code))
 }
 
 /// Another root's services cannot be asked.

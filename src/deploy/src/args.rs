@@ -55,6 +55,20 @@ pub enum Verb {
     Status,
     /// Thaw /boot and / in case a killed run left them frozen. Prints nothing; safe at any time.
     Thaw,
+    /// Start a pod sandbox at the container runtime and remove it, without touching the sysroot.
+    /// Prints nothing, or on standard error why it does not start.
+    ProbeSandbox(Probe),
+}
+
+/// What to ask of the container runtime.
+#[derive(Debug, Args)]
+pub struct Probe {
+    /// The runtime's socket.
+    #[arg(long)]
+    pub socket: PathBuf,
+    /// The sandbox must get an address.
+    #[arg(long)]
+    pub network: bool,
 }
 
 /// What to fetch.
@@ -190,6 +204,7 @@ impl Verb {
             Self::Clean => "clean",
             Self::Status => "status",
             Self::Thaw => "thaw",
+            Self::ProbeSandbox(_) => "probe-sandbox",
         }
     }
 
@@ -224,7 +239,8 @@ impl Verb {
             | Self::Undo(_)
             | Self::Clean
             | Self::Status
-            | Self::Thaw => false,
+            | Self::Thaw
+            | Self::ProbeSandbox(_) => false,
         }
     }
 
@@ -240,7 +256,8 @@ impl Verb {
             | Self::Undo(_)
             | Self::Clean
             | Self::Status
-            | Self::Thaw => None,
+            | Self::Thaw
+            | Self::ProbeSandbox(_) => None,
         }
     }
 }

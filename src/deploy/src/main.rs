@@ -16,6 +16,7 @@ mod fetch;
 mod gc;
 mod lock;
 mod plan;
+mod probe;
 mod process;
 mod reinstate;
 mod relay;
@@ -41,6 +42,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     if matches!(cli.verb, Verb::Thaw) {
         return thaw::run();
+    }
+    if let Verb::ProbeSandbox(wanted) = &cli.verb {
+        return probe::run(wanted);
     }
     let (line, code) = match run(&cli) {
         Ok(done) => (Line::Done(done), ExitCode::SUCCESS),
@@ -100,6 +104,6 @@ fn perform(verb: &Verb, site: &Site) -> Result<Done, Reason> {
         Verb::Reinstate(wanted) => reinstate::run(site, wanted),
         Verb::Undo(undo) => undo::run(site, undo.commit.as_ref()),
         Verb::Clean => clean::run(site),
-        Verb::Status | Verb::Thaw => status::run(site),
+        Verb::Status | Verb::Thaw | Verb::ProbeSandbox(_) => status::run(site),
     }
 }

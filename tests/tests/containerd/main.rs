@@ -6,7 +6,7 @@ mod runtime;
 
 use std::path::Path;
 
-use agent::sandbox::{self, Outcome, Probe, probe};
+use cri::{Outcome, Probe, probe};
 use runtime::{Containerd, Network};
 
 /// The image that the rig's pods have as their sandbox.
@@ -60,7 +60,7 @@ async fn sandbox_of_a_killed_probe_is_removed_by_the_next() {
     let killed = Probe::connect(&containerd.socket(), Path::new("/"))
         .await
         .unwrap();
-    let left = killed.start(sandbox::Network::Own).await.unwrap();
+    let left = killed.start(cri::Network::Own).await.unwrap();
     assert_eq!(containerd.sandboxes().unwrap(), [left]);
     assert_eq!(asked(&containerd, true).await, Outcome::Starts);
 }

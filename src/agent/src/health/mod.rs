@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use cri::Outcome;
 use tokio::sync::watch;
 use upgrade::names::{CHECK_UNIT, KUBELET_CONF};
 use upgrade::observe::{Causes, Check};
@@ -29,7 +30,7 @@ use upgrade::{Policy, Reason, UpgradeId};
 
 use crate::hands::Local;
 use crate::kubeadm;
-use crate::sandbox::Outcome;
+
 use crate::serving::UnitsWatch;
 
 pub(crate) use cause::is_a_crash;

@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cri::Outcome;
 use host::programs::of_careen;
 use tokio::process::Command;
 use upgrade::plain::harmless;
 
 use super::super::RUNTIME;
 use super::super::output::{self, Run, late};
-use crate::sandbox::Outcome;
-
-/// The path of this program for a child of it, also after a newer agent has replaced the file.
-const OURS: &str = "/proc/self/exe";
+use crate::own;
 
 /// How much of a message is shown, in characters: its begin names the image, its end the cause.
 pub(super) const BEGIN: usize = 150;
@@ -21,7 +19,7 @@ pub(super) const END: usize = 250;
 /// What is asked of the runtime.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The program that asks: careen-agent.
+    /// The program that asks: careen-deploy. Only a trial needs what it speaks with the runtime.
     pub program: PathBuf,
     /// The runtime's socket.
     pub socket: PathBuf,
@@ -31,11 +29,11 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Asks the runtime of this node, through this program.
+    /// Asks the runtime of this node, through careen-deploy.
     #[must_use]
     pub fn of_this_node(network: bool) -> Self {
         Self {
-            program: OURS.into(),
+            program: own::deploy(),
             socket: RUNTIME.into(),
             network,
         }

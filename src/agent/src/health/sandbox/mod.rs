@@ -6,12 +6,12 @@ mod asked;
 
 use std::time::Duration;
 
+use cri::Outcome;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use upgrade::observe::Check;
 use upgrade::policy::Demand;
 
-use crate::sandbox::Outcome;
 pub use asked::Asked;
 
 /// The time limit of one try: the kubelet's own for a sandbox (kubernetes,
@@ -157,7 +157,7 @@ mod tests {
 
     /// A probe that is this script.
     fn asked(folder: &tempfile::TempDir, script: &str) -> Asked {
-        let program = folder.path().join("careen-agent");
+        let program = folder.path().join("careen-deploy");
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         Asked {

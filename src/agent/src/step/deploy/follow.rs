@@ -1,7 +1,7 @@
 //! Runs careen-deploy in its own transient unit, or attaches to the unit that an earlier agent
 //! started.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -17,10 +17,6 @@ use super::lines::Lines;
 use super::run::Run;
 use super::unit;
 use crate::own;
-
-/// The program's name, and its path in the image.
-const NAME: &str = "careen-deploy";
-const OF_THE_IMAGE: &str = "/usr/libexec/careen/careen-deploy";
 
 /// How often the agent reads the progress of a run. After each read with news, systemd sends the
 /// agent's status on the bus.
@@ -165,7 +161,7 @@ impl Deploy<'_> {
         }
         // The output of an earlier run is no verdict on this one.
         let _ = std::fs::remove_file(output);
-        let program = program();
+        let program = own::deploy();
         let properties = unit::properties(&program, self.run, output, self.limits);
         self.bus.start_transient(name, &properties).await
     }
@@ -179,12 +175,4 @@ impl Deploy<'_> {
             self.doing.send_replace(Some(doing));
         }
     }
-}
-
-/// The program that came with this agent. The two are from one build, and a pod may have installed
-/// a newer pair than the image's.
-fn program() -> PathBuf {
-    let beside = own::program().map(|agent| agent.with_file_name(NAME));
-    let there = beside.filter(|program| program.is_file());
-    there.unwrap_or_else(|| OF_THE_IMAGE.into())
 }

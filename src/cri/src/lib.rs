@@ -2,8 +2,10 @@
 //! It shows what no greeting shows: the image of the sandbox is there or can be pulled, the runtime
 //! can start it, and a pod gets an address.
 //!
-//! This runs as a process of its own (`careen-agent probe-sandbox`), so that the daemon holds
+//! This runs as a process of its own (`careen-deploy probe-sandbox`), so that the daemon holds
 //! nothing of it, and so that a runtime that hangs has a time limit.
+
+#![deny(clippy::wildcard_enum_match_arm)]
 
 mod config;
 mod grpc;
