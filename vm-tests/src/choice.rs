@@ -13,20 +13,36 @@ const TURN: usize = 1;
 /// Scenarios that take no turn yet: nobody has seen them pass since they were written or changed.
 /// They must not fail an unrelated commit. Remove a scenario here after it has passed.
 const UNSEEN: &[&str] = &[
-    "a-service-that-dies-in-the-trial-falls-back",
-    "an-old-kubeadm-in-usr-local-condemns-no-image",
-    "a-node-health-operator-resets-the-trial",
+    "others-cannot-take-what-a-trial-falls-back-to",
+    "a-daemonset-changes-while-an-upgrade-waits",
+    "a-daemonset-serves-images-without-an-agent",
+    "a-disk-that-answers-no-more-ends-the-trial",
+    "a-failed-check-gives-back-state-and-pods",
+    "a-killed-deploy-and-power-cuts-lose-nothing",
+    "a-moved-default-on-stock-grub-does-not-loop",
+    "a-person-reboots-at-every-step",
+    "an-image-without-guard-or-zone-wants-the-policys-word",
     "hours-by-a-clock-nobody-has-set",
-    "foreign-cordon-stays",
-    "runtime-without-its-pause-image-falls-back",
-    "upgrade-with-the-same-kernel",
+    "an-operators-policy-is-kept-on-the-way",
+    "bad-requests-are-refused",
+    "clock-jumps-and-an-inhibitor-only-delay-the-reboot",
+    "clock-wrong-over-a-trial",
+    "damaged-grubenv-boots-the-old-system",
+    "dripping-remote-is-given-up",
+    "kills-and-reboots-on-the-way-back-lose-nothing",
+    "kubectl-careen-takes-a-node-there-and-back",
+    "programs-killed-in-every-phase-come-back",
+    "short-memory-automount-and-kexec-stop-no-upgrade",
+    "uefi-falls-back-and-upgrades",
+    "what-a-node-has-of-its-own-spoils-no-upgrade",
+    "what-a-node-waits-for-is-told-and-the-upgrade-goes-on",
 ];
 
 /// Scenarios that take no turn because they take most of an hour, or need what `prerequisites.sh`
 /// builds. `make vm S=all` runs them.
 const LONG: &[&str] = &[
     "careen-of-two-ages-on-one-node",
-    "ten-upgrades-in-a-row",
+    "four-upgrades-in-a-row",
     "the-metrics-proxy-as-a-pod",
 ];
 

@@ -38,23 +38,23 @@ impl Wrong {
     }
 }
 
-/// Requests an upgrade and sets the clock wrong between the arming and the trial. It also sets the
-/// hardware clock, so that the next boots begin with it. The trial and the old system after it see
-/// the API server as away. The next trial waits until the time is right, and then the upgrade
-/// succeeds.
+/// Requests an upgrade and sets the clock to 2040 between the arming and the trial, and to 1970 when
+/// the old system is back. It also sets the hardware clock, so that the next boots begin with it. The
+/// trial and the old system after it see the API server as away. The next trial waits until the time
+/// is right, and then the upgrade succeeds.
 ///
 /// # Errors
 ///
 /// Fails when any of these checks fails.
-pub async fn wrong_over_a_trial(rig: &mut Rig, image: &str, wrong: Wrong) -> Result<()> {
-    let image = rig.image(image)?;
+pub async fn wrong_over_a_trial(rig: &mut Rig) -> Result<()> {
+    let image = rig.image("v2")?;
     let before = rig.before().await?;
     // A minute of it passes before the kubelet starts: kubeadm waits that long for an API server
     // that is away.
     rig.policy("[health]\ndeadline-seconds = 240\napi-away-hold-seconds = 20")
         .await?;
     rig.ask(&image).await?;
-    let date = wrong.date();
+    let date = Wrong::Ahead.date();
     rig.wait_guest(&format!(
         "until grep -qa '^next_entry=.' /boot/grub/grubenv; do sleep 0.05; done; {}",
         set(date)
@@ -62,22 +62,32 @@ pub async fn wrong_over_a_trial(rig: &mut Rig, image: &str, wrong: Wrong) -> Res
     .await?;
     rig.progress.step(&format!("armed, and it is {date}"));
     let trial = rig.wait_boot(Some(&before.boot)).await?;
-    expect_wrong(rig, wrong).await?;
+    expect_wrong(rig, Wrong::Ahead).await?;
     rig.wait_boot(Some(&trial)).await?;
     ensure!(
         rig.booted().await? == before.commit,
         "the trial did not give way to the old system"
     );
     rig.wait_uptime(90).await?;
+    expect_nothing_judged(rig, Wrong::Ahead).await?;
+    rig.guest.run(&set(Wrong::Behind.date())).await?;
+    // Longer than the agent takes to look again.
+    rig.wait_guest("sleep 45").await?;
+    expect_nothing_judged(rig, Wrong::Behind).await?;
+    rig.guest.run(&set(&format!("@{}", now()?))).await?;
+    rig.progress.step("it is now again");
+    rig.expect_upgraded(&before, &image).await?;
+    Ok(())
+}
+
+/// The clock is wrong, and the only trial was neither judged nor repeated.
+async fn expect_nothing_judged(rig: &mut Rig, wrong: Wrong) -> Result<()> {
     expect_wrong(rig, wrong).await?;
     let view = rig.node.now();
     ensure!(
         rig.trials() == 1 && view.answer.as_deref() == Some("InProgress"),
         "it was tried again or judged though the API server is still away: {view:#?}"
     );
-    rig.guest.run(&set(&format!("@{}", now()?))).await?;
-    rig.progress.step("it is now again");
-    rig.expect_upgraded(&before, &image).await?;
     Ok(())
 }
 
@@ -89,7 +99,7 @@ async fn expect_wrong(rig: &mut Rig, wrong: Wrong) -> Result<()> {
     let clock = rig.guest.run("date +%s").await?.parse()?;
     ensure!(
         wrong.is_so(clock, now()?),
-        "the clock was to be in {}, and is at {clock} s",
+        "the clock is not in {}, but at {clock} s",
         wrong.date()
     );
     Ok(())

@@ -35,7 +35,7 @@ use crate::repo_server::{PORT, RepoServer};
 use upgrade::report::Status;
 
 pub use held::{HELD_BY_PROGRAMS, LOGIND_GOES_ON, LOGIND_HANGS, killed_in};
-pub use killed::{EACH_AND_BOTH, In};
+pub use killed::{After, EACH_AND_BOTH, In};
 pub use story::{Before, UPGRADE};
 pub use told::expect_same;
 pub use traces::Traces;

@@ -109,12 +109,6 @@ pub const RECIPES: &[Recipe] = &[
         ..V2
     },
     GUARD_ALONE,
-    Recipe {
-        name: "guard-alone-next",
-        day: 3,
-        extra: &[File("usr/share/careen-rig/generation", "3\n")],
-        ..GUARD_ALONE
-    },
     // Refused before anything is deployed.
     Recipe {
         name: "unsigned",
@@ -228,10 +222,6 @@ pub const RECIPES: &[Recipe] = &[
         ],
     ),
     bad(
-        "kubeadm-hangs",
-        &[Program("usr/bin/kubeadm", "exec sleep infinity\n")],
-    ),
-    bad(
         "kubeadm-fails",
         &[Program(
             "usr/bin/kubeadm",
@@ -245,13 +235,6 @@ pub const RECIPES: &[Recipe] = &[
         extra: KUBELET_CRASHES,
         ..GUARD_ALONE
     },
-    bad(
-        "never-ready",
-        &[File(
-            "usr/etc/cni/net.d/10-rig.conflist",
-            "broken on purpose\n",
-        )],
-    ),
     bad(
         "no-pause",
         &[File(

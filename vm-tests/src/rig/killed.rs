@@ -10,7 +10,24 @@ use super::{Rig, UPGRADE};
 /// agent that is silent for minutes.
 const STAND_STILL: &str =
     "systemctl service-watchdogs no && systemctl kill --signal=STOP --kill-whom=main careen-agent";
-const GO_ON: &str = "systemctl kill --signal=CONT --kill-whom=main careen-agent";
+
+/// What becomes of the stopped agent after the kills.
+#[derive(Debug, Clone, Copy)]
+pub enum After {
+    /// The agent goes on.
+    AgentGoesOn,
+    /// The agent is killed too, and systemd starts the next one.
+    AgentDies,
+}
+
+impl After {
+    const fn script(self) -> &'static str {
+        match self {
+            Self::AgentGoesOn => "systemctl kill --signal=CONT --kill-whom=main careen-agent",
+            Self::AgentDies => "systemctl kill --signal=KILL --kill-whom=main careen-agent",
+        }
+    }
+}
 
 /// Kills these services at once, as soon as all of them run, and waits until systemd has restarted
 /// them. Early in a boot one of them may not run yet. The script reads each main PID once: a second
@@ -45,14 +62,20 @@ pub struct In<'a> {
 
 impl Rig {
     /// Kills these services as soon as the record contains the step's JSON and the agent runs. When
-    /// systemd has restarted them, it runs `then` and lets the agent continue. The record at that
-    /// moment proves the phase.
+    /// systemd has restarted them, it runs `then` and lets the agent continue or die. The record at
+    /// that moment proves the phase.
     ///
     /// # Errors
     ///
     /// Fails when the record does not contain it within the time of an upgrade, when the record is
     /// in another phase by then, or when a service does not come back.
-    pub async fn kill_in(&mut self, step: In<'_>, who: &[&str], then: &str) -> Result<()> {
+    pub async fn kill_in(
+        &mut self,
+        step: In<'_>,
+        who: &[&str],
+        then: &str,
+        after: After,
+    ) -> Result<()> {
         let folder = format!("/sysroot/{}", names::STATE_DIR);
         let says = format!(
             "grep -qsF '{}' {folder}/record.a {folder}/record.b",
@@ -63,7 +86,8 @@ impl Rig {
             "{DIE}
 until {says} && systemctl --quiet is-active careen-agent; do sleep 0.05; done
 {STAND_STILL} || exit
-{kills}/usr/libexec/careen/careen-agent record && {then} && {GO_ON}"
+{kills}/usr/libexec/careen/careen-agent record && {then} && {}",
+            after.script()
         );
         let text = self.guest.run_within(&script, UPGRADE).await?;
         let phase = step.phase;
@@ -72,10 +96,12 @@ until {says} && systemctl --quiet is-active careen-agent; do sleep 0.05; done
         let found = record.upgrade.as_ref().map_or("", |up| up.phase.name());
         ensure!(
             found == phase,
-            "{who:?} were to be killed in {phase}, and by then it was {found:?}"
+            "killed {who:?} in {found:?}, not in {phase}"
         );
-        self.progress
-            .step(&format!("kill -9 of {} in {phase}", who.join(", ")));
+        self.progress.step(&format!(
+            "kill -9 of {} in {phase}, {after:?}",
+            who.join(", ")
+        ));
         Ok(())
     }
 }

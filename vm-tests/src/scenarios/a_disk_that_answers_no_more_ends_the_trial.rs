@@ -14,7 +14,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// The agent's health deadline in seconds. The disk hangs before it.
-const DEADLINE: u32 = 240;
+const DEADLINE: u32 = 180;
 
 /// The deadman is due a minute after the deadline. The margin allows for the console's clock, which
 /// differs from the deadman's.

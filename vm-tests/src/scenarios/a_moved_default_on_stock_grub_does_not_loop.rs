@@ -18,6 +18,8 @@ pub const SCENARIO: Scenario = Scenario {
 /// failed.
 const POLICY: &str = "trials = 1\n[health]\ncheck-tries = 20";
 
+/// The policy of the boot after that. A check that has failed counts at once.
+const JUDGE: &str = "trials = 1\n[health]\ncheck-tries = 1";
 /// The trial is the second entry.
 const SET_DEFAULT: &str = "until mountpoint -q /boot; do sleep 0.2; done; \
     OSTREE_GRUB2_EXEC=/usr/sbin/grub-mkconfig ostree admin set-default 1";
@@ -41,6 +43,9 @@ async fn run(rig: &mut Rig) -> Result<()> {
         .step("somebody has made the system on trial the default");
     rig.reboot_by_hand("\"default_moved\": true", "Trial")
         .await?;
+    // Wait for /boot, because a boot begins with a /etc that nobody can write.
+    rig.booted().await?;
+    rig.policy(JUDGE).await?;
     rig.expect_fallback(&before, &["UnguardedBoot", "UserCheck"])
         .await?;
     let default = rig.default_commit().await?;

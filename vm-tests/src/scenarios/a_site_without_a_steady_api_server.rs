@@ -28,7 +28,7 @@ const REBOOT: &str = "until systemctl reboot --no-block; do sleep 1; done";
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
-    rig.policy("[health]\nbless-without-api = true\ndeadline-seconds = 300\nsoak-seconds = 120")
+    rig.policy("[health]\nbless-without-api = true\ndeadline-seconds = 240\nsoak-seconds = 60")
         .await?;
     rig.ask(&image).await?;
     rig.wait_armed().await?;

@@ -28,7 +28,7 @@ pub const SCENARIO: Scenario = Scenario {
 const ID: &str = "kept";
 
 /// The policy's times, in seconds. The requester asks for a longer soak, and the longer one counts.
-const LOAD_BALANCERS: u64 = 60;
+const LOAD_BALANCERS: u64 = 30;
 const SOAK: u64 = 60;
 const SHORTER_SOAK: u64 = 20;
 /// The most seconds by which a change may appear late after the one before it.

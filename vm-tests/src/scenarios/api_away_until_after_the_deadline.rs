@@ -15,13 +15,13 @@ pub const SCENARIO: Scenario = Scenario {
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
     let before = rig.before().await?;
-    rig.policy("[health]\ndeadline-seconds = 400").await?;
+    rig.policy("[health]\ndeadline-seconds = 270").await?;
     rig.ask(&image).await?;
     rig.wait_armed().await?;
     rig.progress.step("the API server goes away");
     rig.plane.stop_api_server();
     rig.wait_boot(Some(&before.boot)).await?;
-    rig.wait_uptime(420).await?;
+    rig.wait_uptime(290).await?;
     ensure!(
         rig.booted().await? == image.digest,
         "the trial was given up while only the API server was missing"

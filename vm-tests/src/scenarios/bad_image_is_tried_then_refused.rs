@@ -1,12 +1,13 @@
-//! A bad image gets its trial. Then nothing happens until somebody makes a new request, with a new
-//! id or by removing and setting the request again.
+//! The kubelet of a bad image never becomes healthy. It gets one trial, the old system is back and
+//! schedulable, and the Node says why. Then nothing happens until somebody makes a new request, with
+//! a new id or by removing and setting the request again.
 
 use super::prelude::*;
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
     name: "bad-image-is-tried-then-refused",
-    core: false,
+    core: true,
     disk: DiskKind::Bios,
     images: &["kubelet-crash"],
     run: |rig| Box::pin(run(rig)),
@@ -15,9 +16,9 @@ pub const SCENARIO: Scenario = Scenario {
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("kubelet-crash")?;
     let before = rig.before().await?;
-    rig.policy("[health]\ndeadline-seconds = 60").await?;
+    rig.policy("[health]\ndeadline-seconds = 240").await?;
     rig.ask(&image).await?;
-    rig.expect_fallback(&before, &["Unhealthy"]).await?;
+    falls_back(rig, &before).await?;
     nothing_happens(rig).await?;
 
     rig.progress
@@ -43,11 +44,22 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_old_system(&before).await
 }
 
+/// A definite verdict, so there is no second trial.
+async fn falls_back(rig: &mut Rig, before: &Before) -> Result<()> {
+    let view = rig.expect_fallback(before, &["Unhealthy"]).await?;
+    let reason = view.reason.unwrap_or_default();
+    ensure!(
+        reason.contains("kubelet"),
+        "the reason does not name the kubelet: {reason}"
+    );
+    rig.expect_one_trial()
+}
+
 /// The request is still on the Node. An agent that restarts also knows that it was answered.
 async fn nothing_happens(rig: &mut Rig) -> Result<()> {
     let told = rig.node.now();
     rig.progress
-        .step("the same request stands on the Node; nothing may happen");
+        .step("the same request is still on the Node, and nothing may happen");
     rig.guest
         .run("systemctl restart careen-agent; sleep 20")
         .await?;

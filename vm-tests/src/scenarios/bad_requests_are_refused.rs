@@ -8,7 +8,6 @@ pub const SCENARIO: Scenario = Scenario {
     core: false,
     disk: DiskKind::Bios,
     images: &[
-        "unsigned",
         "wrong-key",
         "no-stage",
         "no-deadman",
@@ -23,7 +22,6 @@ pub const SCENARIO: Scenario = Scenario {
 
 /// Images that are invalid in themselves, and what the Node says about them.
 const IMAGES: &[(&str, &str)] = &[
-    ("unsigned", "Unsigned"),
     ("wrong-key", "WrongSignature"),
     ("no-stage", "NoStage"),
     ("no-deadman", "NoAgent"),
@@ -44,27 +42,26 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let before = rig.before().await?;
     let traces = rig.traces().await?;
     for (text, code) in TEXTS {
-        rig.ask_raw(text).await?;
-        refused(rig, &before, &traces, code).await?;
+        refused(rig, text, code).await?;
     }
     for (name, code) in IMAGES {
         let image = rig.image(name)?;
-        rig.ask(&image).await?;
-        refused(rig, &before, &traces, code).await?;
+        refused(rig, &image.pinned(), code).await?;
     }
+    rig.expect_untouched(&before, &traces).await?;
     rig.progress.step("the remote is away");
     rig.repo.go_away();
     let image = rig.image("v2")?;
     rig.policy("tries = 2\nretry-seconds = 1").await?;
     let traces = rig.traces().await?;
-    rig.ask(&image).await?;
-    refused(rig, &before, &traces, "RemoteAway").await?;
+    refused(rig, &image.pinned(), "RemoteAway").await?;
+    rig.expect_untouched(&before, &traces).await?;
     rig.repo.come_back().await
 }
 
-async fn refused(rig: &mut Rig, before: &Before, traces: &Traces, code: &str) -> Result<()> {
+async fn refused(rig: &mut Rig, image: &str, code: &str) -> Result<()> {
+    rig.ask_raw(image).await?;
     rig.expect_failed(&[code], 5 * MINUTE).await?;
-    rig.expect_untouched(before, traces).await?;
     ensure!(rig.deployments().await? == 1, "something was deployed");
     rig.withdraw().await
 }

@@ -1,6 +1,6 @@
 //! The remote drips: too fast to count as dead, too slow to finish. Each try ends when its time is
-//! up, the Node says which time limit that was, and nothing of the image stays. A remote that does
-//! not drip upgrades the node.
+//! up, the Node says which time limit that was, and nothing of the image stays. When the remote drips
+//! no more, a new request fetches the whole image.
 
 use super::prelude::*;
 
@@ -54,8 +54,11 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.progress.step("the remote drips no more");
     rig.annotate(&[(names::UPGRADE_ID, Some("no-drip"))])
         .await?;
-    rig.expect_upgraded(&before, &image).await?;
-    rig.expect_one_trial()
+    rig.wait_phase("Fetched", UPGRADE).await?;
+    rig.withdraw().await?;
+    rig.expect_failed(&["Withdrawn"], 5 * MINUTE)
+        .await
+        .map(drop)
 }
 
 async fn objects(rig: &mut Rig) -> Result<u64> {

@@ -13,8 +13,10 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// The check is retried until the others have done their part; only then does it count as failed.
-const POLICY: &str = "[health]\ncheck-tries = 8";
+const POLICY: &str = "[health]\ncheck-tries = 20";
 
+/// The policy from then on. A check that has failed counts at once.
+const JUDGE: &str = "[health]\ncheck-tries = 1";
 /// What a person or a timer runs.
 const CLEANUP: &str = "until mountpoint -q /boot; do sleep 0.2; done; ostree admin cleanup";
 /// The trial is the second entry.
@@ -39,6 +41,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
     expect_default(rig, &image.digest).await?;
     rig.progress
         .step("somebody has made the system on trial the default");
+    rig.wait_record("\"default_moved\": true", ":").await?;
+    rig.policy(JUDGE).await?;
     let view = rig.expect_fallback(&before, &["UserCheck"]).await?;
     let reason = view.reason.unwrap_or_default();
     ensure!(

@@ -8,7 +8,7 @@ pub use upgrade::names;
 pub use upgrade::report::Answer;
 
 pub use crate::images::DiskKind;
-pub use crate::rig::{Before, Rig, Traces, UPGRADE};
+pub use crate::rig::{Before, Rig, UPGRADE};
 pub use crate::scenario::Scenario;
 pub use crate::workload;
 

@@ -1,5 +1,9 @@
-//! Nearly all memory is in use while the node fetches, verifies, deploys and drains. The upgrade
-//! succeeds, the agent stays small, and the OOM killer kills neither the agent nor careen-deploy.
+//! On one node, three things that an upgrade must survive:
+//! - /boot is an automount that is unmounted after two seconds without use.
+//! - A kernel is loaded for kexec, so that `systemctl reboot` boots the old system and skips the boot
+//!   loader. The agent's reboot still goes through GRUB, whose one-shot is the trial.
+//! - Nearly all memory is in use while the node fetches, verifies, deploys and drains. The agent
+//!   stays small, and the OOM killer kills neither the agent nor careen-deploy.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +13,7 @@ use super::prelude::*;
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
-    name: "memory-is-short-during-the-upgrade",
+    name: "short-memory-automount-and-kexec-stop-no-upgrade",
     core: false,
     disk: DiskKind::Bios,
     images: &["v2"],
@@ -49,20 +53,86 @@ done 2>/dev/null >/var/lib/careen-rig/memory'"#;
 /// The kernel's last message about an OOM kill of one of our programs, in any boot.
 const KILLED: &str = r"journalctl --quiet --output cat _TRANSPORT=kernel | grep -E 'Killed process [0-9]+ \(careen-' || :";
 
+/// Makes /boot an automount from the next boot on.
+const AUTOMOUNT: &str = "sed -i 's#^LABEL=boot /boot ext4 defaults#&,x-systemd.automount,x-systemd.idle-timeout=2#' /etc/fstab && grep -q x-systemd.automount /etc/fstab && sync";
+const IS_AUTOMOUNT: &str =
+    "until findmnt --noheadings --types autofs /boot >/dev/null; do sleep 1; done";
+
+/// Loads the only installed system, from the only menu entry. Its command line shows that it booted
+/// by kexec. Debian's kexec-tools have loaded no kernel automatically since 2.0.27, but a person
+/// who runs `kexec-load-kernel` gets this state.
+const LOAD: &str = r#"
+path() { awk -v key="$1" '$1 == key { print "/boot" $2 }' /boot/loader/entries/*.conf; }
+kexec --load "$(path linux)" --initrd="$(path initrd)" --append="$(cat /proc/cmdline) rig.kexec" &&
+  grep -q 1 /sys/kernel/kexec_loaded"#;
+/// What a person types. systemctl asks logind for kexec if a kernel is loaded (systemd's
+/// src/shared/logind-util.h).
+const REBOOT: &str = "systemctl --no-block reboot";
+const ARGUMENTS: &str = "cat /proc/cmdline";
+/// Reads whether the kernel is still loaded when only the reboot is left. It looks at the record,
+/// because a look at /boot would keep the automount mounted.
+const LOADED_WHEN_ARMED: &str = r#"until grep -qsF '"do": "Reboot"' /sysroot/STATE_DIR/record.a /sysroot/STATE_DIR/record.b; do sleep 0.1; done; cat /sys/kernel/kexec_loaded"#;
+
 async fn run(rig: &mut Rig) -> Result<()> {
     let image = rig.image("v2")?;
+    let joined = rig.before().await?;
+    rig.guest.run(AUTOMOUNT).await?;
+    a_person_comes_past_the_loader(rig, &joined).await?;
+    rig.wait_guest(IS_AUTOMOUNT).await?;
     let before = rig.before().await?;
+    rig.guest.run(LOAD).await?;
+    memory_is_taken(rig).await?;
+    rig.ask(&image).await?;
+    expect_still_loaded(rig).await?;
+    rig.expect_upgraded(&before, &image).await?;
+    rig.expect_one_trial()?;
+    expect_it_came_through_the_loader(rig).await?;
+    expect_memory_was_enough(rig).await
+}
+
+/// Proves that a plain reboot skips the loader. Without this, a trial through GRUB proves nothing.
+async fn a_person_comes_past_the_loader(rig: &mut Rig, before: &Before) -> Result<()> {
+    rig.guest.run(LOAD).await?;
+    rig.guest.run(REBOOT).await?;
+    rig.wait_boot(Some(&before.boot)).await?;
+    let arguments = rig.guest.run(ARGUMENTS).await?;
+    ensure!(
+        arguments.contains("rig.kexec"),
+        "`systemctl reboot` did not boot what was loaded: {arguments}"
+    );
+    rig.expect_old_system(before).await
+}
+
+async fn memory_is_taken(rig: &mut Rig) -> Result<()> {
     let take = TAKE
         .replace("GIVEN_BACK", &GIVEN_BACK.to_string())
         .replace("LEFT", &LEFT.to_string());
     let taken = rig.guest.run_within(&take, 5 * MINUTE).await?;
     rig.progress.step(&format!("{taken} MiB are taken"));
-    rig.guest
-        .run(&WATCH.replace("STATE_DIR", names::STATE_DIR))
-        .await?;
-    rig.ask(&image).await?;
-    rig.expect_upgraded(&before, &image).await?;
-    rig.expect_one_trial()?;
+    let watch = WATCH.replace("STATE_DIR", names::STATE_DIR);
+    rig.guest.run(&watch).await.map(drop)
+}
+
+async fn expect_still_loaded(rig: &mut Rig) -> Result<()> {
+    let look = LOADED_WHEN_ARMED.replace("STATE_DIR", names::STATE_DIR);
+    let loaded = rig.guest.run_within(&look, UPGRADE).await?;
+    ensure!(
+        loaded == "1",
+        "no kernel was loaded any more when it was armed: {loaded:?}"
+    );
+    Ok(())
+}
+
+async fn expect_it_came_through_the_loader(rig: &mut Rig) -> Result<()> {
+    let arguments = rig.guest.run(ARGUMENTS).await?;
+    ensure!(
+        arguments.contains(names::TRIAL_ARGUMENT) && !arguments.contains("rig.kexec"),
+        "it did not come through GRUB: {arguments}"
+    );
+    Ok(())
+}
+
+async fn expect_memory_was_enough(rig: &mut Rig) -> Result<()> {
     let notes = rig.guest.run("cat /var/lib/careen-rig/memory").await?;
     let notes = Notes::read(&notes)?;
     rig.progress.step(&notes.told());
