@@ -43,6 +43,7 @@ pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> 
                 units: trial.and_then(|local| local.units.clone()),
                 // It is a check of its own.
                 pod_network: false,
+                no_sandbox: false,
             },
             network: trial.map_or(Ok(()), |local| local.network.clone()),
             health: health(around.local, &seen.turn.boot, link, read),

@@ -66,6 +66,7 @@ fn trial() -> Record {
             node: Some(offer("c1")),
             units: Some(units(&["old.service"])),
             pod_network: false,
+            no_sandbox: false,
         };
     })
 }
@@ -85,6 +86,7 @@ fn at(seconds: u64) -> Observation {
             node: Some(offer("c2")),
             units: Some(units(&["old.service"])),
             pod_network: false,
+            no_sandbox: false,
         };
     })
 }

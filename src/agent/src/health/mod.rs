@@ -23,9 +23,11 @@ use std::time::Duration;
 
 use cri::Outcome;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use upgrade::names::{CHECK_UNIT, KUBELET_CONF};
 use upgrade::observe::{Causes, Check};
 use upgrade::policy::Demand;
+use upgrade::serving::Serving;
 use upgrade::{Policy, Reason, UpgradeId};
 
 use crate::hands::Local;
@@ -55,18 +57,40 @@ const WANTED: [&str; 2] = ["/usr/lib/careen/wanted.d", "/etc/careen/wanted.d"];
 /// How long the old system may take to start a pod sandbox before its drain.
 const BEFORE: Duration = Duration::from_secs(30);
 
-/// Whether the running system gives an address to a pod sandbox of Careen. The trial asks this of
-/// the new system only if the old one does.
-pub async fn gives_an_address(policy: &Policy) -> bool {
-    policy.health.sandbox != Demand::Off
-        && Asked::of_this_node(true).once(BEFORE).await == Outcome::Starts
+/// What the running system makes of a pod sandbox of Careen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// It starts, and has an address.
+    pub has_address: bool,
+    /// The runtime refuses to start it.
+    pub is_refused: bool,
 }
 
-/// Checks forever. `pod_network` says that the old system gave an address to a pod sandbox. `found`
-/// receives the changes.
+impl Before {
+    /// `in_time`: the runtime has answered. A busy one that gives no answer refuses nothing.
+    fn of(outcome: &Outcome, in_time: bool) -> Self {
+        Self {
+            has_address: *outcome == Outcome::Starts,
+            is_refused: in_time && matches!(outcome, Outcome::No(_)),
+        }
+    }
+}
+
+/// Asks the running system for a pod sandbox. The trial asks of the new system what the old one
+/// does.
+pub async fn before(policy: &Policy) -> Before {
+    if policy.health.sandbox == Demand::Off {
+        return Before::default();
+    }
+    let begun = Instant::now();
+    let outcome = Asked::of_this_node(true).once(BEFORE).await;
+    Before::of(&outcome, begun.elapsed() < BEFORE)
+}
+
+/// Checks forever. `served` is what the old system did. `found` receives the changes.
 pub async fn run(
     id: &UpgradeId,
-    pod_network: bool,
+    served: &Serving,
     policy: Arc<Policy>,
     found: watch::Sender<Option<Local>>,
 ) {
@@ -79,7 +103,10 @@ pub async fn run(
     // unreachable API server.
     network.first().await;
     let mut units = UnitsWatch::default();
-    let mut sandbox = Sandbox::new(policy.health.sandbox, Asked::of_this_node(pod_network));
+    let mut sandbox = Sandbox::new(
+        demanded(policy.health.sandbox, served.no_sandbox),
+        Asked::of_this_node(served.pod_network),
+    );
     let mut checked = Check::Pending("it was not checked yet".to_owned());
     let mut causes = cause::Services::default();
     loop {
@@ -132,6 +159,14 @@ pub async fn run(
         });
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+/// What the old system did not do either is reported, and decides nothing.
+fn demanded(demand: Demand, was_refused: bool) -> Demand {
+    if was_refused && demand == Demand::Require {
+        return Demand::Warn;
+    }
+    demand
 }
 
 /// While no report can reach the Node, the journal says why the kubelet does not start.
@@ -198,6 +233,26 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn sandbox_that_the_old_system_refused_decides_nothing() {
+        let no = Outcome::No("no such image".to_owned());
+        let unknown = Outcome::Unknown("nobody listens".to_owned());
+        for (outcome, in_time, demand) in [
+            (&no, true, Demand::Warn),
+            (&no, false, Demand::Require),
+            (&unknown, true, Demand::Require),
+            (&Outcome::Starts, true, Demand::Require),
+        ] {
+            let was_refused = Before::of(outcome, in_time).is_refused;
+            assert_eq!(
+                demanded(Demand::Require, was_refused),
+                demand,
+                "{outcome:?}"
+            );
+        }
+        assert_eq!(demanded(Demand::Off, true), Demand::Off);
+    }
 
     #[test]
     fn only_operator_checks_writable_by_others_are_untrusted() {

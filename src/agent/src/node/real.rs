@@ -230,14 +230,15 @@ impl Hands for Node {
     }
 
     async fn serves(&self, policy: &Policy) -> Serving {
-        let (units, pod_network) = tokio::join!(
+        let (units, sandbox) = tokio::join!(
             async { UnitsWatch::default().round().await },
-            health::gives_an_address(policy),
+            health::before(policy),
         );
         Serving {
             node: None,
             units,
-            pod_network,
+            pod_network: sandbox.has_address,
+            no_sandbox: sandbox.is_refused,
         }
     }
 
@@ -249,7 +250,7 @@ impl Hands for Node {
         found: watch::Sender<Option<Local>>,
     ) {
         let noting = last_trial::note(&self.places, found.subscribe());
-        let checks = health::run(&id, served.pod_network, policy, found);
+        let checks = health::run(&id, &served, policy, found);
         tokio::join!(checks, noting);
     }
 }

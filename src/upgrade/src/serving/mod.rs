@@ -28,13 +28,16 @@ pub struct Serving {
     /// give none to a sandbox without one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pod_network: bool,
+    /// The runtime of the old system started no pod sandbox. Then the new one need not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_sandbox: bool,
 }
 
 impl Serving {
     /// Whether nothing is known.
     #[must_use]
     pub const fn is_blank(&self) -> bool {
-        self.node.is_none() && self.units.is_none() && !self.pod_network
+        self.node.is_none() && self.units.is_none() && !self.pod_network && !self.no_sandbox
     }
 }
 
