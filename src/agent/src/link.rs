@@ -11,10 +11,7 @@ use upgrade::{
 };
 
 use crate::cluster::seen::NodeSeen;
-use crate::cluster::watch::News;
-
-/// The message when the Node object is gone.
-pub const GONE: &str = "the Node object is gone from the API server: restart the kubelet (systemctl restart kubelet) to have it registered again";
+use crate::cluster::watch::{GONE, News};
 
 /// What is known of the API server and the Node.
 pub struct Link {

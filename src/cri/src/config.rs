@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::messages::{Config, Dns, Linux, Metadata, Mode, Namespaces, Profile, Security};
-use super::{LABEL, Network};
+use super::network::Network;
+
+/// The label of our sandboxes, by which an agent finds what a killed one has left.
+pub(super) const LABEL: (&str, &str) = ("careen.dev/probe", "sandbox");
 
 /// A sandbox as small as the kubelet's smallest. It has no log folder, because no container follows.
 pub(super) fn of(network: Network, root: &Path) -> Config {

@@ -10,43 +10,25 @@
 mod config;
 mod grpc;
 mod messages;
+mod network;
 mod outcome;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use config::LABEL;
 use grpc::Client;
 pub use grpc::Error;
 use messages::{
-    Filter, Id, ListRequest, ListResponse, Mode, Nothing, RunRequest, SandboxStatusResponse, State,
+    Filter, Id, ListRequest, ListResponse, Nothing, RunRequest, SandboxStatusResponse, State,
     StatusRequest, StatusResponse,
 };
+pub use network::Network;
 pub use outcome::Outcome;
 use outcome::judge;
 
-/// The label of our sandboxes, by which an agent finds what a killed one has left.
-const LABEL: (&str, &str) = ("careen.dev/probe", "sandbox");
-
 /// The condition of a runtime that has a network for pods (k8s.io/cri-api, `constants.go`).
 const NETWORK_READY: &str = "NetworkReady";
-
-/// The network of a sandbox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    /// One of its own, which a network plugin makes.
-    Own,
-    /// The node's.
-    Node,
-}
-
-impl From<Network> for Mode {
-    fn from(network: Network) -> Self {
-        match network {
-            Network::Own => Self::Pod,
-            Network::Node => Self::Node,
-        }
-    }
-}
 
 /// Asks the runtime at this socket. `network`: whether the sandbox must get an address. `root` is
 /// the root of the system whose cgroups are used.

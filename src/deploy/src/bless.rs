@@ -8,7 +8,7 @@ use upgrade::deploy::Done;
 use upgrade::id::Digest;
 
 use crate::args::Bless;
-use crate::deploy::{arguments, origin, write};
+use crate::deploy::{arguments, marks, origin, write};
 use crate::lock;
 use crate::site::{Site, same};
 
@@ -109,9 +109,9 @@ fn keep_only(
     let stateroot = target.osname();
     for deployment in all.iter().filter(|one| one.osname() == stateroot) {
         let written = match kept {
-            _ if same(target, deployment) => origin::begin_blessing(site, deployment),
-            Some(kept) if same(kept, deployment) => origin::keep(site, deployment),
-            _ => origin::let_go(site, deployment),
+            _ if same(target, deployment) => marks::begin_blessing(site, deployment),
+            Some(kept) if same(kept, deployment) => marks::keep(site, deployment),
+            _ => marks::let_go(site, deployment),
         };
         written.map_err(|error| site.failed(&error))?;
     }

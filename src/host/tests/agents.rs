@@ -115,7 +115,7 @@ fn what_was_spoilt_on_the_disk_is_no_candidate_and_is_told() {
 }
 
 #[test]
-fn taking_a_spoilt_one_again_mends_it() {
+fn taking_a_damaged_agent_again_repairs_it() {
     let (node, id) = Node::with(Role::Wanted, "0.1.1");
     spoil(&node.agents.folder().join(id.as_str()), "careen-agent");
     let (_folder, bundle) = brought("0.1.1");

@@ -70,7 +70,7 @@ fn second_save_with_the_same_id_replaces_the_snapshot() {
 }
 
 #[test]
-fn what_a_cut_left_half_done_is_begun_anew() {
+fn snapshot_that_a_power_cut_left_half_done_restarts() {
     let node = node();
     let half = node.path("sysroot/ostree/careen/snapshot-one~new");
     fs::create_dir_all(&half).unwrap();

@@ -228,7 +228,7 @@ fn a_bad_image_is_tried_again_only_when_asked_again() {
     let before = world.log().len();
     world.live();
     assert_eq!(world.log().len(), before, "it was not asked for again");
-    world.mend();
+    world.repair();
     world.ask_again("two");
     assert_eq!(world.live(), Phase::Upgraded, "{}", world.log().join("\n"));
 }

@@ -1,38 +1,16 @@
 //! Carries out decisions. Each action can be interrupted anywhere and repeated.
 
 use host::agents::Role;
-use thiserror::Error;
 use tracing::info;
 use upgrade::{Standing, names};
 
 use crate::decide::Act;
-use crate::look::{Blind, has_a_proven_one, standing};
+use crate::failed::Failed;
+use crate::look::{has_a_proven_one, standing};
 use crate::node::Node;
 use crate::room;
-use crate::systemd::{Origin, Refused, Systemd};
+use crate::systemd::{Origin, Systemd};
 use crate::units;
-
-/// Why an action failed.
-#[derive(Debug, Error)]
-#[allow(missing_docs)] // the messages say it
-pub enum Failed {
-    #[error("an upgrade has just begun. Waiting until it ends")]
-    Overtaken,
-    #[error(
-        "not enough room below {place}: {free} bytes are free, {wanted} are needed. Make room; until then nothing changes"
-    )]
-    NoRoom {
-        place: String,
-        free: u64,
-        wanted: u64,
-    },
-    #[error(transparent)]
-    Blind(#[from] Blind),
-    #[error(transparent)]
-    Host(#[from] host::Error),
-    #[error(transparent)]
-    Systemd(#[from] Refused),
-}
 
 /// Carries the action out.
 ///
@@ -43,7 +21,7 @@ pub fn act(act: Act, node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
         Act::Nothing => Ok(()),
         Act::Install => install(node, systemd),
         Act::Rescue => rescue(node, systemd),
-        Act::Mend => mend(node, systemd),
+        Act::Repair => repair(node, systemd),
         Act::Start => start(node, systemd),
         Act::Prove => prove(node),
         Act::GiveUp => give_up(node, systemd),
@@ -91,7 +69,7 @@ fn switch(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
 
 /// Writes the same bytes under the same name. It changes nothing else, so it may be done at any
 /// time.
-fn mend(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
+fn repair(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     room::check(node)?;
     node.agents.take(&node.brought)?;
     info!(

@@ -20,7 +20,7 @@ pub enum Act {
     /// Copy the pod's agent to a node that has no agent left to end its upgrade.
     Rescue,
     /// Restore the pod's agent where it was damaged on disk, and start it.
-    Mend,
+    Repair,
     /// Start the service, which is down.
     Start,
     /// The selected agent has proved that it runs.
@@ -136,7 +136,7 @@ fn under_way(seen: &Seen) -> Decision {
 fn damaged(seen: &Seen) -> Decision {
     match (seen.service.active, seen.standing) {
         (Active::Down | Active::Changing, _) => waiting(
-            Act::Mend,
+            Act::Repair,
             format!("{} is damaged on the disk; copying it again", seen.brought),
         ),
         (Active::Running, Standing::Free | Standing::Waits) => waiting(

@@ -12,6 +12,7 @@
 pub mod act;
 pub mod bus;
 pub mod decide;
+pub mod failed;
 pub mod follow;
 pub mod health;
 pub mod lock;

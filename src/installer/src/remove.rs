@@ -6,7 +6,8 @@ use host::snapshot;
 use tracing::info;
 use upgrade::{Reason, Standing, names};
 
-use crate::act::{Failed, stop_unless_busy};
+use crate::act::stop_unless_busy;
+use crate::failed::Failed;
 use crate::health::Health;
 use crate::look::{can_run, standing};
 use crate::node::Node;

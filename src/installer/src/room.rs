@@ -7,7 +7,7 @@ use std::path::Path;
 use host::agents::Bundle;
 use host::room;
 
-use crate::act::Failed;
+use crate::failed::Failed;
 use crate::node::Node;
 
 /// The bytes that must remain free after a copy. The agent's record, the kubelet and the journal

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tracing::{info, warn};
 
-use crate::act::{Failed, act};
+use crate::act::act;
 use crate::decide::decide;
+use crate::failed::Failed;
 use crate::health::Health;
 use crate::look::look;
 use crate::node::Node;

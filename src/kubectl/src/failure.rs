@@ -7,7 +7,7 @@ use kube::core::Status;
 use thiserror::Error;
 
 use crate::exit::Exit;
-use crate::plain;
+use upgrade::plain;
 
 /// Why a command failed.
 #[derive(Debug, Error)]

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_begins_anew_forgets_what_has_gone_meanwhile() {
+    fn restarted_watch_forgets_what_disappeared_meanwhile() {
         let mut fleet = Fleet::of(&Choice::All);
         let events = [
             Event::Init,

@@ -31,4 +31,3 @@ pub mod untaken;
 pub mod view;
 
 pub use commands::run;
-pub use upgrade::plain;

@@ -259,7 +259,7 @@ fn failed_image_matches_by_commit_or_digest_from_any_source() {
         !is_refused(&node, "ostree:site:edge/stable"),
         "it may lead elsewhere by now"
     );
-    assert!(!is_refused(&node, &NEW.replace('b', "c")), "a mended one");
+    assert!(!is_refused(&node, &NEW.replace('b', "c")), "a fixed one");
 
     let digest = "c".repeat(64);
     let wrapped = |host: &str| format!("docker://{host}/os@sha256:{digest}");
@@ -273,7 +273,7 @@ fn failed_image_matches_by_commit_or_digest_from_any_source() {
     assert!(!is_refused(&node, &other));
 }
 
-/// Whether a ref leads elsewhere by now only the remote knows: who has published a mended image names its commit.
+/// Whether a ref leads elsewhere by now only the remote knows: who has published a fixed image names its commit.
 #[test]
 fn failed_ref_is_refused_and_a_named_commit_is_accepted() {
     let by_ref = "ostree:site:edge/stable";
@@ -358,7 +358,7 @@ fn soaking(seconds: u64) -> Wish {
     wish().soaking(Some(Span(Duration::from_secs(seconds))))
 }
 
-/// It would go on for whoever asks next, who does not know of it.
+/// It would go on for the next person who asks, and who does not know of it.
 #[test]
 fn soak_is_cleared_by_other_requests_and_kept_by_a_retry() {
     let soak = |patch: Value| patch["metadata"]["annotations"][names::SOAK].clone();

@@ -95,7 +95,7 @@ fn rollback_refuses_a_reverted_node_whose_next_image_failed() {
     );
 }
 
-/// A person who is not sure that the first call went through asks again, and a script that is run anew does.
+/// A person who is not sure that the first call went through asks again, and a script that runs again does.
 #[test]
 fn repeated_rollback_does_not_go_forward_without_again() {
     let mut kept = answer_to("k-1", "Upgraded", json!({}));

@@ -7,7 +7,6 @@ mod whole;
 use kubectl::diagnose;
 use kubectl::expected::Expected;
 use kubectl::past;
-use kubectl::plain;
 use kubectl::render::status::{Around, status};
 use kubectl::render::{Look, explain, history, plan};
 use kubectl::view::NodeView;
@@ -80,7 +79,7 @@ fn shown(node: &NodeView) -> String {
 }
 
 fn steers(text: &str) -> bool {
-    text.contains(|letter| letter != '\n' && plain::steers(letter))
+    text.contains(|letter| letter != '\n' && upgrade::plain::steers(letter))
 }
 
 /// Escapes of every kind that a terminal takes, and letters that nobody sees.

@@ -8,7 +8,7 @@ use kube::core::{ApiResource, DynamicResourceScope, GroupVersionKind, NotUsed, O
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use crate::clusters::{Node, Pod};
+pub use crate::clusters::seen::{Node, Pod};
 use crate::names;
 
 /// A Machine.

@@ -10,6 +10,7 @@
 
 pub mod api;
 pub mod catalogue;
+pub mod clock;
 pub mod clusters;
 pub mod engine;
 pub mod events;
@@ -27,5 +28,6 @@ pub mod rights;
 pub mod run;
 pub mod settings;
 pub mod tls;
+mod too_long;
 pub mod watch;
 pub mod world;

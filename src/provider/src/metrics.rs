@@ -1,6 +1,7 @@
 //! The metrics that `/metrics` serves.
 
 mod costs;
+mod labels;
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -13,10 +14,10 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use requests::Ended;
 
-use crate::hooks::{Hook, Reply};
+use crate::hooks::hook::Hook;
+use crate::hooks::http_response::HttpResponse;
 use costs::Costs;
-
-type Labels = Vec<(&'static str, String)>;
+use labels::Labels;
 
 /// The counters. Clones share them.
 pub struct Metrics {
@@ -148,7 +149,7 @@ impl Metrics {
     }
 
     /// Counts an answered hook.
-    pub fn answered(&self, hook: Hook, reply: &Reply, took: Duration) {
+    pub fn answered(&self, hook: Hook, reply: &HttpResponse, took: Duration) {
         let label = ("hook", hook.name().to_owned());
         self.hooks
             .get_or_create(&vec![label.clone()])

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::engine::Policy;
-use crate::hooks::{PatchType, Rules};
+use crate::hooks::patch::PatchType;
+use crate::hooks::rules::Rules;
 use crate::names;
 
 /// The defaults that apply unless a nearer setting overrides them.

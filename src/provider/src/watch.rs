@@ -13,8 +13,8 @@ use kube::runtime::watcher::{self, Config, Event, InitialListStrategy};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::clusters::TooLong;
 use crate::engine::clean;
+use crate::too_long::TooLong;
 
 /// Seconds after which the server ends a watch. A server that is silent for longer hangs, so this
 /// bounds how long a hang goes unnoticed. The cost is one request in that time.
@@ -209,14 +209,14 @@ fn hand_over<K>(
 }
 
 /// Watches for ever. `broken` receives every error and may repair something before the next try.
-pub async fn forever<K, Mend>(
+pub async fn forever<K, Repair>(
     api: Api<K>,
     filter: Filter<K>,
     mut tell: impl FnMut(News<K>),
-    mut broken: impl FnMut(WatchError) -> Mend,
+    mut broken: impl FnMut(WatchError) -> Repair,
 ) where
     K: kube::Resource + Clone + Debug + DeserializeOwned + Send + 'static,
-    Mend: Future<Output = ()>,
+    Repair: Future<Output = ()>,
 {
     let mut pauses = Pauses::default();
     loop {

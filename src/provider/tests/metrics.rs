@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use provider::hooks::{Hook, Refusal, Reply};
+use provider::hooks::{Hook, HttpResponse, Refusal};
 use provider::metrics::Metrics;
 use requests::{Ended, Outcome, Took};
 use upgrade::Phase;
@@ -17,7 +17,7 @@ fn served() -> String {
     let metrics = Metrics::default();
     metrics.answered(
         Hook::Discovery,
-        &Reply::refuse(&Refusal::Method),
+        &HttpResponse::refuse(&Refusal::Method),
         Duration::ZERO,
     );
     metrics.looked("x", Duration::ZERO);

@@ -9,7 +9,8 @@ use upgrade::record::Reached;
 use upgrade::report::{Answer, Status};
 use upgrade::{Phase, Reason};
 
-use crate::{PhaseName, is_ours};
+use crate::id::is_ours;
+use crate::phase::PhaseName;
 
 /// The longest history that is read, in bytes. The agent's own has at most
 /// [`upgrade::history::BYTES`]; an annotation can have 256 KiB.

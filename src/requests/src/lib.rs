@@ -4,6 +4,7 @@
 //! Everything here is pure. The requesters read and write the Node themselves.
 
 mod ended;
+mod id;
 mod node;
 mod patch;
 mod phase;
@@ -11,7 +12,8 @@ mod reply;
 mod verify;
 
 pub use ended::{Ended, Outcome, Took};
-pub use node::{ID_PREFIX, NodeFacts, is_ours};
+pub use id::{ID_PREFIX, is_ours};
+pub use node::NodeFacts;
 pub use patch::onto;
 pub use phase::PhaseName;
 pub use reply::{Limits, Reply};

@@ -4,10 +4,9 @@ use upgrade::UpgradeId;
 use upgrade::reason::Wait;
 use upgrade::report::Answer;
 
-use crate::{Ended, Reply};
-
-/// The prefix of a program's request ids. It shows people on the Node who made the request.
-pub const ID_PREFIX: &str = "capi-";
+use crate::ended::Ended;
+use crate::id::is_ours;
+use crate::reply::Reply;
 
 /// A Node in a few hundred bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,10 +107,4 @@ impl NodeFacts {
         let waiting = self.id.as_deref().filter(|_| waits);
         waiting.filter(other).filter(|id| !is_ours(id))
     }
-}
-
-/// Whether a request has this program's prefix, from any process and for any image.
-#[must_use]
-pub fn is_ours(id: &str) -> bool {
-    id.starts_with(ID_PREFIX)
 }

@@ -5,7 +5,7 @@ use upgrade::history::Past;
 use upgrade::report::{Answer, Status};
 use upgrade::{Digest, RawRequest, Target, UpgradeId, names, plain};
 
-use crate::PhaseName;
+use crate::phase::PhaseName;
 
 /// The agent's code for a withdrawn request. It does not answer a request that is there.
 const WITHDRAWN: &str = "Withdrawn";

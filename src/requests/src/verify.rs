@@ -2,7 +2,7 @@
 
 use upgrade::plain;
 
-use crate::NodeFacts;
+use crate::node::NodeFacts;
 
 /// The components whose static pods must have the version.
 const COMPONENTS: [&str; 3] = [

@@ -119,7 +119,7 @@ fn target_runs(args: &Args, upgrade: &Upgrade) -> bool {
     if !is_marked || matches!(upgrade.phase, Phase::Failed { .. }) {
         return true;
     }
-    let begun = writable(args).and_then(|()| snapshot::begin_anew(places, id));
+    let begun = writable(args).and_then(|()| snapshot::restore_again(places, id));
     told(begun, "cannot note that the new system runs")
 }
 

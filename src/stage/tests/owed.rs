@@ -52,7 +52,7 @@ impl Owing {
         fs::rename(folder, folder.with_file_name("away")).unwrap();
     }
 
-    fn mend_disk(&self) {
+    fn repair_disk(&self) {
         let folder = self.config.parent().unwrap();
         fs::rename(folder.with_file_name("away"), folder).unwrap();
         fs::write(&self.config, "of the trial").unwrap();
@@ -88,7 +88,7 @@ fn owed_state_is_restored_when_the_record_has_another_upgrade() {
     owing.ask_again();
     assert_eq!(owing.boot(), Some(1), "it is tried, and fails once more");
     assert!(owing.owes());
-    owing.mend_disk();
+    owing.repair_disk();
     assert_eq!(owing.boot(), Some(0));
     assert_eq!((owing.config().as_str(), owing.owes()), ("saved", false));
     fs::write(&owing.config, "of the old kubelet").unwrap();
@@ -99,7 +99,7 @@ fn owed_state_is_restored_when_the_record_has_another_upgrade() {
 #[test]
 fn what_is_owed_comes_back_also_when_the_record_is_lost() {
     let owing = Owing::new();
-    owing.mend_disk();
+    owing.repair_disk();
     for record in ["record.a", "record.b"] {
         let _ = fs::remove_file(owing.places.state().join(record));
     }
@@ -110,7 +110,7 @@ fn what_is_owed_comes_back_also_when_the_record_is_lost() {
 #[test]
 fn what_is_owed_to_one_system_is_kept_from_another_that_runs() {
     let owing = Owing::new();
-    owing.mend_disk();
+    owing.repair_disk();
     owing.ask_again();
     assert_eq!(owing.boot_of(&owing.node.new), Some(0));
     assert!(owing.owes());
@@ -127,7 +127,7 @@ fn manual_target_boot_keeps_owed_state_of_a_failed_upgrade() {
     });
     assert_eq!(owing.boot_of(&owing.node.new), Some(0));
     assert!(owing.owes());
-    owing.mend_disk();
+    owing.repair_disk();
     assert_eq!(owing.boot(), Some(0));
     assert_eq!(owing.config(), "saved");
 }
@@ -139,7 +139,7 @@ fn what_a_version_before_this_one_noted_is_owed_too() {
     fs::write(note, "the disk was full\n").unwrap();
     let owed = snapshot::owed(&owing.places, &upgrade_id("one")).unwrap();
     assert_eq!((owed.why.as_str(), owed.to), ("the disk was full", None));
-    owing.mend_disk();
+    owing.repair_disk();
     assert_eq!(owing.boot(), Some(0));
     assert_eq!(owing.config(), "saved");
 }
@@ -155,7 +155,7 @@ fn what_is_owed_names_the_system_that_it_is_owed_to() {
 #[test]
 fn due_state_becomes_owed_when_the_running_system_is_unknown() {
     let owing = Owing::new();
-    owing.mend_disk();
+    owing.repair_disk();
     fs::remove_file(owing.places.snapshot(&upgrade_id("one")).join("owed")).unwrap();
     assert_eq!(owing.boot_of(&deployment('c', 0)), Some(1), "no such root");
     assert!(owing.owes());
@@ -170,7 +170,7 @@ fn due_state_becomes_owed_when_the_running_system_is_unknown() {
 #[test]
 fn state_found_outstanding_by_the_agent_is_restored_later() {
     let owing = Owing::new();
-    owing.mend_disk();
+    owing.repair_disk();
     let upgrade = owing.node.upgrade(Phase::Trial {
         boot: boot_id("b0"),
     });

@@ -161,11 +161,14 @@ fn every_trial_takes_a_new_snapshot() {
         (phase_of(&record), begun(&act)),
         (Phase::Drained, Some("Snapshot"))
     );
-    let drained_anew =
+    let drained_again =
         back.with(|seen| seen.turn.finished = finished(drain(), Outcome::Done(Effect::Plain)));
     let mut given_back = upgrade_in(Phase::Deployed);
     given_back.upgrade.as_mut().unwrap().attempt.saved = true;
-    assert_eq!(begun(&next(&drained_anew, &given_back).1), Some("Snapshot"));
+    assert_eq!(
+        begun(&next(&drained_again, &given_back).1),
+        Some("Snapshot")
+    );
 }
 
 #[test]

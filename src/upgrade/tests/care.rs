@@ -281,16 +281,12 @@ fn api_blink_or_agent_restart_does_not_interrupt_the_soak() {
         seen.node.api = Api::Away;
         (seen.turn.health.ready, seen.turn.health.version) = (unknown(), unknown());
     };
-    let starts_anew = |seen: &mut Observation| {
+    let restarts = |seen: &mut Observation| {
         blinks(seen);
         seen.turn.health.required = vec![("10-disk".into(), unknown())];
     };
     let reconnects = |seen: &mut Observation| seen.turn.health.ready = unknown();
-    for blind in [
-        &blinks as &dyn Fn(&mut Observation),
-        &starts_anew,
-        &reconnects,
-    ] {
+    for blind in [&blinks as &dyn Fn(&mut Observation), &restarts, &reconnects] {
         assert_eq!(soak_goes_on(blind), Some("Bless"));
     }
 }

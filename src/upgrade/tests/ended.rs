@@ -32,7 +32,7 @@ fn api_away(seen: Observation) -> Observation {
 }
 
 #[test]
-fn a_halted_upgrade_keeps_its_cordon_until_somebody_asks_anew() {
+fn halted_upgrade_keeps_its_cordon_until_a_new_request() {
     let (record, act) = next(&asks_for('b'), &halted());
     assert_eq!(act, Act::Wait(None), "a person must look first");
     // Else the next upgrade takes it for a foreign one and leaves it behind at its end.
@@ -206,7 +206,7 @@ fn shields_go_when_the_node_has_settled() {
 }
 
 #[test]
-fn a_reboot_begins_the_settle_time_anew() {
+fn reboot_restarts_the_settle_time() {
     let settle = Policy::default().neighbours.settle_seconds;
     let before = Moment {
         boot: boot(7),

@@ -77,7 +77,7 @@ pub enum Mutant {
     ForgetsALateKubeadm,
     BlessesAloneAtOnce,
     TrustsKubeadmOfAnotherBoot,
-    BeginsASoakAnewForTheAbsentServer,
+    RestartsASoakForTheAbsentServer,
     BlessesAloneThoughTheOldSystemHasReachedTheServer,
     LeavesItsMark,
     LeavesItsShields,
@@ -141,7 +141,7 @@ pub const MUTANTS: [Mutant; 60] = [
     Mutant::ForgetsALateKubeadm,
     Mutant::BlessesAloneAtOnce,
     Mutant::TrustsKubeadmOfAnotherBoot,
-    Mutant::BeginsASoakAnewForTheAbsentServer,
+    Mutant::RestartsASoakForTheAbsentServer,
     Mutant::BlessesAloneThoughTheOldSystemHasReachedTheServer,
     Mutant::LeavesItsMark,
     Mutant::LeavesItsShields,
@@ -333,7 +333,7 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
         Mutant::TrustsKubeadmOfAnotherBoot if up.attempt.kubeadm.configured.is_some() => {
             up.attempt.kubeadm.configured = Some(seen.turn.boot.clone());
         }
-        Mutant::BeginsASoakAnewForTheAbsentServer if fails(&seen.turn.health) => {
+        Mutant::RestartsASoakForTheAbsentServer if fails(&seen.turn.health) => {
             up.attempt.well_since = None
         }
         Mutant::BlessesAloneThoughTheOldSystemHasReachedTheServer if !old_runs => {

@@ -61,9 +61,9 @@ impl TestMachine {
     }
 
     async fn until_let_go(&self, step: &str) {
-        let mut mended = self.mended.subscribe();
+        let mut repaired = self.repaired.subscribe();
         while let Some(Fault::Held) = self.fault_of(step) {
-            let _ = mended.changed().await;
+            let _ = repaired.changed().await;
         }
     }
 

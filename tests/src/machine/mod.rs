@@ -60,7 +60,7 @@ pub struct TestMachine {
     looked: watch::Sender<usize>,
     seen: watch::Sender<usize>,
     crept: watch::Sender<bool>,
-    mended: watch::Sender<()>,
+    repaired: watch::Sender<()>,
     sysroot: PathBuf,
     hooks: Hooks,
     root: Arc<OnceLock<PathBuf>>,
@@ -125,7 +125,7 @@ impl TestMachine {
             looked: watch::Sender::default(),
             seen: watch::Sender::default(),
             crept: watch::Sender::default(),
-            mended: watch::Sender::default(),
+            repaired: watch::Sender::default(),
             sysroot,
             root: Arc::default(),
             hooks: Hooks::below(&folder.join("root")),
@@ -154,7 +154,7 @@ impl TestMachine {
             Some(fault) => state.faults.insert(step, fault),
             None => state.faults.remove(step),
         };
-        self.mended.send_replace(());
+        self.repaired.send_replace(());
     }
 
     fn fault_of(&self, step: &str) -> Option<Fault> {

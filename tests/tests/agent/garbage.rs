@@ -91,7 +91,7 @@ async fn stream_of_bad_requests_is_answered_once_a_second() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_broken_policy_is_named_by_line_and_mending_it_helps() -> Result<()> {
+async fn broken_policy_is_named_by_line_and_fixing_it_helps() -> Result<()> {
     let scene = Scene::with_policy("policy", "trials = 2\nspeed = 9\n").await?;
     scene.node.ask_for(OLD_IMAGE).await?;
     let node = scene.node.until_answered("Failed").await?;

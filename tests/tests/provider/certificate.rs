@@ -18,7 +18,7 @@ async fn authority_ends_soon(scene: &Management) -> Result<()> {
     let data = secret.data.as_mut().context("an empty Secret")?;
     let terms = data.get("terms.json").context("no terms")?;
     let mut terms: Value = serde_json::from_slice(&terms.0)?;
-    terms["authorityEnds"] = provider::world::now().into();
+    terms["authorityEnds"] = provider::clock::now().into();
     data.insert(
         "terms.json".to_owned(),
         ByteString(serde_json::to_vec(&terms)?),

@@ -10,7 +10,7 @@ use serde_json::json;
 
 /// Makes its API server show a sign of life: the provider calls no node silent before that.
 async fn is_heard(scene: &Management, node: &str) -> Result<()> {
-    let now = provider::world::now().to_string();
+    let now = provider::clock::now().to_string();
     let change = json!({ "metadata": { "labels": { "careen.dev/test": now } } });
     let how = PatchParams::default();
     scene

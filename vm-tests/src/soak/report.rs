@@ -228,7 +228,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_run_that_was_ended_goes_on_and_another_seed_begins_anew() {
+    fn ended_run_continues_and_another_seed_starts_over() {
         let folder = tempfile::tempdir().unwrap();
         let mut report = Report::read(folder.path(), 1).unwrap();
         report.add(verdict(1, "Upgraded", 40.0)).unwrap();

@@ -16,7 +16,9 @@ use upgrade::Version;
 
 use super::seen::NodeSeen;
 use super::{ApiError, Cluster};
-use crate::link::GONE;
+
+/// The message when the Node object is gone.
+pub const GONE: &str = "the Node object is gone from the API server: restart the kubelet (systemctl restart kubelet) to have it registered again";
 
 /// Pauses between attempts: the first, doubled each time, and the longest. The longest limits how
 /// late the agent notices that the server is back.

@@ -7,7 +7,7 @@ use std::path::Path;
 use host::loader::Loader;
 use upgrade::names;
 
-use super::Patient;
+use super::patient::Patient;
 
 /// The folder of Careen's programs in an image.
 const IMAGE: &str = "/usr/libexec/careen";

@@ -1,6 +1,7 @@
 //! The clock, which certificates and signatures depend on.
 
-use super::{Clock, Finding};
+use super::finding::Finding;
+use super::patient::Clock;
 
 /// Careen did not exist before this time, in seconds since 1970: 2025-01-01.
 const EARLIEST: u64 = 1_735_689_600;

@@ -1,6 +1,7 @@
 //! The kubelet's credential: whose it is, and how long it is valid.
 
-use super::{Finding, Patient};
+use super::finding::Finding;
+use super::patient::Patient;
 use crate::cluster::certificate::{Certificate, Held, Unseen, held};
 
 const NAME: &str = "credential";

@@ -2,7 +2,9 @@
 
 use upgrade::{Deployment, names};
 
-use super::{Finding, Patient, by_hand};
+use super::by_hand;
+use super::finding::Finding;
+use super::patient::Patient;
 
 /// A manifest that only a control plane has.
 const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";

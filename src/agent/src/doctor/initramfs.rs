@@ -10,7 +10,9 @@ use std::thread::{self, JoinHandle};
 use host::programs::{self, Program};
 use upgrade::{Deployment, names};
 
-use super::{Finding, Patient, cpio};
+use super::cpio;
+use super::finding::Finding;
+use super::patient::Patient;
 
 const NAME: &str = "stage";
 

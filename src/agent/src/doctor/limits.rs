@@ -2,7 +2,8 @@
 
 use upgrade::Policy;
 
-use super::{Finding, Patient};
+use super::finding::Finding;
+use super::patient::Patient;
 
 /// What a system needs after its boot is finished before it is judged, in seconds: the kubelet's
 /// start, and a Node that becomes Ready.

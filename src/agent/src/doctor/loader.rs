@@ -7,7 +7,8 @@ use host::loader;
 use host::programs::Program;
 use upgrade::Reason;
 
-use super::{Finding, Patient};
+use super::finding::Finding;
+use super::patient::Patient;
 
 const NAME: &str = "loader";
 /// Year and release from which libostree refuses a /boot on vfat (ostree-sysroot.c,

@@ -9,11 +9,13 @@ mod by_hand;
 mod clock;
 mod cpio;
 mod credential;
+mod finding;
 mod image;
 mod initramfs;
 pub(crate) mod keyfile;
 mod limits;
 mod loader;
+mod patient;
 mod programs;
 mod registry;
 mod remotes;
@@ -26,95 +28,16 @@ mod units;
 mod verity;
 mod watchdog;
 
-use std::path::PathBuf;
-
-use host::Places;
 use host::journal::Store;
-use serde::Serialize;
 use upgrade::decide::RecordRead;
 use upgrade::{Deployment, Policy};
 
+pub use finding::{Finding, Verdict};
+pub use patient::{Clock, Patient};
 pub use render::{exit_code, json, text};
 pub use server::server;
 
 use crate::in_force;
-use crate::limits::Measured;
-
-/// The verdict of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// As it must be.
-    Ok,
-    /// An upgrade works, but something is worse than it could be, or could not be checked.
-    Warn,
-    /// An upgrade would be refused, or could not be trusted.
-    Bad,
-}
-
-/// The result of one check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// The name of the check.
-    pub name: &'static str,
-    /// How it is.
-    pub verdict: Verdict,
-    /// What the check found.
-    pub found: String,
-    /// How to fix it, or empty if there is nothing to fix.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fix: String,
-}
-
-impl Finding {
-    fn ok(name: &'static str, found: impl Into<String>) -> Self {
-        Self::new(name, Verdict::Ok, found.into(), "")
-    }
-
-    fn warn(name: &'static str, found: impl Into<String>, fix: &str) -> Self {
-        Self::new(name, Verdict::Warn, found.into(), fix)
-    }
-
-    fn bad(name: &'static str, found: impl Into<String>, fix: &str) -> Self {
-        Self::new(name, Verdict::Bad, found.into(), fix)
-    }
-
-    fn new(name: &'static str, verdict: Verdict, found: String, fix: &str) -> Self {
-        let fix = fix.to_owned();
-        Self {
-            name,
-            verdict,
-            found,
-            fix,
-        }
-    }
-}
-
-/// The node that the doctor examines.
-#[derive(Clone, Debug)]
-pub struct Patient {
-    /// Its folders.
-    pub places: Places,
-    /// The folder that holds `sys` and `proc`: `/` on a node.
-    pub kernel: PathBuf,
-    /// The kubelet's kubeconfig.
-    pub kubeconfig: PathBuf,
-    /// The policy file.
-    pub policy: PathBuf,
-    /// Its clock.
-    pub clock: Clock,
-    /// How long its boots and shutdowns take.
-    pub measured: Measured,
-}
-
-/// The state of its clock.
-#[derive(Clone, Copy, Debug)]
-pub struct Clock {
-    /// Seconds since 1970.
-    pub wall: u64,
-    /// Whether a program synchronizes it, or `None` if the kernel does not say.
-    pub in_step: Option<bool>,
-}
 
 /// Data that several checks need.
 struct Known {

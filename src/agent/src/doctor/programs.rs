@@ -1,7 +1,8 @@
 //! The operator's own programs: each must be safe to run as root. A program in `required.d` that is
 //! not would cost a drain and a reboot, and condemn the image.
 
-use super::{Finding, Patient, Verdict};
+use super::finding::{Finding, Verdict};
+use super::patient::Patient;
 use crate::health::programs::{self, Program};
 use crate::step::hooks::HOMES;
 

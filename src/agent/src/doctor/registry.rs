@@ -11,7 +11,8 @@ use upgrade::Policy;
 use upgrade::container::SKOPEO;
 use upgrade::policy::Registry;
 
-use super::{Finding, Patient};
+use super::finding::Finding;
+use super::patient::Patient;
 
 const NAME: &str = "registry";
 const CONTAINER_POLICY: &str = "etc/containers/policy.json";

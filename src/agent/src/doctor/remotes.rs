@@ -8,8 +8,10 @@ use host::Places;
 use host::veil::veiled;
 use upgrade::Policy;
 
+use super::finding::Finding;
 use super::keyfile::{self, Group};
-use super::{Finding, Patient, registry};
+use super::patient::Patient;
+use super::registry;
 
 const NAME: &str = "remote";
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 use upgrade::exit;
 
-use super::{Finding, Verdict};
+use super::finding::{Finding, Verdict};
 
 impl Verdict {
     const fn word(self) -> &'static str {

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use host::{boot, room};
 use upgrade::Deployment;
 
-use super::{Finding, Patient, by_hand};
+use super::by_hand;
+use super::finding::Finding;
+use super::patient::Patient;
 
 const MIB: u64 = 1 << 20;
 

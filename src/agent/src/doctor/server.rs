@@ -7,7 +7,7 @@ use kube::Api;
 use upgrade::reason::complaint;
 use upgrade::{Keys, Pause, names};
 
-use super::Finding;
+use super::finding::Finding;
 use crate::cluster::{ApiError, Cluster, limited};
 
 const NAME: &str = "api-server";

@@ -7,8 +7,9 @@ use systemd::{ActiveState, Bus};
 use upgrade::names;
 use upgrade::observe::Check;
 
-use super::{Finding, Patient};
-use crate::health::{RUNTIME, kubelet, runtime};
+use super::finding::Finding;
+use super::patient::Patient;
+use crate::health::{kubelet, runtime};
 
 /// One service.
 struct Service {
@@ -29,7 +30,7 @@ const KUBELET: Service = Service {
 const CONTAINERD: Service = Service {
     name: "containerd",
     unit: names::RUNTIME_UNIT,
-    at: RUNTIME,
+    at: runtime::SOCKET,
     fix: "keep the address of its [grpc] at the default (/etc/containerd/config.toml); otherwise see journalctl -u containerd",
 };
 
@@ -52,7 +53,7 @@ pub(super) fn services(patient: &Patient) -> Vec<Finding> {
 
 async fn ask() -> Vec<Finding> {
     let kubelet = kubelet::check().await;
-    let containerd = runtime::check(Path::new(RUNTIME)).await;
+    let containerd = runtime::check(Path::new(runtime::SOCKET)).await;
     vec![
         judge(&KUBELET, &kubelet, state(&KUBELET).await.as_ref()),
         judge(&CONTAINERD, &containerd, state(&CONTAINERD).await.as_ref()),
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn containerd_without_its_socket_is_bad_and_answering_one_is_ok() {
-        let no_file = Check::Fail(format!("{RUNTIME}: No such file or directory"));
+        let no_file = Check::Fail(format!("{}: No such file or directory", runtime::SOCKET));
         let found = judge(&CONTAINERD, &no_file, Some(&ActiveState::Active));
         assert_eq!(found.verdict, Bad);
         assert!(found.fix.contains("config.toml"), "{found:?}");

@@ -5,7 +5,8 @@ use upgrade::decide::RecordRead;
 use upgrade::reason::complaint;
 use upgrade::{Phase, Policy, Reason, names};
 
-use super::{Finding, Patient};
+use super::finding::Finding;
+use super::patient::Patient;
 use crate::guarded;
 use crate::node::saved;
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use upgrade::names::{self, Kind};
 
-use super::{Finding, Patient};
+use super::finding::Finding;
+use super::patient::Patient;
 
 /// The folders of units, the administrator's first.
 const FOLDERS: [&str; 5] = [

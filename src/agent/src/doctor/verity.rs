@@ -4,7 +4,8 @@ use std::fs::File;
 
 use host::verity::{Support, support};
 
-use super::{Finding, Patient};
+use super::finding::Finding;
+use super::patient::Patient;
 
 /// A file that careen-deploy would seal in the next system.
 const EXAMPLE: &str = "usr/bin/kubelet";

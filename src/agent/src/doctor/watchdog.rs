@@ -2,7 +2,8 @@
 
 use upgrade::Policy;
 
-use super::{Finding, Patient};
+use super::finding::Finding;
+use super::patient::Patient;
 use crate::watchdog::Watchdog;
 
 /// Whether one exists, and the kernel leaves it running when it reboots.

@@ -11,41 +11,38 @@ mod change;
 mod cordon;
 mod evict;
 mod exclude;
+pub(crate) mod own_pods;
 mod pods;
 mod returning;
 mod shield;
+mod task;
 mod volumes;
 
-use std::fmt::Debug;
 use std::time::Duration;
 
-use client::{Node, pods as pods_of};
+use client::Node;
 use futures::StreamExt;
 use json_patch::Patch;
-use kube::api::ListParams;
-use kube::core::{ApiResource, DynamicResourceScope};
-use kube::{Client, Resource};
-use serde::de::DeserializeOwned;
+use kube::Client;
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 use upgrade::order::{self, Turn};
 use upgrade::plan::Rehearsed;
-use upgrade::policy::{self, AtDeadline};
+use upgrade::policy::AtDeadline;
 use upgrade::{Reason, SinceBoot, UpgradeId};
 
 use crate::cluster::marks;
-use crate::cluster::{ApiError, Cluster, limited};
+use crate::cluster::{ApiError, Cluster};
 use answers::{AGAIN, Answers, blocked, foreseen, is_settled, still_there};
 use evict::Answer;
+use own_pods::own_pods;
 use pods::{Found, Victim};
 use returning::Returning;
 
+pub use task::Drain;
+
 /// How often the agent lists the pods while they terminate. Only while draining.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// How many pods one list request returns. A node usually has a hundred. Finished pods that nobody
-/// removes may be thousands, and a pod is tens of kilobytes on the wire.
-const PAGE: u32 = 100;
 
 /// How many eviction requests run at the same time.
 const PARALLEL: usize = 10;
@@ -56,24 +53,6 @@ const CORDONING: Duration = Duration::from_secs(10);
 
 /// How long deleted pods may take at the deadline before the reboot ends them.
 const FORCED: Duration = Duration::from_secs(60);
-
-/// The drain of one node.
-pub struct Drain<'a> {
-    /// The API server.
-    pub cluster: &'a Cluster,
-    /// The Node.
-    pub node: &'a str,
-    /// The upgrade that the cordon belongs to.
-    pub id: &'a UpgradeId,
-    /// How long the drain may take, and what happens after that.
-    pub policy: &'a policy::Drain,
-    /// Which programs are kept off the node while it is away.
-    pub neighbours: &'a policy::Neighbours,
-    /// How much of its time earlier attempts used.
-    pub spent: Duration,
-    /// Reports what is being done.
-    pub progress: &'a (dyn Fn(u8, String) + Send + Sync),
-}
 
 impl Drain<'_> {
     /// Cordons, evicts and waits. Dropping the future stops the drain between two requests.
@@ -319,30 +298,6 @@ async fn victims(client: &Client, node: &str) -> Result<Vec<Victim>, ApiError> {
 
 async fn found(client: &Client, node: &str) -> Result<Vec<Found>, ApiError> {
     own_pods(client, node, pods::found).await
-}
-
-/// What the agent keeps of all pods of the node, page by page.
-pub(crate) async fn own_pods<K, F>(
-    client: &Client,
-    node: &str,
-    keep: impl Fn(&[K]) -> Vec<F>,
-) -> Result<Vec<F>, ApiError>
-where
-    K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
-    K: Clone + Debug + DeserializeOwned,
-{
-    // The Node authorizer allows this list only with exactly this selector.
-    let own = ListParams::default().fields(&format!("spec.nodeName={node}"));
-    let (api, mut page) = (pods_of::<K>(client.clone()), own.clone().limit(PAGE));
-    let mut found = Vec::new();
-    loop {
-        let pods = limited(api.list(&page)).await?;
-        found.extend(keep(&pods.items));
-        match pods.metadata.continue_.filter(|next| !next.is_empty()) {
-            Some(next) => page = own.clone().limit(PAGE).continue_token(&next),
-            None => return Ok(found),
-        }
-    }
 }
 
 async fn all(client: &Client, victims: Vec<Victim>, dry: bool) -> Vec<(Victim, Answer)> {

@@ -13,7 +13,8 @@ use serde::Deserialize;
 use tokio::time::sleep;
 use upgrade::reason::few;
 
-use super::{Drain, own_pods};
+use super::own_pods::own_pods;
+use super::task::Drain;
 use crate::cluster::{ApiError, limited};
 
 /// How often the agent looks at the Node. The kubelet reports every 10 s.

@@ -3,7 +3,7 @@
 //! "Could not check" is never "bad": a check that could not look is pending, and the deadline
 //! decides.
 
-mod cause;
+pub(crate) mod cause;
 mod check;
 mod checked;
 mod credential;
@@ -35,7 +35,6 @@ use crate::kubeadm;
 
 use crate::serving::UnitsWatch;
 
-pub(crate) use cause::is_a_crash;
 use network::Network;
 use sandbox::{Asked, Sandbox};
 pub use user::UserChecks;
@@ -43,9 +42,6 @@ pub use user::UserChecks;
 /// Pause between two rounds, only while a trial waits for its verdict. A round is a greeting on a
 /// socket, a GET on the loopback and a stat call.
 const PAUSE: Duration = Duration::from_millis(500);
-
-/// containerd's socket.
-pub(crate) const RUNTIME: &str = "/run/containerd/containerd.sock";
 
 /// Folders of user checks. The operator's folder follows the image's, and a file of the same name
 /// replaces the image's.
@@ -118,7 +114,7 @@ pub async fn run(
             sandbox.begin();
             required.round().await;
         }
-        let runtime = runtime::check(Path::new(RUNTIME)).await;
+        let runtime = runtime::check(Path::new(runtime::SOCKET)).await;
         let kubelet = kubelet::check().await;
         causes.look(&runtime, &kubelet).await;
         let credential = credential::check(Path::new(KUBELET_CONF), &kubelet);

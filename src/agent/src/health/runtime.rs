@@ -8,6 +8,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use upgrade::observe::Check;
 
+/// containerd's socket.
+pub(crate) const SOCKET: &str = "/run/containerd/containerd.sock";
+
 /// The client's preface and an empty SETTINGS frame (RFC 9113, section 3.4).
 const GREETING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 

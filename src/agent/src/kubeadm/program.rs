@@ -14,8 +14,8 @@ use tokio::process::Command;
 
 use upgrade::observe::Cause;
 
+use crate::health::cause::is_a_crash;
 use crate::health::group::Group;
-use crate::health::is_a_crash;
 
 /// How much of the end of the output is kept, in bytes.
 const KEPT: usize = 16 * 1024;

@@ -5,6 +5,7 @@
 mod measure;
 mod samples;
 mod serve;
+mod shown;
 mod table;
 
 use std::sync::Arc;
@@ -19,28 +20,12 @@ use upgrade::{Observation, PolicyRead};
 
 pub use measure::Measure;
 pub use serve::CONTENT_TYPE;
+pub use shown::{Disk, Linked, Shown};
 pub use table::{Kind, Metric, PREFIX, TABLE, reference, text};
 
 /// Pause after a failure to bind the address. The program that uses it may release it, and nobody
 /// wants a restart of the agent for the sake of its metrics.
 const AGAIN: Duration = Duration::from_secs(60);
-
-/// The inputs of all metrics.
-#[derive(Clone, Debug)]
-pub struct Shown {
-    /// The record.
-    pub read: RecordRead,
-    /// The machine and the current step.
-    pub seen: Observation,
-    /// What the API server says, or `None` in a program that does not ask it.
-    pub link: Option<Linked>,
-    /// The policy file as last read.
-    pub policy: PolicyRead,
-    /// Whether the loop is stuck: it has not looked since, or failed to store its decision.
-    pub trouble: bool,
-    /// Room on the disk.
-    pub disk: Disk,
-}
 
 /// The state that clients get.
 #[derive(Debug)]
@@ -51,26 +36,6 @@ enum Latest {
     Blind,
     /// The latest observation.
     Seen(Box<Shown>),
-}
-
-/// What is known of the API server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Linked {
-    /// Whether the agent reaches it.
-    pub reached: bool,
-    /// Whether no new upgrade may begin.
-    pub paused: bool,
-}
-
-/// Room on the disk, in bytes, as far as it is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Disk {
-    /// Free on the physical root.
-    pub root_free: Option<u64>,
-    /// Free on /boot.
-    pub boot_free: Option<u64>,
-    /// The size of the running system's kernel and initramfs on /boot.
-    pub boot_kernel: Option<u64>,
 }
 
 /// The loop's side, which stores what clients get.

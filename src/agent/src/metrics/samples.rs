@@ -9,8 +9,16 @@ use upgrade::tally::{ByReason, Tally};
 use upgrade::window::Door;
 use upgrade::{Digest, Phase, Record, Report, Upgrade, report};
 
-use super::Shown;
-use super::table::Sample;
+use super::shown::Shown;
+
+/// One value, with the values of the metric's labels in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// The labels' values.
+    pub labels: Vec<String>,
+    /// The value.
+    pub value: f64,
+}
 
 /// What the Node shows in addition to the phases themselves.
 const OTHER_PHASES: [&str; 2] = ["Idle", "Refused"];

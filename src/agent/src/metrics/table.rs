@@ -8,7 +8,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::measure::Measure;
-use super::{Shown, samples};
+use super::samples::{self, Sample};
+use super::shown::Shown;
 
 /// The prefix of each name.
 pub const PREFIX: &str = "careen_agent";
@@ -36,15 +37,6 @@ pub struct Metric {
     pub help: &'static str,
     /// Its values.
     pub samples: fn(&Shown) -> Vec<Sample>,
-}
-
-/// One value, with the values of the metric's labels in their order.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
-    /// The labels' values.
-    pub labels: Vec<String>,
-    /// The value.
-    pub value: f64,
 }
 
 /// All metrics, in the order in which they are served.

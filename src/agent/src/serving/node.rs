@@ -11,7 +11,7 @@ use upgrade::serving::Offer;
 
 use super::pods::{Pod, pods};
 use crate::cluster::{ApiError, Cluster, limited};
-use crate::drain::own_pods;
+use crate::drain::own_pods::own_pods;
 
 /// How many entries of one kind the agent keeps. A node has about ten of each. The note is part of
 /// the record, so its size has a limit.

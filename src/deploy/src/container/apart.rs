@@ -27,6 +27,14 @@ const MANY: u32 = 0x0fff_ffff;
 /// but its own files never have this group.
 const FORMER: u32 = 65_534;
 
+/// systemd sets this variable for its children.
+const UNDER_SYSTEMD: &str = "INVOCATION_ID";
+
+/// Whether skopeo runs as its own user, separate from all others.
+pub fn is_due() -> bool {
+    std::env::var_os(UNDER_SYSTEMD).is_some()
+}
+
 /// Runs a command in the namespace.
 ///
 /// # Errors

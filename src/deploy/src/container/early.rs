@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use upgrade::Reason;
 
 use super::beginning::{Commit, PACKED, Packing, commit_in};
-use super::look::{away, not_encapsulated};
+use super::refusal::{away, not_encapsulated};
 use super::words;
 use crate::args::FetchImage;
 use crate::fetch::signature;

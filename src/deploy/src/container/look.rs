@@ -12,6 +12,7 @@ use upgrade::container::Transport;
 use upgrade::id::Digest;
 
 use super::cover::Cover;
+use super::refusal::{away, not_encapsulated};
 use super::skopeo::{self, Skopeo};
 use super::{beginning, early, unpacked, words};
 use crate::args::FetchImage;
@@ -83,7 +84,7 @@ pub fn is_asked_for(wanted: &FetchImage, commit: &Digest) -> Result<(), Reason> 
 }
 
 async fn start(site: &Site, wanted: &FetchImage, skopeo: &Skopeo) -> Result<ImageProxy, Reason> {
-    unpacked::anew(site, wanted)?;
+    unpacked::make_empty(site, wanted)?;
     let config = skopeo.config().map_err(|error| site.broken(error))?;
     let proxy = ImageProxy::new_with_config(config).await;
     // Debian: package skopeo.
@@ -205,26 +206,10 @@ fn encapsulated<'a>(
     Ok(first)
 }
 
-/// It contains no commit, or none that can be imported.
-pub fn not_encapsulated(wanted: &FetchImage, detail: String) -> Reason {
-    Reason::NotEncapsulated {
-        image: wanted.image.to_string(),
-        detail,
-    }
-}
-
 fn nothing(wanted: &FetchImage, found: Option<String>) -> Reason {
     Reason::NoSuchImage {
         image: wanted.image.to_string(),
         found,
-    }
-}
-
-/// The registry does not answer, refuses, or closes the connection.
-pub fn away(wanted: &FetchImage, detail: String) -> Reason {
-    Reason::RemoteAway {
-        remote: wanted.image.address(),
-        detail,
     }
 }
 

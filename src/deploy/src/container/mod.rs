@@ -15,6 +15,7 @@ pub mod held;
 mod import;
 pub mod layers;
 mod look;
+mod refusal;
 mod skopeo;
 pub mod unpacked;
 mod words;
@@ -135,7 +136,7 @@ fn bring(
         match here.filter(|commit| *commit == judged.commit) {
             Some(commit) => Ok((commit, 0)),
             None => {
-                unpacked::anew(site, wanted)?;
+                unpacked::make_empty(site, wanted)?;
                 import::all(site, wanted, skopeo, &judged).await
             }
         }

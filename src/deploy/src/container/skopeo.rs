@@ -25,8 +25,6 @@ pub struct Skopeo {
 }
 
 const POLICY: &str = "etc/containers/policy.json";
-/// systemd sets this variable for its children.
-const UNDER_SYSTEMD: &str = "INVOCATION_ID";
 /// A home that does not exist: without one, skopeo looks up its user, which has no name.
 const NO_HOME: &str = "/nonexistent";
 
@@ -59,7 +57,7 @@ impl Skopeo {
     pub fn config(&self) -> io::Result<ImageProxyConfig> {
         let credentials = credentials::open(&self.settings)?;
         let mut command = self.command()?;
-        if is_apart() {
+        if apart::is_due() {
             apart::run_there(&mut command).map_err(not_apart)?;
         }
         Ok(ImageProxyConfig {
@@ -80,7 +78,7 @@ impl Skopeo {
         let mut command = Program::Setpriv.command()?;
         // skopeo inherits the blocked signals. Only this one reaches it when careen-deploy is gone.
         command.args(["--pdeathsig", "KILL"]);
-        if is_apart() {
+        if apart::is_due() {
             command.arg("--no-new-privs").env("HOME", NO_HOME);
         }
         command.arg("--").arg(skopeo);
@@ -103,11 +101,6 @@ impl Skopeo {
         through_relay(&mut command);
         Ok(command)
     }
-}
-
-/// Whether it runs as its own user, separate from all others.
-pub fn is_apart() -> bool {
-    std::env::var_os(UNDER_SYSTEMD).is_some()
 }
 
 fn not_apart(error: io::Error) -> io::Error {

@@ -12,7 +12,7 @@ use host::durable;
 use upgrade::container::{SKOPEO, Transport};
 use upgrade::{Reason, names};
 
-use super::skopeo;
+use super::apart;
 use crate::args::FetchImage;
 use crate::children;
 use crate::fetch::room;
@@ -49,7 +49,7 @@ pub fn give_back(site: &Site) {
 ///
 /// # Errors
 /// [`Reason::NoRoom`], or when it cannot be made.
-pub fn anew(site: &Site, wanted: &FetchImage) -> Result<(), Reason> {
+pub fn make_empty(site: &Site, wanted: &FetchImage) -> Result<(), Reason> {
     if wanted.image.transport != Transport::Archive {
         return Ok(());
     }
@@ -71,7 +71,7 @@ fn make(folder: &Path) -> io::Result<()> {
         durable::make_folder(above).map_err(io::Error::other)?;
     }
     durable::make_private_folder(folder).map_err(io::Error::other)?;
-    if !skopeo::is_apart() {
+    if !apart::is_due() {
         return Ok(());
     }
     chown(folder, Some(SKOPEO), Some(SKOPEO))

@@ -2,7 +2,7 @@
 //! if the kernel does not verify them. The initramfs's own files were verified by then through the
 //! kernel's checksum.
 
-use super::File;
+use super::file::File;
 use crate::verify::folder::Folder;
 
 /// Needed to boot and to fall back: pid 1, what mounts the root and finds devices, and

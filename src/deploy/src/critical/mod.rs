@@ -7,6 +7,7 @@
 //! to ask for their digests. To read them again there, while the node waits for its kubelet, took a
 //! sixth of a boot on a small machine.
 
+mod file;
 mod list;
 
 use std::fs;
@@ -18,24 +19,15 @@ use ostree_ext::gio::prelude::*;
 use ostree_ext::ostree::{ObjectType, Repo};
 use ostree_ext::{gio, glib};
 use upgrade::Reason;
-use upgrade::id::Digest;
 use upgrade::image::Deployment;
+
+pub use file::File;
 
 use crate::site::Site;
 use crate::verify::fsck;
 use crate::verify::image::Tree;
 
 const NEVER: Option<&gio::Cancellable> = None;
-
-/// One critical file.
-pub struct File {
-    /// Its path in the image, as "usr/bin/kubelet".
-    path: String,
-    /// Its object in the repository, to which the deployment links.
-    object: Digest,
-    /// Whether it is needed to boot and to fall back.
-    boot: bool,
-}
 
 /// The critical files of an image.
 ///

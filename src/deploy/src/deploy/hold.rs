@@ -5,7 +5,7 @@
 use ostree_ext::ostree;
 use upgrade::Reason;
 
-use super::origin;
+use super::marks;
 use crate::site::{Site, same};
 
 /// Pins the default, unless it is already pinned. A default that is not running belongs to somebody
@@ -15,7 +15,7 @@ use crate::site::{Site, same};
 /// Its origin cannot be written.
 pub fn hold(site: &Site) -> Result<(), Reason> {
     site.report.progress(18, "pinning the running system");
-    let held = running_default(site).map_or(Ok(()), |default| origin::pin(site, &default));
+    let held = running_default(site).map_or(Ok(()), |default| marks::pin(site, &default));
     held.map_err(|error| site.failed(&error))
 }
 
@@ -25,7 +25,7 @@ pub fn hold(site: &Site) -> Result<(), Reason> {
 /// # Errors
 /// As above.
 pub fn let_go(site: &Site) -> Result<(), Reason> {
-    let free = running_default(site).map_or(Ok(()), |default| origin::unpin(site, &default));
+    let free = running_default(site).map_or(Ok(()), |default| marks::unpin(site, &default));
     free.map_err(|error| site.failed(&error))
 }
 

@@ -7,6 +7,7 @@ pub mod again;
 pub mod arguments;
 pub mod etc;
 pub mod hold;
+pub mod marks;
 pub mod origin;
 pub mod spare;
 pub mod vouched;
@@ -43,7 +44,7 @@ pub fn run(site: &Site, wanted: &Deploy) -> Result<Done, Reason> {
             // A run that was killed right after its swap has left what it replaced.
             sweep::clear(site)?;
             hold::hold(site)?;
-            origin::forget_blessing(site, &deployment).map_err(|error| site.failed(&error))?;
+            marks::forget_blessing(site, &deployment).map_err(|error| site.failed(&error))?;
             deployment
         }
         None => make(site, wanted, &current, &fingerprint)?,

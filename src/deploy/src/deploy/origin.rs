@@ -1,39 +1,23 @@
-//! The origin file of a deployment that Careen wrote: the commit as its source, and Careen's own
-//! group.
+//! What the origin file of a deployment says in Careen's own group. [`super::marks`] writes it.
 
-use ostree_ext::glib::{self, KeyFile};
 use ostree_ext::ostree;
-use upgrade::id::Digest;
 use upgrade::names;
 
-use crate::site::Site;
-
 /// Careen's group. libostree keeps groups that it does not know.
-const GROUP: &str = names::ORIGIN_GROUP;
+pub(super) const GROUP: &str = names::ORIGIN_GROUP;
 /// The fingerprint of the /etc that was merged.
-const ETC: &str = "etc";
+pub(super) const ETC: &str = "etc";
 /// The kernel arguments that a trial needs and the deployment's own would not have.
-const ADDED: &str = "trial-arguments";
+pub(super) const ADDED: &str = "trial-arguments";
 /// Set if the pin is Careen's.
-const PINNED: (&str, &str) = (GROUP, names::ORIGIN_PINNED);
+pub(super) const PINNED: (&str, &str) = (GROUP, names::ORIGIN_PINNED);
 /// Set from before the swap by which a blessing makes it the default.
-const BLESSING: (&str, &str) = (GROUP, names::ORIGIN_BLESSING);
+pub(super) const BLESSING: (&str, &str) = (GROUP, names::ORIGIN_BLESSING);
 /// Set if the last blessing keeps it.
-const KEPT: (&str, &str) = (GROUP, names::ORIGIN_KEPT);
+pub(super) const KEPT: (&str, &str) = (GROUP, names::ORIGIN_KEPT);
 /// Where libostree keeps the pin itself (ostree-sysroot-deploy.c,
 /// `ostree_sysroot_deployment_set_pinned`).
-const LIBOSTREE: (&str, &str) = ("libostree-transient", "pinned");
-
-/// An origin for a deployment of a commit. The refspec is the commit itself: the node follows no
-/// branch, and `ostree admin upgrade` must not move it along one.
-pub fn new(site: &Site, commit: &Digest, fingerprint: &str, added: &[String]) -> KeyFile {
-    let origin = site.sysroot.origin_new_from_refspec(commit.as_str());
-    origin.set_string(GROUP, ETC, fingerprint);
-    if !added.is_empty() {
-        origin.set_string(GROUP, ADDED, &added.join(" "));
-    }
-    origin
-}
+pub(super) const LIBOSTREE: (&str, &str) = ("libostree-transient", "pinned");
 
 /// The fingerprint of the /etc that the deployment was made with, if Careen made it.
 pub fn fingerprint(deployment: &ostree::Deployment) -> Option<String> {
@@ -74,115 +58,7 @@ pub fn is_being_blessed(deployment: &ostree::Deployment) -> bool {
     says(deployment, BLESSING)
 }
 
-fn says(deployment: &ostree::Deployment, (group, key): (&str, &str)) -> bool {
+pub(super) fn says(deployment: &ostree::Deployment, (group, key): (&str, &str)) -> bool {
     let origin = deployment.origin().unwrap_or_default();
     origin.boolean(group, key).is_ok_and(|set| set)
-}
-
-/// Pins it with Careen's mark, unless it is already pinned.
-///
-/// # Errors
-/// The origin cannot be written.
-pub fn pin(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
-    if deployment.is_pinned() {
-        return Ok(());
-    }
-    write(site, deployment, &[(LIBOSTREE, true), (PINNED, true)])
-}
-
-/// Removes Careen's pin, and never somebody else's.
-///
-/// # Errors
-/// As above.
-pub fn unpin(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
-    let keys = [(LIBOSTREE, false), (PINNED, false), (KEPT, false)];
-    let ours = says(deployment, PINNED);
-    write(site, deployment, if ours { &keys } else { &keys[2..] })
-}
-
-/// Notes that a blessing begins: from here on, the blessing makes it the default. Pins are for the
-/// deployments after the default.
-///
-/// # Errors
-/// As above.
-pub fn begin_blessing(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
-    let pin = !is_kept_by_others(deployment);
-    let keys = [
-        (BLESSING, true),
-        (KEPT, false),
-        (LIBOSTREE, false),
-        (PINNED, false),
-    ];
-    write(site, deployment, if pin { &keys } else { &keys[..2] })
-}
-
-/// Removes the note of a blessing, because the next system to try is not blessed.
-///
-/// # Errors
-/// As above.
-pub fn forget_blessing(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
-    write(site, deployment, &[(BLESSING, false)])
-}
-
-/// Keeps it as the system that the blessing replaces. If somebody else has pinned it, that pin
-/// stays theirs.
-///
-/// # Errors
-/// The origin cannot be written.
-pub fn keep(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
-    let pin = !deployment.is_pinned();
-    let keys = [(LIBOSTREE, true), (PINNED, true), (KEPT, true)];
-    write(site, deployment, if pin { &keys } else { &keys[2..] })
-}
-
-/// Stops keeping it, and leaves somebody else's pin.
-///
-/// # Errors
-/// As above.
-pub fn let_go(site: &Site, deployment: &ostree::Deployment) -> Result<(), glib::Error> {
-    let pin = !is_kept_by_others(deployment);
-    let keys = [(LIBOSTREE, false), (PINNED, false), (KEPT, false)];
-    write(site, deployment, if pin { &keys } else { &keys[2..] })
-}
-
-/// Sets or removes keys in one write. Writes nothing if nothing changes.
-fn write(
-    site: &Site,
-    deployment: &ostree::Deployment,
-    keys: &[((&str, &str), bool)],
-) -> Result<(), glib::Error> {
-    // libostree's own view must match the disk until the file is written.
-    let copy = deployment.clone();
-    let origin = copy.origin().unwrap_or_default();
-    let mut changed = false;
-    for ((group, key), wanted) in keys {
-        let is_so = if *wanted {
-            origin.boolean(group, key).is_ok_and(|set| set)
-        } else {
-            !origin.has_key(group, key).unwrap_or(false)
-        };
-        if is_so {
-            continue;
-        }
-        changed = true;
-        if *wanted {
-            origin.set_boolean(group, key, true);
-        } else {
-            remove(&origin, group, key)?;
-        }
-    }
-    if !changed {
-        return Ok(());
-    }
-    site.sysroot
-        .write_origin_file(deployment, Some(&origin), site.never())
-}
-
-/// Removes a group with its last key, so that the file is as it was before.
-fn remove(origin: &KeyFile, group: &str, key: &str) -> Result<(), glib::Error> {
-    origin.remove_key(group, key)?;
-    if origin.keys(group).is_ok_and(|keys| keys.is_empty()) {
-        origin.remove_group(group)?;
-    }
-    Ok(())
 }

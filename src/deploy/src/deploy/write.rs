@@ -9,7 +9,7 @@ use ostree_ext::ostree::{self, SysrootDeployTreeOpts, SysrootWriteDeploymentsOpt
 use ostree_ext::{gio, glib};
 use upgrade::Reason;
 
-use super::{accounts, again, arguments, origin, spare};
+use super::{accounts, again, arguments, marks, spare};
 use crate::args::Deploy;
 use crate::gc::sweep;
 use crate::site::{Site, same};
@@ -50,7 +50,7 @@ fn check_out(
         override_kernel_argv: Some(&arguments),
         ..Default::default()
     };
-    let origin = origin::new(site, &wanted.commit, fingerprint, &added);
+    let origin = marks::new_origin(site, &wanted.commit, fingerprint, &added);
     let stateroot = current.osname();
     let mut tries = 1;
     loop {

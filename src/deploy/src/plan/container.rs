@@ -6,6 +6,8 @@ use upgrade::deploy::Done;
 use upgrade::id::Digest;
 use upgrade::{Reason, names};
 
+use super::clear;
+use super::look::{look, planned};
 use crate::args::FetchImage;
 use crate::container::{self, held};
 use crate::fetch;
@@ -37,9 +39,9 @@ pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
 fn compare(site: &Site, repo: &Repo, commit: &Digest, bytes: u64) -> Result<Done, Reason> {
     repo.set_ref_immediate(None, names::PLAN_REF, Some(commit.as_str()), site.never())
         .map_err(|error| site.failed(&error))?;
-    let mut found = super::look(site, repo, None, commit)?;
+    let mut found = look(site, repo, None, commit)?;
     found.fetch_bytes = Some(bytes);
-    Ok(super::planned(found))
+    Ok(planned(found))
 }
 
 /// Remove the image's ref first, because the prune must remove what it holds.
@@ -48,6 +50,6 @@ fn give_back(site: &Site, commit: &Digest) -> Result<(), Reason> {
         let _held = lock::acquire(site)?;
         layers::release(site, |held| held == commit)?;
     }
-    super::give_back(site, commit)?;
+    clear::give_back(site, commit)?;
     unfinished::settle_pruned(site)
 }

@@ -1,6 +1,6 @@
 //! dpkg's list: paragraphs of `Field: value` (deb822(5)), one for each known package.
 
-use super::packages::{Installed, List};
+use super::installed::{Installed, List};
 use crate::verify::image::Tree;
 
 /// The limit in bytes, far above the size of any list. A longer one is not read into memory.

@@ -1,10 +1,9 @@
 //! The packages of a system, from any list that its tree contains, and the changes between two
 //! systems.
 
-use std::collections::BTreeMap;
-
 use upgrade::plan::{Change, Package};
 
+use super::installed::{Installed, List};
 use super::{dpkg, rpm};
 use crate::verify::image::Tree;
 
@@ -17,18 +16,6 @@ pub const PLACES: &[&str] = &[
     "usr/share/rpm",
     "usr/lib/sysimage/rpm",
 ];
-
-/// One installed package.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Installed {
-    /// Its version.
-    pub version: String,
-    /// Its installed size in bytes.
-    pub bytes: u64,
-}
-
-/// Packages by name.
-pub type List = BTreeMap<String, Installed>;
 
 /// The packages in a tree, or `None` if no list exists or can be read.
 pub fn list(tree: &Tree) -> Option<List> {

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use host::programs::{self, Program};
 
-use super::packages::{Installed, List};
+use super::installed::{Installed, List};
 use crate::verify::image::Tree;
 
 /// The database's file. Older formats are not supported.

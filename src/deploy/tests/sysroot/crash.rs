@@ -30,7 +30,7 @@ pub fn with_generator(script: &str) -> World {
     world
 }
 
-pub fn mend(world: &World) {
+pub fn repair(world: &World) {
     fs::write(world.path("generator"), "#!/bin/sh\nexec touch \"$2\"\n").unwrap();
 }
 
@@ -46,7 +46,7 @@ fn deploy_killed_in_the_swap_keeps_the_menu_and_can_be_rerun() {
     assert_eq!(output.status.code(), None, "it was to be killed");
     assert_eq!(world.menu(), menu);
     assert_eq!(world.order(), [world.installed.as_str()]);
-    mend(&world);
+    repair(&world);
     world.verb("deploy", &commit).deployed();
     assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
 }
@@ -113,7 +113,7 @@ fn undo_after_a_kill_in_the_swap_restores_the_disk() {
         .command(&["deploy", "--commit", commit.as_str()])
         .output()
         .unwrap();
-    mend(&world);
+    repair(&world);
     world.verb("undo", &commit).verdict.unwrap();
     assert_eq!(world.disk(), before);
 }
@@ -129,7 +129,7 @@ fn bless_killed_in_the_swap_keeps_the_default_and_can_be_rerun() {
         .output()
         .unwrap();
     assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
-    mend(&world);
+    repair(&world);
     world.verb("bless", &commit).verdict.unwrap();
     assert_eq!(world.order(), [commit.as_str(), world.installed.as_str()]);
 }

@@ -27,7 +27,7 @@ fn changed_files_of_etc_go_with_the_new_system() {
 }
 
 #[test]
-fn a_deployment_is_written_anew_when_etc_has_changed_since() {
+fn deployment_is_written_again_if_etc_changed_since() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     world.verb("deploy", &commit).deployed();

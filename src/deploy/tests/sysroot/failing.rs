@@ -2,7 +2,7 @@
 
 use upgrade::Reason;
 
-use crate::crash::{mend, with_generator};
+use crate::crash::{repair, with_generator};
 use crate::image::Image;
 use crate::world::World;
 
@@ -22,7 +22,7 @@ fn failing_generator_in_bless_keeps_the_default() {
     let reason = world.verb("bless", &commit).reason();
     assert!(matches!(reason, Reason::DeployFailed { .. }), "{reason}");
     assert_eq!((world.order(), world.menu()), before);
-    mend(&world);
+    repair(&world);
     world.verb("bless", &commit).verdict.unwrap();
     assert_eq!(world.order(), [commit.as_str(), world.installed.as_str()]);
 }
@@ -35,7 +35,7 @@ fn failing_generator_in_undo_keeps_the_menu_and_the_deployment() {
     assert!(matches!(reason, Reason::DeployFailed { .. }), "{reason}");
     assert_eq!((world.order(), world.menu()), before);
     assert!(world.deployment(&commit, 0).exists(), "the menu names it");
-    mend(&world);
+    repair(&world);
     world.verb("undo", &commit).verdict.unwrap();
     assert_eq!(world.order(), [world.installed.as_str()]);
 }
@@ -64,6 +64,6 @@ fn hanging_generator_is_ended_with_its_children_and_named() {
         is_gone()
     });
     assert!(gone, "what the generator started is still there");
-    mend(&world);
+    repair(&world);
     world.verb("bless", &commit).verdict.unwrap();
 }

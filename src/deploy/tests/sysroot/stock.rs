@@ -200,7 +200,7 @@ fn the_next_upgrade_adds_each_argument_once() {
 }
 
 #[test]
-fn what_was_deployed_for_another_generator_is_deployed_anew() {
+fn deployment_for_another_generator_is_deployed_again() {
     let mut world = stock();
     let commit = world.fetched(&Image::new(2));
     let other = world

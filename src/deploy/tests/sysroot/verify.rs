@@ -60,7 +60,7 @@ fn the_branches_that_a_commit_names_are_told() {
 }
 
 #[test]
-fn a_flipped_byte_is_found_and_the_next_fetch_mends_it() {
+fn flipped_byte_is_found_and_the_next_fetch_repairs_it() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     let object = object_of(&world, commit.as_str(), "/usr/bin/kubelet");
@@ -73,7 +73,7 @@ fn a_flipped_byte_is_found_and_the_next_fetch_mends_it() {
 }
 
 #[test]
-fn a_missing_object_is_found_and_the_next_fetch_mends_it() {
+fn missing_object_is_found_and_the_next_fetch_restores_it() {
     let world = world();
     let commit = world.fetched(&Image::new(2));
     fs::remove_file(object_of(&world, commit.as_str(), "/usr/bin/kubelet")).unwrap();

@@ -18,7 +18,7 @@ mod way;
 
 pub use due::{Here, is_outstanding, is_wanted, owe_outstanding};
 pub use index::exists;
-pub use once::{begin_anew, is_noted, is_over, note, note_armed};
+pub use once::{is_noted, is_over, note, note_armed, restore_again};
 pub use owed::{Owed, all_owed, none_is_owed, owe, owed};
 pub use restore::{Snapshot, open, restore};
 pub use save::{Before, save, save_while};

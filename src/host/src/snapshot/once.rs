@@ -77,7 +77,7 @@ pub(super) fn nothing_is_due(folder: &Path, trials: u32) -> Result<()> {
 ///
 /// # Errors
 /// The note may still be there.
-pub fn begin_anew(places: &Places, id: &UpgradeId) -> Result<()> {
+pub fn restore_again(places: &Places, id: &UpgradeId) -> Result<()> {
     owed::settle(places, id)?;
     durable::remove(&path(places, id))
 }

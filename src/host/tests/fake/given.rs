@@ -70,7 +70,7 @@ impl World {
     }
 
     /// Fixes the new system.
-    pub const fn mend(&mut self) {
+    pub const fn repair(&mut self) {
         self.flaw = Flaw::None;
     }
 }

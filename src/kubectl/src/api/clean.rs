@@ -7,8 +7,7 @@ use std::ops::{Deref, DerefMut};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::plain;
+use upgrade::plain;
 
 /// The longest string that is read, in bytes. The longest valid one is the JSON of an annotation.
 const STRING: usize = 96 * 1024;

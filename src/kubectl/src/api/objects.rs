@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Object;
 use serde::{Deserialize, Serialize};
 
-use super::Cleaned;
+use super::clean::Cleaned;
 
 /// A Node.
 pub type Node = Cleaned<client::Node>;

@@ -6,7 +6,7 @@ use std::future::Future;
 use futures::StreamExt;
 use serde_json::Value;
 
-use super::Session;
+use super::session::Session;
 use crate::api::{Cluster, Write};
 use crate::exit::Exit;
 use crate::failure::Failure;

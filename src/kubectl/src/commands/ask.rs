@@ -2,25 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::jiff::Timestamp;
-
-use super::Session;
-use super::act::{complain, conclude, each, named, settle, told, write};
+use super::act::{conclude, write};
 use super::choose::choose;
-use super::ended::{Awaited, to_the_end};
+use super::ended::to_the_end;
 use super::interrupt::unless_interrupted;
+use super::put::{STANDS, put, tell, to_answer};
 use super::rollout::at_pace;
-use crate::api::{Cluster, Write};
+use super::session::Session;
+use crate::api::Write;
 use crate::cli::{Asking, Choice, Chosen};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::render::outcome::{self, Done, Outcome};
-use crate::request::{self, Aim, Errand, Turn};
+use crate::request::{Aim, Errand, Turn};
 use crate::view::NodeView;
 use upgrade::reason::few;
-
-/// The message when a signal ends the watch.
-pub const STANDS: &str = "the request stays, and the upgrade continues; `kubectl careen status` shows its progress, `cancel` withdraws it";
 
 /// Writes the requests for the chosen nodes.
 ///
@@ -119,60 +114,6 @@ fn warn_of_machines(nodes: &[NodeView], session: &mut Session<'_>) {
     ));
 }
 
-/// Writes the requests.
-async fn put(
-    nodes: Vec<NodeView>,
-    errand: &Errand,
-    write: Write,
-    session: &Session<'_>,
-) -> Vec<Outcome> {
-    let cluster = &session.cluster;
-    let ask = |node: NodeView| async move {
-        let now = node.clone();
-        one(cluster, errand, (&node, now), write).await
-    };
-    each(nodes, named, ask).await
-}
-
-/// Writes the requests when the nodes may have been read hours ago.
-pub async fn put_anew(
-    nodes: Vec<NodeView>,
-    errand: &Errand,
-    session: &Session<'_>,
-) -> Vec<Outcome> {
-    let cluster = &session.cluster;
-    let ask = |node: NodeView| async move {
-        let now = cluster.node(&node.name).await?.into();
-        one(cluster, errand, (&node, now), Write::Real).await
-    };
-    each(nodes, named, ask).await
-}
-
-/// Decides for one node: `first` is its state at the start.
-async fn one(
-    cluster: &Cluster,
-    errand: &Errand,
-    (first, now): (&NodeView, NodeView),
-    write: Write,
-) -> Result<Outcome, Failure> {
-    let id = request::new_id(Timestamp::now()).map_err(|bad| Failure::Usage(bad.to_string()))?;
-    let decide = |node: &NodeView| {
-        let (turn, wish) = errand.decide(first, node);
-        let change = wish.map(|wish| request::asking(node, &wish, &id));
-        (turn, change.unwrap_or_default())
-    };
-    let (turn, after) = settle(cluster, now, write, decide).await?;
-    let stands = after.asked.as_ref().and_then(|asked| asked.raw.id.clone());
-    let id = match turn {
-        Turn::Write => Some(id.to_string()),
-        Turn::Join => stands,
-        Turn::Done(_) | Turn::Refuse(_) => None,
-    };
-    let detail = format!("asked for {}", after.image().unwrap_or_default());
-    let outcome = told(&after.name, turn, Done::Asked, detail, write);
-    Ok(Outcome { id, ..outcome })
-}
-
 async fn ask_and_watch(
     nodes: Vec<NodeView>,
     errand: &Errand,
@@ -193,28 +134,4 @@ async fn ask_and_watch(
         }
         Err(failure) => Err(failure),
     }
-}
-
-/// Prints the results to standard error, because standard output shows the progress that follows.
-pub fn tell(outcomes: &[Outcome], session: &mut Session<'_>) -> Exit {
-    for outcome in outcomes {
-        if outcome.done != Done::Failed {
-            let line = format!("{}: {}", outcome.node, outcome.detail);
-            session.console.say(&line);
-        }
-    }
-    complain(session, outcomes);
-    outcome::exit(outcomes)
-}
-
-/// The requests whose answer is still to come.
-pub fn to_answer(outcomes: &[Outcome]) -> Vec<Awaited> {
-    let asked = outcomes
-        .iter()
-        .filter(|outcome| matches!(outcome.done, Done::Asked | Done::Joined));
-    let awaited = asked.map(|outcome| Awaited {
-        node: outcome.node.clone(),
-        id: outcome.id.clone(),
-    });
-    awaited.collect()
 }

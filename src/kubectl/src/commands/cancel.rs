@@ -1,8 +1,8 @@
 //! `kubectl careen cancel`.
 
-use super::Session;
 use super::act::{conclude, each, named, settle, told, write};
 use super::choose::choose;
+use super::session::Session;
 use crate::cli::{Cancel, Choice};
 use crate::exit::Exit;
 use crate::failure::Failure;

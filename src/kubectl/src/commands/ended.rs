@@ -1,8 +1,8 @@
 //! Watches requests to their end.
 
-use super::Session;
 use super::choose::learn;
 use super::follow::{Course, End, follow};
+use super::session::Session;
 use super::show::Shown;
 use crate::cli::Choice;
 use crate::exit::Exit;

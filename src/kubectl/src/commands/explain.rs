@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::Session;
 use super::choose::learn;
+use super::session::Session;
 use crate::cli::Choice;
 use crate::diagnose::{self, Explanation};
 use crate::exit::Exit;

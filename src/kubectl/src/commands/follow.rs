@@ -8,7 +8,7 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, watcher};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
-use super::Session;
+use super::session::Session;
 use super::show::Shown;
 use crate::api::Node;
 use crate::cli::Choice;
@@ -158,7 +158,7 @@ impl Following {
     ///
     /// # Errors
     /// If the server forbids it.
-    pub async fn read_anew(&mut self, name: &str, session: &Session<'_>) -> Result<bool, Failure> {
+    pub async fn read_again(&mut self, name: &str, session: &Session<'_>) -> Result<bool, Failure> {
         match session.cluster.node(name).await {
             Ok(node) => {
                 self.fleet.take(watcher::Event::Apply(node));

@@ -1,7 +1,7 @@
 //! `kubectl careen history`.
 
-use super::Session;
 use super::choose::choose;
+use super::session::Session;
 use crate::cli::{Choice, History};
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -11,25 +11,22 @@ mod history;
 mod interrupt;
 mod pause;
 mod plan;
+mod put;
 mod rollout;
+mod session;
 mod show;
 mod status;
 
 use clap::CommandFactory;
 
 use crate::api::Cluster;
-use crate::cli::{Cli, Command, Format};
+use crate::cli::{Cli, Command};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::request::{Aim, Rollback, Wish};
 
-/// The context of every command.
-pub(crate) struct Session<'a> {
-    cluster: Cluster,
-    console: &'a mut Console,
-    format: Option<Format>,
-}
+use session::Session;
 
 /// Runs a command line.
 ///

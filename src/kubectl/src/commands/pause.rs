@@ -1,17 +1,17 @@
 //! `kubectl careen pause` and `resume`.
 
-use super::Session;
 use super::act::{conclude, each, named, settle, told, write};
 use super::choose::choose;
+use super::session::Session;
 use crate::api::Write;
 use crate::cli::{BY_HAND, Choice, Pause, Resume};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::plain;
 use crate::render::outcome::Done;
 use crate::request::{self, Turn};
 use crate::standing::Standing;
 use crate::view::NodeView;
+use upgrade::plain;
 
 /// Pauses nodes.
 ///

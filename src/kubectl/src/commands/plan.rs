@@ -3,11 +3,11 @@
 use upgrade::names;
 use upgrade::plan::Question;
 
-use super::Session;
 use super::act::settle;
 use super::choose::learn;
 use super::follow::{Course, End, follow};
 use super::interrupt::unless_left;
+use super::session::Session;
 use super::show::Shown;
 use crate::api::Write;
 use crate::cli::{Choice, Plan};

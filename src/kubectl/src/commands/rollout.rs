@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 
 use tokio::time::Instant;
 
-use super::Session;
-use super::ask::{STANDS, put_anew, tell, to_answer};
 use super::choose::learn;
 use super::ended::{Awaited, late, verdict};
 use super::follow::{Following, Stop};
 use super::interrupt::unless_interrupted;
+use super::put::{STANDS, put_again, tell, to_answer};
+use super::session::Session;
 use super::show::Shown;
 use crate::cli::{Asking, Choice};
 use crate::exit::Exit;
@@ -77,7 +77,7 @@ async fn has_ended(
     if one.is_open(&following.fleet) {
         return Ok(false);
     }
-    let is_known = following.read_anew(&one.node, session).await?;
+    let is_known = following.read_again(&one.node, session).await?;
     Ok(is_known && !one.is_open(&following.fleet))
 }
 
@@ -110,7 +110,7 @@ impl Rollout<'_> {
 
     async fn ask(&mut self, room: usize, session: &mut Session<'_>, following: &mut Following) {
         let next: Vec<NodeView> = self.waiting.drain(..room).collect();
-        let outcomes = put_anew(next, self.errand, session).await;
+        let outcomes = put_again(next, self.errand, session).await;
         self.worst = self.worst.max(tell(&outcomes, session));
         let bad = outcomes.iter().filter(|one| one.exit() != Exit::Done);
         self.failed.extend(bad.map(|one| one.node.clone()));

@@ -1,8 +1,8 @@
 //! `kubectl careen status`.
 
-use super::Session;
 use super::choose::{choose, learn};
 use super::follow::{self, Course};
+use super::session::Session;
 use super::show::Shown;
 use crate::cli::{Choice, Status};
 use crate::exit::Exit;

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use super::Size;
+use super::drawn::Size;
 
 /// What was written to a test's console.
 #[derive(Clone, Debug, Default)]

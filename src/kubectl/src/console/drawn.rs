@@ -2,6 +2,9 @@
 
 use unicode_width::UnicodeWidthStr;
 
+/// The columns and lines of the reader's terminal, if there is one.
+pub(super) type Size = Box<dyn Fn() -> Option<(usize, usize)>>;
+
 /// The width of each drawn line.
 #[derive(Debug, Default)]
 pub(super) struct Drawn(Vec<usize>);

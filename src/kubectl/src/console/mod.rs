@@ -13,13 +13,10 @@ pub use captured::Captured;
 
 use crate::cli::When;
 use crate::failure::Failure;
-use crate::plain::steers;
 use crate::render::Look;
+use upgrade::plain::steers;
 
-use drawn::Drawn;
-
-/// The columns and lines of the reader's terminal, if there is one.
-type Size = Box<dyn Fn() -> Option<(usize, usize)>>;
+use drawn::{Drawn, Size};
 
 /// Clears from the cursor, which is at the first drawn line, to the end of the screen.
 const CLEAR: &str = "\x1b[J";

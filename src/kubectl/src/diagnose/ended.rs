@@ -1,7 +1,7 @@
 //! Findings after the end of an upgrade, and for a node without one.
 
 use super::advice::{self, Then};
-use super::{Case, Finding, Weight};
+use super::case::{Case, Finding, Weight};
 use crate::standing::Standing;
 
 /// Why it failed.

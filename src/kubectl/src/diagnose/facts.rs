@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Case;
+use super::case::Case;
 use crate::expected::{elapsed, in_phase_since, waited};
 use crate::render::status::versions;
 use crate::span;

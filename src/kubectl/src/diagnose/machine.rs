@@ -2,7 +2,7 @@
 
 use requests::PhaseName;
 
-use super::{Case, Finding, Weight};
+use super::case::{Case, Finding, Weight};
 use crate::span;
 use crate::standing::Standing;
 use crate::view::Ready;

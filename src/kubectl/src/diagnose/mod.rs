@@ -1,6 +1,7 @@
 //! Why a node is in its state, and what to do. Each finding is a pure function of the data.
 
 pub mod advice;
+mod case;
 mod ended;
 mod facts;
 mod machine;
@@ -8,7 +9,6 @@ mod meanwhile;
 pub mod silent;
 mod waiting;
 
-use requests::PhaseName;
 use serde::Serialize;
 
 use crate::expected::Expected;
@@ -18,30 +18,8 @@ use crate::standing::Standing;
 use crate::untaken::untaken;
 use crate::view::NodeView;
 
+pub use case::{Case, Finding, Weight};
 pub use facts::Fact;
-
-/// The severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Weight {
-    /// Something is wrong.
-    Bad,
-    /// Something waits, perhaps for a person.
-    Held,
-    /// For information.
-    Note,
-}
-
-/// A finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// Its severity.
-    pub weight: Weight,
-    /// The description.
-    pub what: String,
-    /// The advice.
-    pub so: Option<String>,
-}
 
 /// The full explanation of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,19 +32,6 @@ pub struct Explanation {
     pub findings: Vec<Finding>,
     /// The runbook's section for the node's reason, as Markdown.
     pub runbook: Option<String>,
-}
-
-/// The input of a finding.
-#[derive(Clone, Copy, Debug)]
-pub struct Case<'a> {
-    /// The node.
-    pub node: &'a NodeView,
-    /// Its state.
-    pub standing: Standing,
-    /// Seconds since 1970.
-    pub now: u64,
-    /// The statistics of past upgrades.
-    pub expected: &'a Expected,
 }
 
 /// The checks, in the order in which their findings are shown.
@@ -118,13 +83,6 @@ fn section(case: &Case<'_>) -> Option<String> {
     let code = case.node.reply.code()?;
     let speaks = case.standing.is_bad() || case.standing == Standing::Working;
     runbook::section(code).filter(|_| speaks)
-}
-
-impl Case<'_> {
-    /// Whether the upgrade succeeded and the previous system runs nevertheless.
-    fn is_overtaken(&self) -> bool {
-        self.standing == Standing::Failed && self.node.reply.phase() == PhaseName::Upgraded
-    }
 }
 
 fn headline(case: &Case<'_>) -> String {

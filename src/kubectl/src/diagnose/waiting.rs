@@ -3,7 +3,8 @@
 use upgrade::reason::Wait;
 use upgrade::report::Status;
 
-use super::{Case, Finding, Weight, advice, meanwhile};
+use super::case::{Case, Finding, Weight};
+use super::{advice, meanwhile};
 use crate::cli::BY_HAND;
 use crate::expected::worked;
 use crate::span;

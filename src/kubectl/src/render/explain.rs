@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Look, Tone};
+use super::look::{Look, Tone};
 use crate::diagnose::{Explanation, Fact, Finding, Weight};
 
 /// The width of the column of names.

@@ -5,8 +5,8 @@ use upgrade::history::Past;
 use upgrade::report::Answer;
 use upgrade::{Source, Wanted};
 
+use super::look::{Look, Tone};
 use super::table::{Cell, fitted, plain, toned};
-use super::{Look, Tone};
 use crate::past::Told;
 use crate::span;
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Look, Tone};
+use super::look::{Look, Tone};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use upgrade::reason::few;

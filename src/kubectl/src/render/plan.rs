@@ -5,9 +5,9 @@ use std::fmt::Write;
 use serde::Serialize;
 use upgrade::plan::{Change, Failure, Package, PlaceRoom, Plan};
 
+use super::look::{Look, Tone};
 use super::size::bytes;
 use super::table::{Cell, cut, fitted_whole, plain, toned};
-use super::{Look, Tone};
 use crate::drain::Moving;
 use crate::span;
 

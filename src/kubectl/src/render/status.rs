@@ -2,9 +2,9 @@
 
 use requests::PhaseName;
 
+use super::look::{Look, Tone};
 use super::report;
 use super::table::{Cell, fitted, plain, toned};
-use super::{Look, Tone};
 use crate::expected::{Expected, elapsed};
 use crate::phase;
 use crate::span;

@@ -2,8 +2,8 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{Look, Tone};
-use crate::plain::harmless;
+use super::look::{Look, Tone};
+use upgrade::plain::harmless;
 
 /// The space between two columns.
 const GAP: usize = 2;

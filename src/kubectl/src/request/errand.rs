@@ -3,7 +3,8 @@
 //! may have ended.
 
 use super::undo::{self, Rollback};
-use super::{Turn, Wish, retry, upgrade};
+use super::wish::{Turn, Wish, Wishless};
+use super::{ask, retry};
 use crate::span::Span;
 use crate::view::NodeView;
 
@@ -29,24 +30,13 @@ pub enum Aim {
     Rollback(Rollback),
 }
 
-/// Why there is nothing to request of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wishless {
-    /// It is already done.
-    Done(String),
-    /// There is nothing on the node that it could apply to.
-    Needless(String),
-    /// The state of the node does not allow it.
-    Refuse(String),
-}
-
 impl Errand {
     /// Decides what to do about a node, and what to request. `first` is the node as the person saw
     /// it, and `node` is its current state.
     #[must_use]
     pub fn decide(&self, first: &NodeView, node: &NodeView) -> (Turn, Option<Wish>) {
         match self.wish(first, node) {
-            Ok(wish) => (upgrade(node, &wish), Some(wish)),
+            Ok(wish) => (ask::upgrade(node, &wish), Some(wish)),
             Err(why) => (self.turn(why), None),
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use upgrade::target::request;
 use upgrade::{RawRequest, UpgradeId, names};
 
-use super::Wish;
+use super::wish::Wish;
 use crate::view::NodeView;
 
 /// Requests an upgrade.

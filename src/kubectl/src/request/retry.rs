@@ -1,6 +1,7 @@
 //! Repeats a failed request.
 
-use super::{Wish, Wishless, under_way};
+use super::ask::under_way;
+use super::wish::{Wish, Wishless};
 use crate::standing::Standing;
 use crate::view::{Asked, NodeView};
 

@@ -9,7 +9,8 @@ use requests::PhaseName;
 use upgrade::report::Answer;
 use upgrade::{Target, names};
 
-use super::{Wish, Wishless, memory};
+use super::memory;
+use super::wish::{Wish, Wishless};
 use crate::cli;
 use crate::standing::Standing;
 use crate::view::NodeView;

@@ -12,7 +12,7 @@ use upgrade::target::request;
 use upgrade::{Keys, Malformed, Pause, RawRequest, Request, names};
 
 use crate::api::Node;
-use crate::plain;
+use upgrade::plain;
 
 /// The limits on an annotation's JSON. The agent's own sentences are at most half as long as this
 /// string.

@@ -168,8 +168,8 @@ fn retry_does_not_overwrite_a_newer_request() {
     let server = Server::with([("a", failed()), ("b", failed())]);
     let mut retry = Running::start(&mut program(&server, "retry a b --yes --one-by-one"));
     retry.until("a: Asked");
-    let mended = "ostree:site:edge/mended";
-    let newer = json!({ names::IMAGE: mended, names::UPGRADE_ID: "k-9" });
+    let fixed = "ostree:site:edge/fixed";
+    let newer = json!({ names::IMAGE: fixed, names::UPGRADE_ID: "k-9" });
     server.annotate("b", answer("k-9", "Failed", "Failed"));
     server.annotate("b", newer);
     server.annotate("a", answer(&id_of(&server, "a"), "Upgraded", "Upgraded"));
@@ -177,10 +177,7 @@ fn retry_does_not_overwrite_a_newer_request() {
     assert_eq!(code, Some(6), "{said}");
     assert!(said.contains("a different request"), "{said}");
     assert_eq!(id_of(&server, "b"), "k-9");
-    assert_eq!(
-        server.annotation("b", names::IMAGE).as_deref(),
-        Some(mended)
-    );
+    assert_eq!(server.annotation("b", names::IMAGE).as_deref(), Some(fixed));
 }
 
 #[test]

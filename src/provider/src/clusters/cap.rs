@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{Request, Response, Uri};
 use hyper::body::{Body, Frame, SizeHint};
-use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::{Layer, Service};
 
 use super::documents::Documents;
 use super::pace::Pace;
 use super::pulse::Pulse;
-use crate::world::now;
+use crate::clock::now;
+use crate::too_long::TooLong;
 
 /// The longest answer, in bytes. Lists come in pages of 100 objects, and a Node with all its images
 /// has 30 KiB.
@@ -63,41 +63,6 @@ impl Room {
 impl Default for Room {
     fn default() -> Self {
         Self::of(64)
-    }
-}
-
-/// Why an answer was not read to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum TooLong {
-    /// One answer has too many bytes.
-    #[error("its answer is longer than {0} bytes")]
-    Bytes(usize),
-    /// One answer has too many small values.
-    #[error("its answer is longer than {0} values")]
-    Values(usize),
-    /// One page of a list has too many objects.
-    #[error("its answer is longer than {0} objects")]
-    Objects(usize),
-    /// All pages of a list have too many bytes.
-    #[error("its list is longer than {0} bytes")]
-    List(usize),
-    /// Other clusters have used up the pool.
-    #[error("its answer is longer than the memory that is free for answers now")]
-    Room,
-}
-
-impl TooLong {
-    /// Finds this error among the causes of another.
-    #[must_use]
-    pub fn among<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Self> {
-        let mut cause = Some(error);
-        while let Some(error) = cause {
-            if let Some(found) = error.downcast_ref() {
-                return Some(found);
-            }
-            cause = error.source();
-        }
-        None
     }
 }
 
@@ -491,8 +456,8 @@ mod tests {
             pages += 1;
         }
         assert_eq!((why, pages), (Some(TooLong::List(LIST)), LIST / FREE + 1));
-        let anew = list("limit=1");
-        assert_eq!(refused(page, Rule::Whole, anew, &cap).await, None);
+        let first_page = list("limit=1");
+        assert_eq!(refused(page, Rule::Whole, first_page, &cap).await, None);
     }
 
     #[tokio::test]

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_that_has_come_to_its_time_is_begun_anew_at_once() {
+    fn watch_that_reaches_its_time_restarts_at_once() {
         let (pace, now) = (Pace::default(), Instant::now());
         pace.wait("/api/v1/nodes", now);
         let later = now + Duration::from_secs(u64::from(crate::watch::LIFE));

@@ -5,8 +5,8 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use crate::clock::now;
 use crate::watch::LIFE;
-use crate::world::now;
 
 /// A server that is silent for this many seconds hangs: each watch ends and restarts earlier than
 /// that.

@@ -1,5 +1,6 @@
 //! The known state of one workload cluster.
 
+mod servers;
 mod versions;
 
 use std::collections::{HashMap, HashSet};
@@ -14,6 +15,7 @@ use super::size::Size;
 use crate::engine::clean;
 use crate::machines::{Key, Machines};
 use crate::watch::is_older;
+use servers::{Pods, served_by, servers};
 
 /// How many Nodes and how many static pods of a cluster are kept. Kubernetes supports 5,000 Nodes;
 /// a server that lies may show any number.
@@ -44,9 +46,6 @@ struct State {
     pods: Pods,
     doubted: Arc<tokio::sync::Notify>,
 }
-
-/// Static pods by name, each with its Node's name.
-type Pods = HashMap<String, (String, StaticPod)>;
 
 /// Where to report which Nodes of this cluster work.
 struct Audience {
@@ -93,7 +92,7 @@ impl State {
             self.remove(&node.name);
             return true;
         }
-        self.doubt_if(versions::served_by(known) != versions::served_by(&node));
+        self.doubt_if(served_by(known) != served_by(&node));
         self.put(node);
         !same
     }
@@ -232,7 +231,7 @@ impl ClusterState {
         self.write(|state| match state.nodes.get(&node.name).cloned() {
             Some(known) => state.follow(&known, node),
             None if state.has_room(&node) => {
-                state.doubt_if(versions::served_by(&node).is_some());
+                state.doubt_if(served_by(&node).is_some());
                 state.put(node);
                 true
             }
@@ -280,7 +279,7 @@ impl ClusterState {
         let all: Pods = map.collect();
         self.write(|state| {
             // At the first list, the server was asked only a moment ago.
-            let news = versions::servers(&state.pods) != versions::servers(&all);
+            let news = servers(&state.pods) != servers(&all);
             state.doubt_if(news && !state.pods.is_empty());
             state.pods = all;
         });

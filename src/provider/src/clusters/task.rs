@@ -11,11 +11,11 @@ use super::connect;
 use super::size::Size;
 use super::store::{BYTES, ClusterState, Link, MOST};
 use crate::api;
+use crate::clock::now;
 use crate::engine::clean;
 use crate::machines::{Key, Machines};
 use crate::queue::Queue;
 use crate::watch::{self, Budget, Filter, News, Pauses, WatchError};
-use crate::world::now;
 
 /// How often the Secret is read while the connection holds, because a credential may be rotated
 /// long before the old one expires. This is one request per Cluster to the management cluster.

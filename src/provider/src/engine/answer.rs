@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use upgrade::{Target, UpgradeId};
 
-use super::Why;
+use super::why::Why;
 
 /// The result of [`super::decide`].
 #[derive(Clone, Debug, PartialEq, Eq)]

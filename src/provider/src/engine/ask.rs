@@ -3,13 +3,14 @@
 
 use requests::NodeFacts;
 
-use super::answer::clean;
-use super::decide::Ready;
+use super::answer::{Answer, Decision, NodeWrite, Progress, clean};
+use super::facts::Facts;
 use super::guard::may_ask;
 use super::mark::{hold, is_fresh, remake, working};
-use super::pursue::{waits_by_will, within};
+use super::ready::Ready;
 use super::time::remaining;
-use super::{Answer, Decision, Facts, NodeWrite, Progress, Why};
+use super::wait::{waits_by_will, within};
+use super::why::Why;
 
 /// The agent has not answered this request yet.
 pub(super) fn unanswered(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {

@@ -3,7 +3,9 @@
 use requests::{NodeFacts, StaticPod};
 use upgrade::{Target, Version};
 
-use super::{Machine, Why};
+use super::kubelet::Kubelet;
+use super::machine::Machine;
+use super::why::Why;
 
 /// All input of one decision.
 pub struct Facts<'a> {
@@ -85,18 +87,6 @@ pub struct ControlPlane {
     pub oldest: Option<Version>,
     /// The static pods on this Machine's node, if it is a control plane node.
     pub pods: Vec<StaticPod>,
-}
-
-/// A kubelet's version and its owner. A node reports this version itself, so a person must be able
-/// to find the node and leave it out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kubelet {
-    /// The version.
-    pub version: Version,
-    /// Its Node.
-    pub node: String,
-    /// Its Machine.
-    pub machine: String,
 }
 
 /// Other Machines of a group.

@@ -3,7 +3,10 @@
 use requests::NodeFacts;
 use upgrade::Version;
 
-use super::{ControlPlane, Facts, Kubelet, Other, Others, Why};
+use super::answer::clean;
+use super::facts::{ControlPlane, Facts, Other, Others};
+use super::kubelet::Kubelet;
+use super::why::Why;
 
 /// How many minor versions a kubelet may be older than the API server (Kubernetes' version skew
 /// policy).
@@ -75,7 +78,7 @@ pub(super) fn may_ask(facts: &Facts<'_>, node: &NodeFacts, wanted: &Version) -> 
     if let Some(reason) = &node.paused {
         return Err(Why::NodePaused {
             node: node.name.clone(),
-            reason: super::clean(reason),
+            reason: clean(reason),
         });
     }
     versions(facts, node, wanted)?;

@@ -3,9 +3,11 @@
 use requests::{NodeFacts, is_ours};
 use upgrade::report::Answer as NodeAnswer;
 
-use super::decide::others_id;
+use super::answer::{Answer, Decision, Mark, NodeWrite};
+use super::facts::{Facts, NodeView};
+use super::machine::others_id;
 use super::mark::{at_rest, finished, in_hand};
-use super::{Answer, Decision, Facts, Mark, NodeView, NodeWrite, Why};
+use super::why::Why;
 
 /// Nobody requests the upgrade. An upgrade that ended before core removed its annotations was not
 /// cancelled by that: core removed them because of the provider's "done". The replica that reported

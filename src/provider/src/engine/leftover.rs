@@ -4,10 +4,12 @@
 use requests::{NodeFacts, is_ours};
 use upgrade::report::Answer as NodeAnswer;
 
-use super::decide::others_id;
+use super::answer::Answer;
+use super::facts::NodeView;
+use super::machine::{Machine, others_id};
 use super::plan::upgrade_id;
 use super::pursue::failure;
-use super::{Answer, Machine, NodeView, Why};
+use super::why::Why;
 
 /// How the upgrade ended. Returns nothing while the Node is not visible or works on the provider's
 /// request.

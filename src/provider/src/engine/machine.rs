@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use requests::NodeFacts;
 
-use super::Mark;
-use super::decide::others_id;
-use super::time::IN_ALL;
+use super::answer::Mark;
+
+/// The total time that a node may take after the request, as a multiple of the limit. The node
+/// itself reports which phases it reached, and when.
+pub(super) const IN_ALL: i64 = 4;
 
 /// A Machine, reduced to what a decision needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,6 +73,13 @@ impl Machine {
         self.node.as_deref() == Some(node.name.as_str()) && others_id(self, node).is_none()
     }
 
+    /// It is marked, and health checks apply to it. The provider removed its annotation when the
+    /// node's time was over, or another writer removed theirs.
+    pub(super) fn is_let_go(&self) -> bool {
+        let ours = self.mark.as_ref().map(|mark| mark.skip_is_ours);
+        ours == Some(false) && !self.skips_remediation
+    }
+
     /// It keeps its turn for longer than an upgrade takes, or for as long as its node chooses.
     /// Either the node's time is over, or the node is paused or waits for its window or its soak. A
     /// person may want to know which Machine the others wait for. If a person keeps the Machine
@@ -94,4 +103,17 @@ impl Machine {
     pub const fn is_called_for(&self) -> bool {
         self.in_progress && self.hook_pending
     }
+}
+
+/// The provider ids of the Machine and of the Node, if they show that the Node belongs to another
+/// machine.
+pub(super) fn others_id<'a>(
+    machine: &'a Machine,
+    node: &'a NodeFacts,
+) -> Option<(&'a str, &'a str)> {
+    let both = machine
+        .provider_id
+        .as_deref()
+        .zip(node.provider_id.as_deref());
+    both.filter(|(wanted, found)| wanted != found)
 }

@@ -5,9 +5,12 @@
 use requests::NodeFacts;
 use upgrade::UpgradeId;
 
-use super::decide::{Ready, others_id};
+use super::answer::{Answer, Decision, Mark, MarkWrite};
+use super::facts::{Facts, NodeView};
+use super::machine::others_id;
+use super::ready::Ready;
 use super::time::{begun, is_over, remaining};
-use super::{Answer, Decision, Facts, Mark, MarkWrite, NodeView, Why};
+use super::why::Why;
 
 /// The maximum age, in seconds, of a mark when the provider sends a request.
 /// [`super::Policy::landing_seconds`] includes it.
@@ -30,17 +33,9 @@ pub(super) fn is_fresh(facts: &Facts<'_>, id: &UpgradeId) -> bool {
 pub(super) fn working(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
     let is_marked = since(facts, &ready.id).is_some();
     Decision {
-        mark: (!is_marked || is_let_go(facts)).then(|| remake(facts, ready)),
+        mark: (!is_marked || facts.machine.is_let_go()).then(|| remake(facts, ready)),
         ..Decision::say(answer)
     }
-}
-
-/// The Machine is marked, and health checks apply to it. The provider removed its annotation when
-/// the node's time was over, or another writer removed theirs.
-pub(super) fn is_let_go(facts: &Facts<'_>) -> bool {
-    let machine = facts.machine;
-    let ours = machine.mark.as_ref().map(|mark| mark.skip_is_ours);
-    ours == Some(false) && !machine.skips_remediation
 }
 
 /// A mark with the current time.

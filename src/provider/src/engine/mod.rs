@@ -6,21 +6,23 @@ mod ask;
 mod decide;
 mod facts;
 mod guard;
+mod kubelet;
 mod leave;
 mod leftover;
 mod machine;
 mod mark;
 mod plan;
 mod pursue;
+mod ready;
 mod time;
+mod wait;
 mod why;
 
 pub use answer::{Answer, Decision, Mark, MarkWrite, NodeWrite, Progress, clean};
 pub use decide::decide;
-pub use facts::{
-    ControlPlane, Facts, Kubelet, NodeView, Other, Others, Policy, Road, Told, Turns, Wanted,
-};
+pub use facts::{ControlPlane, Facts, NodeView, Other, Others, Policy, Road, Told, Turns, Wanted};
 pub use guard::{reach, skew, step};
+pub use kubelet::Kubelet;
 pub use leftover::leftover;
 pub use machine::Machine;
 pub use plan::upgrade_id;

@@ -4,7 +4,7 @@ use requests::ID_PREFIX;
 use sha2::{Digest as _, Sha256};
 use upgrade::{Target, UpgradeId};
 
-use super::Machine;
+use super::machine::Machine;
 
 /// Bytes of the hash that are kept. They distinguish the wishes for one Machine over its life,
 /// which are few.

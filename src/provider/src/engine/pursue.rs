@@ -4,12 +4,13 @@ use requests::{NodeFacts, StaticPod, verify};
 use upgrade::reason::Wait;
 use upgrade::report::{Answer as NodeAnswer, Status};
 
-use super::answer::clean;
+use super::answer::{Answer, Decision, Progress, clean};
 use super::ask::unanswered;
-use super::decide::Ready;
-use super::mark::{finished, overdue, remake, since, working};
-use super::time::{begun, is_over, remaining};
-use super::{Answer, Decision, Facts, Progress, Why};
+use super::facts::Facts;
+use super::mark::finished;
+use super::ready::Ready;
+use super::wait::{waits_by_will, within};
+use super::why::Why;
 
 pub(super) fn pursue(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
     let node = ready.node;
@@ -70,39 +71,4 @@ fn in_progress(facts: &Facts<'_>, ready: &Ready<'_>, status: &Status) -> Decisio
         phase,
         seconds: limit,
     })
-}
-
-/// Returns this answer while the node moves within the limit. After the limit, returns why it is
-/// stuck.
-pub(super) fn within(
-    facts: &Facts<'_>,
-    ready: &Ready<'_>,
-    limit: i64,
-    answer: Answer,
-    stuck: impl FnOnce() -> Why,
-) -> Decision {
-    let (since, reached) = (since(facts, &ready.id), &ready.node.reached);
-    if since.is_some_and(|since| is_over(facts, since, reached, limit)) {
-        return overdue(facts, Answer::Held(stuck()));
-    }
-    let mut decision = working(facts, ready, answer);
-    let begun = since.map(|since| begun(facts, since, reached, limit));
-    decision.again = begun.and_then(|begun| remaining(facts, begun, limit));
-    decision
-}
-
-/// The node waits for its window, its soak or the end of a pause, for any length of time. The phase
-/// that it last reached is old when the wait ends. So the provider renews the mark before half of
-/// the time is over, which leaves the node the other half to continue.
-pub(super) fn waits_by_will(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
-    let half = facts.policy.upgrade_seconds / 2;
-    let since = since(facts, &ready.id);
-    let mut decision = working(facts, ready, answer);
-    if since.is_some_and(|since| facts.now.saturating_sub(since) >= half) {
-        decision.mark = Some(remake(facts, ready));
-        decision.again = remaining(facts, facts.now, half);
-    } else {
-        decision.again = since.and_then(|since| remaining(facts, since, half));
-    }
-    decision
 }

@@ -1,14 +1,10 @@
 //! The time that counts against a node.
 
-use super::Facts;
-use super::mark::is_let_go;
+use super::facts::Facts;
+use super::machine::IN_ALL;
 
 /// Seconds after which the provider checks whether it heard the API server.
 const UNHEARD: i64 = 9;
-
-/// The total time that a node may take after the request, as a multiple of the limit. The node
-/// itself reports which phases it reached, and when.
-pub(super) const IN_ALL: i64 = 4;
 
 /// When a node last moved: it got the request, or has reached a phase since. A time in the future
 /// by its clock does not count. After this many limits, no phase counts.
@@ -27,7 +23,7 @@ pub(super) fn begun(facts: &Facts<'_>, since: i64, reached: &[u64], limit: i64) 
 /// Whether a node's time is over. A node whose time was over does not get new time from an absence
 /// or from a restart of the provider. It must move.
 pub(super) fn is_over(facts: &Facts<'_>, since: i64, reached: &[u64], limit: i64) -> bool {
-    let from = if is_let_go(facts) {
+    let from = if facts.machine.is_let_go() {
         moved(facts, since, reached, limit)
     } else {
         begun(facts, since, reached, limit)

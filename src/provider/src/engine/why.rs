@@ -5,7 +5,7 @@ use thiserror::Error;
 use upgrade::Version;
 use upgrade::reason::bare;
 
-use super::Kubelet;
+use super::kubelet::Kubelet;
 
 /// What blocks the upgrade. Decisions use the variant, never the text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -10,7 +10,7 @@ use crate::hands::{self, HandError};
 
 use super::report::{condition, time};
 use super::{HELD, Worker, lock};
-use crate::world::now;
+use crate::clock::now;
 
 impl Worker {
     pub(super) async fn by_annotation(&self, machine: &Machine) -> Result<Answer, HandError> {

@@ -7,9 +7,9 @@ use tracing::debug;
 
 use super::perform::asks;
 use super::{Worker, lock};
+use crate::clock::now;
 use crate::engine::{Answer, Machine, Mark, MarkWrite, Told};
 use crate::hands::{HandError, settings_of_extension};
-use crate::world::now;
 
 impl Worker {
     pub(super) async fn by_hook(&self, machine: &Machine) -> Result<Answer, HandError> {

@@ -8,11 +8,12 @@ use requests::NodeFacts;
 use tracing::info;
 
 use super::{Worker, lock};
+use crate::clock::now;
 use crate::engine::{Answer, Machine, MarkWrite, NodeWrite, Told};
 use crate::hands::infra::InfraMachine;
 use crate::hands::{self, HandError};
 use crate::machines::Group;
-use crate::world::{Judged, now};
+use crate::world::Judged;
 
 impl Worker {
     /// Decides on a Machine and carries the decision out. If an InfraMachine is given, it is

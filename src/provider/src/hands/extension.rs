@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::core::{ApiResource, GroupVersionKind};
 
-use super::{HandError, limited};
+use super::error::{HandError, limited};
 use crate::names;
 
 /// The settings, or nothing if there is no ExtensionConfig of this name.

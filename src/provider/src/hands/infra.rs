@@ -11,7 +11,7 @@ use kube::{Client, discovery};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::{HandError, limited};
+use super::error::{HandError, limited};
 use crate::engine::Machine;
 use crate::names;
 

@@ -6,7 +6,7 @@ use kube::api::{Api, Patch};
 use requests::onto;
 use serde_json::{Value, json};
 
-use super::{HandError, limited};
+use super::error::{HandError, limited};
 use crate::api;
 use crate::engine::{Machine, MarkWrite};
 use crate::names;

@@ -1,90 +1,13 @@
 //! The writes: to a Node (only here), the mark on a Machine, and conditions on an InfraMachine. It
 //! makes no decisions.
 
+mod error;
 mod extension;
 pub mod infra;
 mod machine;
 mod node;
 
-use client::chain;
-use thiserror::Error;
-
-use crate::engine::clean;
-use crate::watch::WatchError;
+pub use error::{HandError, limited};
 pub use extension::settings as settings_of_extension;
 pub use machine::{mark, unask};
 pub use node::write as write_node;
-
-/// Why a write failed, and how to react.
-#[derive(Debug, Error)]
-pub enum HandError {
-    /// Another writer was faster: look again.
-    #[error("another client changed the object")]
-    Conflict,
-    /// The object is gone: look again.
-    #[error("the object does not exist")]
-    Missing,
-    /// The server did not answer, or asked to wait: retry after a pause.
-    #[error("no answer: {0}")]
-    Away(String),
-    /// A retry does not help; a person must look.
-    #[error("refused: {0}")]
-    Refused(String),
-    /// Another replica must write this: look again.
-    #[error("only the leading replica writes requests to nodes, and it did not write this one yet")]
-    Follows,
-}
-
-impl HandError {
-    /// The class, used as a metric label.
-    #[must_use]
-    pub const fn class(&self) -> &'static str {
-        match self {
-            Self::Conflict => "conflict",
-            Self::Missing => "missing",
-            Self::Away(_) => "away",
-            Self::Refused(_) => "refused",
-            Self::Follows => "follows",
-        }
-    }
-}
-
-impl From<kube::Error> for HandError {
-    fn from(error: kube::Error) -> Self {
-        let kube::Error::Api(status) = error else {
-            return Self::Away(clean(&chain(&error)));
-        };
-        // The text comes from a server that may lie, and reaches conditions, Events and the log.
-        let said = || format!("{} ({})", clean(&status.message), status.code);
-        match status.code {
-            409 => Self::Conflict,
-            404 => Self::Missing,
-            401 | 408 | 429 | 500..=599 => Self::Away(said()),
-            _ => Self::Refused(said()),
-        }
-    }
-}
-
-impl From<WatchError> for HandError {
-    fn from(error: WatchError) -> Self {
-        match error {
-            WatchError::Refused(text) => Self::Refused(text),
-            WatchError::Missing(_) => Self::Missing,
-            WatchError::Away(text) | WatchError::TooLong(text) => Self::Away(text),
-        }
-    }
-}
-
-/// Cancels a request after [`crate::watch::ANSWER`].
-///
-/// # Errors
-/// The request's error, or [`HandError::Away`].
-pub async fn limited<T>(
-    request: impl Future<Output = Result<T, kube::Error>>,
-) -> Result<T, HandError> {
-    let limit = crate::watch::ANSWER;
-    match tokio::time::timeout(limit, request).await {
-        Ok(answer) => Ok(answer?),
-        Err(_) => Err(HandError::Away(format!("no answer within {limit:?}"))),
-    }
-}

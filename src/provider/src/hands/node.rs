@@ -6,7 +6,7 @@ use requests::{NodeFacts, onto};
 use upgrade::RawRequest;
 use upgrade::target::request;
 
-use super::{HandError, limited};
+use super::error::{HandError, limited};
 use crate::api;
 use crate::clusters;
 use crate::engine::NodeWrite;

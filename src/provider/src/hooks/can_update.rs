@@ -8,17 +8,9 @@ use super::diff::Change;
 use super::fields::{bootstrap_change, infra_change, machine_change};
 use super::image;
 use super::pairs::{Pair, of_machine, of_set, patch_of, within};
-use super::patch::{Patch, PatchType};
+use super::patch::Patch;
+use super::rules::Rules;
 use super::wire::{Object, Objects};
-
-/// Which changes are allowed.
-#[derive(Clone, Debug)]
-pub struct Rules {
-    /// Fields of an InfraMachine's spec that name an image, as JSON pointers below the spec.
-    pub image_fields: Vec<String>,
-    /// The format of the patches.
-    pub patch_type: PatchType,
-}
 
 /// The verdict on a change.
 #[derive(Clone, Debug, PartialEq, Eq)]

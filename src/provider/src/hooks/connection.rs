@@ -17,11 +17,14 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tracing::debug;
 
+use super::hook::Hook;
+use super::http_response::HttpResponse;
 use super::idle::Calls;
+use super::limits::Limits;
 use super::refusal::Refusal;
-use super::route::{Hook, Reply, answer, hook_of};
-use super::serve::Limits;
-use crate::world::{self, World};
+use super::route::{answer, hook_of};
+use crate::clock;
+use crate::world::World;
 
 /// State that all connections share.
 pub(super) struct Server {
@@ -99,25 +102,27 @@ impl Server {
         response
     }
 
-    async fn reply(&self, hook: Option<Hook>, request: Request<Incoming>) -> Reply {
+    async fn reply(&self, hook: Option<Hook>, request: Request<Incoming>) -> HttpResponse {
         let Some(hook) = hook else {
-            return Reply::refuse(&Refusal::NoHook);
+            return HttpResponse::refuse(&Refusal::NoHook);
         };
         // Core sends no Content-Type at all, so none is required.
         if request.method() != Method::POST {
-            return Reply::refuse(&Refusal::Method);
+            return HttpResponse::refuse(&Refusal::Method);
         }
         let Ok(_place) = self.bodies.acquire().await else {
-            return Reply::refuse(&Refusal::Stopping);
+            return HttpResponse::refuse(&Refusal::Stopping);
         };
         let body = Limited::new(request.into_body(), self.limits.body).collect();
         match tokio::time::timeout(self.limits.patience, body).await {
-            Err(_) => Reply::refuse(&Refusal::Slow),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Reply::refuse(&Refusal::TooLong {
-                bytes: self.limits.body,
-            }),
-            Ok(Err(_)) => Reply::refuse(&Refusal::CutShort),
-            Ok(Ok(body)) => answer(&self.world, hook, &body.to_bytes(), world::now()),
+            Err(_) => HttpResponse::refuse(&Refusal::Slow),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                HttpResponse::refuse(&Refusal::TooLong {
+                    bytes: self.limits.body,
+                })
+            }
+            Ok(Err(_)) => HttpResponse::refuse(&Refusal::CutShort),
+            Ok(Ok(body)) => answer(&self.world, hook, &body.to_bytes(), clock::now()),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{API_VERSION, Hook};
+use super::hook::{API_VERSION, Hook};
 
 /// Seconds that core waits for an answer. The provider needs milliseconds; the rest allows for a
 /// machine under load.

@@ -3,9 +3,9 @@
 
 use serde_json::Value;
 
-use super::can_update::Rules;
 use super::diff::Change;
 use super::image;
+use super::rules::Rules;
 
 /// Fields that core does not compare (capi.md 2.4: `internal/util/inplace`). A difference there
 /// does not count.

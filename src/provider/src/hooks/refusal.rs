@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::API_VERSION;
+use super::hook::API_VERSION;
 
 /// What is wrong with the call.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

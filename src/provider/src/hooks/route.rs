@@ -1,54 +1,15 @@
 //! Maps a path and a body to an answer.
 
-use serde_json::{Value, json};
-
-use super::API_VERSION;
 use super::allow::can_update;
 use super::discovery;
+use super::hook::{API_VERSION, Hook};
+use super::http_response::HttpResponse;
 use super::refusal::Refusal;
 use super::update::update;
 use super::wire::{Request, Response};
 use crate::clusters::Documents;
 use crate::engine::clean;
 use crate::world::World;
-
-/// A hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Hook {
-    /// Lists the hooks that the provider serves.
-    Discovery,
-    /// Whether one Machine of a control plane can be updated in place.
-    CanUpdateMachine,
-    /// Whether the Machines of a MachineSet can be updated in place.
-    CanUpdateMachineSet,
-    /// Starts the update, and reports its progress.
-    UpdateMachine,
-}
-
-impl Hook {
-    /// The name, as in the kinds of requests.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Discovery => "Discovery",
-            Self::CanUpdateMachine => "CanUpdateMachine",
-            Self::CanUpdateMachineSet => "CanUpdateMachineSet",
-            Self::UpdateMachine => "UpdateMachine",
-        }
-    }
-
-    /// The handler's name. Core appends the ExtensionConfig's name to it, but calls with only this
-    /// one.
-    #[must_use]
-    pub const fn handler(self) -> &'static str {
-        match self {
-            Self::Discovery => "",
-            Self::CanUpdateMachine => "can-update-machine",
-            Self::CanUpdateMachineSet => "can-update-machineset",
-            Self::UpdateMachine => "update-machine",
-        }
-    }
-}
 
 /// The hook that a path names. The part before the API version is the prefix of the
 /// ExtensionConfig's URL.
@@ -66,29 +27,6 @@ pub fn hook_of(path: &str) -> Option<Hook> {
         .find(|hook| hook.name().eq_ignore_ascii_case(word) && hook.handler() == handler)
 }
 
-/// An HTTP status and a body.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// The HTTP status. Core treats anything but 200 as an error and asks again.
-    pub status: u16,
-    /// The meaning, used as a metric label.
-    pub outcome: &'static str,
-    /// The JSON body.
-    pub body: Value,
-}
-
-impl Reply {
-    /// Refuses a call that core would not make.
-    #[must_use]
-    pub fn refuse(refusal: &Refusal) -> Self {
-        Self {
-            status: refusal.status(),
-            outcome: "Refused",
-            body: json!({ "status": "Failure", "message": refusal.to_string() }),
-        }
-    }
-}
-
 /// The approximate maximum of values in a body. Core's bodies have some thousands. Small values
 /// take thirty times as much memory as their text.
 const VALUES: usize = 200_000;
@@ -102,29 +40,29 @@ fn held(body: &[u8]) -> usize {
 
 /// Answers one call.
 #[must_use]
-pub fn answer(world: &World, hook: Hook, body: &[u8], now: i64) -> Reply {
+pub fn answer(world: &World, hook: Hook, body: &[u8], now: i64) -> HttpResponse {
     if held(body) > VALUES {
-        return Reply::refuse(&Refusal::TooManyValues { values: VALUES });
+        return HttpResponse::refuse(&Refusal::TooManyValues { values: VALUES });
     }
     let request: Request = match serde_json::from_slice(body) {
         Ok(request) => request,
         // serde's message contains no part of the body, which may be secret.
         Err(error) => {
-            return Reply::refuse(&Refusal::Malformed {
+            return HttpResponse::refuse(&Refusal::Malformed {
                 hook: hook.name(),
                 detail: error.to_string(),
             });
         }
     };
     if let Err(why) = speaks(&request, hook) {
-        return Reply::refuse(&why);
+        return HttpResponse::refuse(&why);
     }
     let response = match hook {
         Hook::Discovery => Response::Discovery(discovery::handlers()),
         Hook::UpdateMachine => update(world, &request, now),
         Hook::CanUpdateMachine | Hook::CanUpdateMachineSet => can_update(world, &request),
     };
-    Reply {
+    HttpResponse {
         status: 200,
         outcome: response.outcome(),
         body: response.body(hook),

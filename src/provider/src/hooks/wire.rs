@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::hook::{API_VERSION, Hook};
 use super::patch::Patch;
-use super::{API_VERSION, Hook};
 
 /// An object in a request, without status and owners. A bootstrap config may contain secrets, so
 /// this module never prints a spec.

@@ -12,9 +12,9 @@ use kube::Client;
 use tracing::{debug, warn};
 
 use crate::api;
+use crate::clock::now;
 use crate::queue::Queue;
 use crate::watch::{self, Filter, News, WatchError};
-use crate::world::now;
 pub use group::{Group, GroupKind};
 pub use key::Key;
 pub use owners::{ClusterFacts, ControlPlaneFacts, DeploymentFacts};

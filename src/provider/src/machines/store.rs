@@ -305,7 +305,7 @@ mod tests {
         assert!(!woken(asking("b", "2", true)), "it asks on");
         assert!(woken(asking("b", "3", false)), "withdrawn");
         assert!(!woken(asking("b", "4", false)), "it had asked no more");
-        assert!(!woken(asking("b", "5", true)), "asked anew");
+        assert!(!woken(asking("b", "5", true)), "asked again");
         let deleted = Machine {
             deleting: true,
             ..asking("b", "6", true)

@@ -130,9 +130,9 @@ mod tests {
         assert_eq!(working(&machines), 0);
         machines.node_works(&cluster, "n", true);
         machines.replace(vec![machine("m", "n")]);
-        assert_eq!(working(&machines), 1, "listed anew");
+        assert_eq!(working(&machines), 1, "listed again");
         machines.nodes_work(&cluster, std::iter::empty());
-        assert_eq!(working(&machines), 0, "its cluster was listed anew");
+        assert_eq!(working(&machines), 0, "its cluster was listed again");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use prometheus_client::registry::Registry;
 use requests::{Ended, Took};
 use upgrade::Phase;
 
-use super::Labels;
+use super::labels::Labels;
 
 /// From a quarter of a minute to a day. A reboot takes a minute or two. A download over a slow link
 /// or a wait for the window takes many hours.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tracing::{info, warn};
 
-use super::Own;
+use super::own::Own;
 use crate::hands::{HandError, limited};
 use crate::names;
 

@@ -8,7 +8,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tracing::{info, warn};
 
-use super::{Current, TlsError, unusable};
+use super::current::Current;
+use super::error::{TlsError, unusable};
 
 /// How often the folder is checked.
 const LOOK: Duration = Duration::from_secs(10);

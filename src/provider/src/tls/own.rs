@@ -11,10 +11,11 @@ use kube::api::{Api, ObjectMeta, PostParams};
 use tokio::sync::watch;
 use tracing::{info, warn};
 
+use super::current::Current;
+use super::error::{TlsError, unusable};
 use super::pair::{Due, Pair, due, make};
-use super::{Current, TlsError, unusable};
+use crate::clock::now;
 use crate::hands::{HandError, limited};
-use crate::world::now;
 
 /// How often the Secret is checked: another replica may have renewed it, or somebody may have
 /// deleted it.

@@ -8,7 +8,7 @@ use rcgen::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{TlsError, unusable};
+use super::error::{TlsError, unusable};
 
 const DAY: i64 = 24 * 3600;
 

@@ -5,10 +5,6 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use requests::NodeFacts;
-
-use super::World;
-use crate::engine::Machine;
 use crate::machines::Key;
 
 /// The last counted end of each Machine: the id, and the end time by its node's clock. A restart
@@ -22,27 +18,12 @@ impl Counted {
     }
 
     /// Records this end. Returns whether it is new.
-    fn is_new(&self, key: Key, id: &str, at: u64) -> bool {
+    pub(super) fn is_new(&self, key: Key, id: &str, at: u64) -> bool {
         let end = (id.to_owned(), at);
         self.all().insert(key, end.clone()) != Some(end)
     }
 
     pub(super) fn forget(&self, key: &Key) {
         self.all().remove(key);
-    }
-}
-
-impl World {
-    /// Counts how the marked request of a Machine ended and what it cost, if the Node reports on
-    /// this request.
-    pub fn ended(&self, machine: &Machine, node: Option<&NodeFacts>) {
-        let marked = machine.mark.as_ref().map(|mark| mark.id.as_str());
-        let node = node.filter(|node| marked.is_some() && node.reply.id() == marked);
-        let Some((id, ended)) = marked.zip(node.and_then(|node| node.ended.as_deref())) else {
-            return;
-        };
-        if self.counted.is_new(machine.key(), id, ended.at) {
-            self.metrics.ended(ended);
-        }
     }
 }

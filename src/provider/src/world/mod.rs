@@ -2,6 +2,7 @@
 
 mod around;
 mod counted;
+mod ended;
 mod heard;
 mod unasked;
 
@@ -253,10 +254,4 @@ const fn view<'a>(away: Option<&'a str>, node: Option<&'a NodeFacts>) -> NodeVie
         (None, None) => NodeView::Missing,
         (None, Some(node)) => NodeView::Seen(node),
     }
-}
-
-/// Seconds since 1970.
-#[must_use]
-pub fn now() -> i64 {
-    k8s_openapi::jiff::Timestamp::now().as_second()
 }

@@ -37,14 +37,14 @@ impl Unasked {
     /// that works without a break.
     pub(super) fn look(&self, key: Key, now: i64, limit: i64) -> Look {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let anew = || Seen {
+        let first_look = || Seen {
             since: now,
             last: now,
             told: false,
         };
-        let seen = all.entry(key).or_insert_with(anew);
+        let seen = all.entry(key).or_insert_with(first_look);
         if now.saturating_sub(seen.last) >= limit || now < seen.since {
-            *seen = anew();
+            *seen = first_look();
         }
         seen.last = now;
         if now.saturating_sub(seen.since) < limit {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_rest_as_long_as_the_limit_its_time_begins_anew() {
+    fn time_restarts_after_a_rest_as_long_as_the_limit() {
         assert_eq!(
             looks(&[0, 99, 110, 210]),
             [Look::Within, Look::Within, NEWS, Look::Within]

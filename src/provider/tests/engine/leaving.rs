@@ -188,7 +188,7 @@ fn a_mark_of_a_moment_that_is_yet_to_come_is_a_young_one() {
 }
 
 #[test]
-fn a_mark_of_the_far_future_is_made_anew_and_goes_in_its_time() {
+fn mark_of_the_far_future_is_renewed_and_expires() {
     for (way, leave) in cancelled_ways() {
         let mut scene = scene().asked().taken_back();
         leave(&mut scene);

@@ -308,7 +308,7 @@ fn absence_does_not_restart_the_time_limit_of_a_released_node() {
 /// The mark was written before the management API became unreachable, and the request only after it
 /// was back.
 #[test]
-fn a_request_that_is_written_long_after_its_mark_is_marked_anew() {
+fn request_written_long_after_its_mark_is_marked_again() {
     let mut scene = scene().asked().taken_back();
     scene.now = NOW + 300;
     let decision = scene.decide();

@@ -10,7 +10,7 @@ use kube::{Client, Config};
 use provider::catalogue::{Entry, ImageCatalogue, ImageCatalogueSpec};
 use provider::clusters::{ClusterState, Clusters, Link};
 use provider::engine::Machine;
-use provider::hooks::{Hook, Reply, answer, hook_of};
+use provider::hooks::{Hook, HttpResponse, answer, hook_of};
 use provider::machines::{ClusterFacts, DeploymentFacts, Key, Machines};
 use provider::queue::Queue;
 use provider::settings::Settings;
@@ -145,7 +145,7 @@ pub fn answered(kubelet: &str, id: &str, answer: Answer) -> NodeFacts {
 }
 
 /// Calls a sample's path with a body.
-pub fn call(world: &World, path: &str, body: &[u8]) -> Reply {
+pub fn call(world: &World, path: &str, body: &[u8]) -> HttpResponse {
     let hook = hook_of(path.split('?').next().unwrap()).expect("a hook that is served");
     answer(world, hook, body, NOW)
 }

@@ -63,7 +63,7 @@ async fn a_failure_stays_in_progress_because_only_so_its_text_is_seen() {
 }
 
 #[tokio::test]
-async fn what_core_wants_is_judged_anew_at_each_call() {
+async fn each_call_judges_again_what_core_wants() {
     let (world, _) = world();
     assert_eq!(
         call_with(&world, &sample("updatemachine"))["message"],

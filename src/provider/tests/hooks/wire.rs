@@ -31,7 +31,7 @@ struct Server {
 
 async fn server(limits: Limits, client_ca: Option<&std::path::Path>) -> Server {
     let names = ["127.0.0.1".to_owned(), "localhost".to_owned()];
-    let pair = tls::make(None, &names, provider::world::now()).unwrap();
+    let pair = tls::make(None, &names, provider::clock::now()).unwrap();
     let current = Arc::new(Current::default());
     current
         .set(pair.certificate.as_bytes(), pair.key.as_bytes())
@@ -286,7 +286,7 @@ fn client_of(pair: &Pair) -> (String, String) {
 #[tokio::test]
 async fn with_an_authority_for_clients_only_its_clients_are_served() {
     let folder = tempfile::tempdir().unwrap();
-    let now = provider::world::now();
+    let now = provider::clock::now();
     let theirs = tls::make(None, &["localhost".to_owned()], now).unwrap();
     let file = folder.path().join("clients.pem");
     std::fs::write(&file, &theirs.authorities).unwrap();
@@ -321,7 +321,7 @@ async fn with_an_authority_for_clients_only_its_clients_are_served() {
 #[tokio::test]
 async fn renewed_certificate_is_served_under_the_same_authority() {
     let server = server(Limits::default(), None).await;
-    let later = provider::world::now() + 70 * 24 * 3600;
+    let later = provider::clock::now() + 70 * 24 * 3600;
     let renewed = tls::make(Some(&server.pair), &server.pair.terms.names, later).unwrap();
     assert_ne!(renewed.certificate, server.pair.certificate);
     assert_eq!(renewed.authorities, server.pair.authorities);

@@ -1,6 +1,6 @@
 //! Bodies that core would not send.
 
-use provider::hooks::{Hook, Reply, answer, hook_of};
+use provider::hooks::{Hook, HttpResponse, answer, hook_of};
 use serde_json::{Value, json};
 
 use crate::scene::*;
@@ -140,7 +140,7 @@ fn pointers(value: &Value, here: &str, all: &mut Vec<String>) {
 
 /// The dangerous effect of a reply on core: core takes it as done, or as covered although a
 /// difference is left.
-fn harm(sample: &Sample, reply: &Reply) -> Option<&'static str> {
+fn harm(sample: &Sample, reply: &HttpResponse) -> Option<&'static str> {
     let body = &reply.body;
     if reply.status != 200 || body["status"] != "Success" {
         return None;

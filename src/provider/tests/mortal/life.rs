@@ -8,13 +8,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kube::{Client, Config};
+use provider::clock::now;
 use provider::engine::Policy;
 use provider::hooks::{API_VERSION, Hook, Limits, answer};
 use provider::lease::Candidate;
 use provider::names;
 use provider::run::{Certificate, Setup, run};
 use provider::settings::Settings;
-use provider::world::{World, now};
+use provider::world::World;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 

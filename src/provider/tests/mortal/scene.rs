@@ -274,7 +274,7 @@ pub fn annotate(object: &mut Value, changes: &[(&str, Value)]) {
 
 fn write_certificate(folder: &Path) {
     let names = ["127.0.0.1".to_owned()];
-    let pair = tls::make(None, &names, provider::world::now()).unwrap();
+    let pair = tls::make(None, &names, provider::clock::now()).unwrap();
     std::fs::write(folder.join("tls.crt"), pair.certificate).unwrap();
     std::fs::write(folder.join("tls.key"), pair.key).unwrap();
 }

@@ -35,7 +35,7 @@ impl Drop for Program {
 
 /// A certificate for this machine, from its own authority.
 pub fn pair() -> Pair {
-    make(None, &["127.0.0.1".to_owned()], provider::world::now()).unwrap()
+    make(None, &["127.0.0.1".to_owned()], provider::clock::now()).unwrap()
 }
 
 /// Writes a pair into a folder as a Secret's volume has it.

@@ -51,10 +51,10 @@ fn join(module: &str, name: &str) -> String {
 
 /// The text without comments, without the tests at its end, and without `pub(in …)`.
 fn code(text: &str) -> String {
-    let text = text.split("#[cfg(test)]\nmod ").next().unwrap();
-    let code = text
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"));
+    let lines: Vec<&str> = text.lines().collect();
+    let tests = (0..lines.len()).find(|at| begins_tests(&lines[*at..]));
+    let code = lines[..tests.unwrap_or(lines.len())].iter().copied();
+    let code = code.filter(|line| !line.trim_start().starts_with("//"));
     let text = without_strings(&code.collect::<Vec<_>>().join("\n"));
     let lines = text.lines().map(|line| line.split("//").next().unwrap());
     let lines: Vec<&str> = lines.collect();
@@ -64,6 +64,16 @@ fn code(text: &str) -> String {
         parts.replace_range(at..=end, "pub");
     }
     parts
+}
+
+/// A module of tests within the file; other attributes may come between.
+fn begins_tests(lines: &[&str]) -> bool {
+    let mut after = lines.iter().skip(1).filter(|line| !line.starts_with("#["));
+    let opens = |line: &&str| {
+        let module = line.strip_prefix("pub(super) ").unwrap_or(line);
+        module.starts_with("mod ") && module.ends_with('{')
+    };
+    lines[0] == "#[cfg(test)]" && after.next().is_some_and(opens)
 }
 
 /// Without string literals: a message may have a `;` or a brace.

@@ -8,8 +8,8 @@ use host::programs::of_careen;
 use tokio::process::Command;
 use upgrade::plain::harmless;
 
-use super::super::RUNTIME;
 use super::super::output::{self, Run, late};
+use super::super::runtime::SOCKET;
 use crate::own;
 
 /// How much of a message is shown, in characters: its begin names the image, its end the cause.
@@ -34,7 +34,7 @@ impl Asked {
     pub fn of_this_node(network: bool) -> Self {
         Self {
             program: own::deploy(),
-            socket: RUNTIME.into(),
+            socket: SOCKET.into(),
             network,
         }
     }

@@ -121,7 +121,7 @@ fn a_fetch_goes_on_where_the_registry_broke_off() {
     let wire = Wire::new(shop.server.port, 3_200_000, Then::Cut);
     let image = by_way_of(&shop, &wire, &image);
     is_away(shop.fetch(&image));
-    wire.mend();
+    wire.repair();
     let (fetched, bytes) = shop.fetch(&image).fetched();
     assert_eq!(fetched, commit);
     assert!(
@@ -146,7 +146,7 @@ fn fetch_from_a_silent_registry_can_be_stopped() {
     let answer = Answer::of(&run.wait_with_output().unwrap());
     let reason = answer.reason();
     assert!(matches!(reason, Reason::DeployDied { .. }), "{reason}");
-    wire.mend();
+    wire.repair();
     assert_eq!(shop.fetch(&image).fetched().0, commit);
 }
 

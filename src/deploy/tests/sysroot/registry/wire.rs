@@ -47,7 +47,7 @@ impl Wire {
     }
 
     /// From now on all goes through.
-    pub fn mend(&self) {
+    pub fn repair(&self) {
         self.state.left.store(u64::MAX, Ordering::SeqCst);
     }
 

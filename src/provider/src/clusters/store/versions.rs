@@ -2,27 +2,11 @@
 //! answers. That server may change: a watch that times out restarts behind the load balancer, on
 //! the same connection to the cluster, and nothing reports it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use requests::{NodeFacts, StaticPod};
 use upgrade::Version;
 
-use super::{ClusterState, Pods, State};
-
-/// The version of a Node that may serve the API: kubeadm upgrades the kubelet after the static
-/// pods.
-pub(super) fn served_by(node: &NodeFacts) -> Option<&str> {
-    node.control_plane.then_some(node.kubelet.as_str())
-}
-
-/// The API servers among the static pods.
-pub(super) fn servers(pods: &Pods) -> HashMap<&str, &StaticPod> {
-    let servers = pods.iter().filter(|(_, (_, pod))| pod.serves());
-    servers
-        .map(|(name, (_, pod))| (name.as_str(), pod))
-        .collect()
-}
+use super::{ClusterState, State};
 
 impl State {
     /// If the servers of the API changed, the version that the server once reported may be
@@ -86,6 +70,7 @@ impl ClusterState {
 mod tests {
     use futures::FutureExt;
     use kube::Client;
+    use requests::{NodeFacts, StaticPod};
 
     use super::*;
     use crate::clusters::Link;

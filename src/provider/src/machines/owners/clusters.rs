@@ -2,19 +2,7 @@
 
 use super::super::key::Key;
 use super::super::store::Machines;
-
-/// The relevant facts of a Cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClusterFacts {
-    /// The Cluster is paused.
-    pub paused: bool,
-    /// A key on it that looks like a pause, in words.
-    pub looks_paused: Option<String>,
-    /// The value of [`crate::names::NEVER_REPLACE`].
-    pub never_replace: Option<String>,
-    /// The name of the object that owns its control plane's Machines; empty if there is none.
-    pub control_plane: String,
-}
+use super::facts::ClusterFacts;
 
 impl Machines {
     /// Replaces all Clusters. Returns the Machines whose Cluster changed.

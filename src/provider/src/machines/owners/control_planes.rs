@@ -6,18 +6,7 @@ use super::super::group::{Group, GroupKind};
 use super::super::key::Key;
 use super::super::state::State;
 use super::super::store::Machines;
-use super::ClusterFacts;
-
-/// The relevant facts of a KubeadmControlPlane.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ControlPlaneFacts {
-    /// The control plane is paused.
-    pub paused: bool,
-    /// A key on it that looks like a pause, in words.
-    pub looks_paused: Option<String>,
-    /// The value of [`crate::names::NEVER_REPLACE`].
-    pub never_replace: Option<String>,
-}
+use super::facts::{ClusterFacts, ControlPlaneFacts};
 
 impl State {
     fn of_control_plane(&self, owner: &Key) -> Vec<Key> {

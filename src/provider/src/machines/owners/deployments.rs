@@ -6,23 +6,7 @@ use super::super::group::{Group, GroupKind};
 use super::super::key::Key;
 use super::super::state::State;
 use super::super::store::Machines;
-
-/// The relevant facts of a MachineDeployment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeploymentFacts {
-    /// Its UID.
-    pub uid: String,
-    /// Its Cluster's name.
-    pub cluster: String,
-    /// How many of its Machines may be unavailable at once.
-    pub max_unavailable: usize,
-    /// The MachineDeployment is paused.
-    pub paused: bool,
-    /// A key on it that looks like a pause, in words.
-    pub looks_paused: Option<String>,
-    /// The value of [`crate::names::NEVER_REPLACE`].
-    pub never_replace: Option<String>,
-}
+use super::facts::DeploymentFacts;
 
 impl State {
     fn of_deployment(&self, deployment: &Key, cluster: &str) -> Vec<Key> {

@@ -4,13 +4,12 @@
 mod clusters;
 mod control_planes;
 mod deployments;
+mod facts;
 
 use std::collections::HashMap;
 
 use super::key::Key;
-pub use clusters::ClusterFacts;
-pub use control_planes::ControlPlaneFacts;
-pub use deployments::DeploymentFacts;
+pub use facts::{ClusterFacts, ControlPlaneFacts, DeploymentFacts};
 
 /// All known owners.
 #[derive(Default)]

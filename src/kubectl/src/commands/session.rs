@@ -1,0 +1,12 @@
+//! The context of every command.
+
+use crate::api::Cluster;
+use crate::cli::Format;
+use crate::console::Console;
+
+/// The API server, the reader's console, and the requested format.
+pub struct Session<'a> {
+    pub(super) cluster: Cluster,
+    pub(super) console: &'a mut Console,
+    pub(super) format: Option<Format>,
+}
