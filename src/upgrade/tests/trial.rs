@@ -75,6 +75,19 @@ fn system_that_starts_no_pod_sandbox_is_not_blessed() {
 }
 
 #[test]
+fn kubelet_that_is_not_ready_ends_the_trial_without_blame() {
+    let ready = Check::Fail("KubeletNotReady: cni plugin not initialized".into());
+    let health = Health { ready, ..healthy() };
+    let (record, _) = next(&at(620).with(|seen| seen.turn.health = health), &trial());
+    let phase = phase_of(&record);
+    let Phase::Reverting { reason } = phase else {
+        panic!("{phase:?}");
+    };
+    assert!(matches!(&reason, Reason::Unhealthy { check, .. } if check == "Node Ready"));
+    assert!(!reason.blames_image(), "{reason}");
+}
+
+#[test]
 fn missing_pod_network_blames_no_image_without_an_api_server() {
     let health = Health {
         pod_network: Check::Fail("plugin not initialized".into()),

@@ -13,6 +13,8 @@ use systemd::{Bus, Made};
 use upgrade::names::{KUBELET_UNIT, RUNTIME_UNIT};
 use upgrade::observe::{Cause, Check};
 
+use super::starts::Starts;
+
 /// The runtime's configuration. `certs.d` beside it says where images come from, which keeps no
 /// containerd from its start.
 const RUNTIME_FILES: [&str; 2] = ["/etc/containerd/config.toml", "/etc/containerd/conf.d"];
@@ -60,6 +62,7 @@ pub struct Services {
     pub runtime: Found,
     /// The kubelet.
     pub kubelet: Found,
+    starts: Starts,
     last: Option<Instant>,
 }
 
@@ -73,9 +76,27 @@ impl Services {
         let (first, all_well) = (self.last.is_none(), [runtime, kubelet] == [&Check::Pass; 2]);
         let again = self.last.is_some_and(|last| last.elapsed() >= PAUSE);
         if first || (again && !all_well) {
-            self.runtime = of(RUNTIME_UNIT, &RUNTIME_FILES).await;
-            self.kubelet = of(KUBELET_UNIT, &KUBELET_FILES).await;
+            self.runtime = of(RUNTIME_UNIT, &RUNTIME_FILES).await.0;
+            let program;
+            (self.kubelet, program) = of(KUBELET_UNIT, &KUBELET_FILES).await;
+            if let Some(program) = program
+                && *kubelet != Check::Pass
+            {
+                self.starts.look(&program).await;
+            }
             self.last = Some(Instant::now());
+        }
+    }
+}
+
+impl Services {
+    /// The check of the kubelet, with what shows that it will not pass. A program of the image that
+    /// is broken is so whatever files of the node it runs with.
+    #[must_use]
+    pub fn of_kubelet(&self, check: Check) -> (Check, Cause) {
+        match self.starts.fault() {
+            Some(why) if check != Check::Pass => (Check::Broken(why.to_owned()), Cause::Image),
+            _ => (told(check, &self.kubelet), self.kubelet.cause),
         }
     }
 }
@@ -97,11 +118,17 @@ pub fn told(check: Check, found: &Found) -> Check {
     }
 }
 
-async fn of(unit: &str, settings: &[&str]) -> Found {
+/// Where the cause is, and the image's program of the unit.
+async fn of(unit: &str, settings: &[&str]) -> (Found, Option<PathBuf>) {
+    let root = Path::new("/");
     let made = async { Bus::system().await?.made(unit).await };
     match made.await {
-        Ok(made) => judge(Path::new("/"), &made, settings),
-        Err(_) => Found::default(),
+        Ok(made) => {
+            let found = judge(root, &made, settings);
+            let program = made.program.filter(|program| !is_the_nodes(root, program));
+            (found, program)
+        }
+        Err(_) => (Found::default(), None),
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod programs;
 pub(crate) mod runtime;
 pub mod said;
 pub mod sandbox;
+mod starts;
 mod user;
 
 use std::path::{Path, PathBuf};
@@ -23,7 +24,6 @@ use std::time::Duration;
 
 use cri::Outcome;
 use tokio::sync::watch;
-use tokio::time::Instant;
 use upgrade::names::{CHECK_UNIT, KUBELET_CONF};
 use upgrade::observe::{Causes, Check};
 use upgrade::policy::Demand;
@@ -53,23 +53,16 @@ const WANTED: [&str; 2] = ["/usr/lib/careen/wanted.d", "/etc/careen/wanted.d"];
 /// How long the old system may take to start a pod sandbox before its drain.
 const BEFORE: Duration = Duration::from_secs(30);
 
+/// How often it is asked in that time while it refuses.
+const TRIES: u32 = 4;
+
 /// What the running system makes of a pod sandbox of Careen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Before {
     /// It starts, and has an address.
     pub has_address: bool,
-    /// The runtime refuses to start it.
+    /// The runtime refuses to start it, time and again.
     pub is_refused: bool,
-}
-
-impl Before {
-    /// `in_time`: the runtime has answered. A busy one that gives no answer refuses nothing.
-    fn of(outcome: &Outcome, in_time: bool) -> Self {
-        Self {
-            has_address: *outcome == Outcome::Starts,
-            is_refused: in_time && matches!(outcome, Outcome::No(_)),
-        }
-    }
 }
 
 /// Asks the running system for a pod sandbox. The trial asks of the new system what the old one
@@ -78,9 +71,28 @@ pub async fn before(policy: &Policy) -> Before {
     if policy.health.sandbox == Demand::Off {
         return Before::default();
     }
-    let begun = Instant::now();
-    let outcome = Asked::of_this_node(true).once(BEFORE).await;
-    Before::of(&outcome, begun.elapsed() < BEFORE)
+    asked_for(&Asked::of_this_node(true), BEFORE).await
+}
+
+/// One refusal may pass: a registry is away for a moment, or the runtime restarts. A try without an
+/// answer shows nothing.
+async fn asked_for(asked: &Asked, limit: Duration) -> Before {
+    let mut refusals = 0;
+    let answered = async {
+        loop {
+            let outcome = asked.once(limit).await;
+            if !matches!(outcome, Outcome::No(_)) {
+                return outcome == Outcome::Starts;
+            }
+            refusals += 1;
+            tokio::time::sleep(limit / TRIES).await;
+        }
+    };
+    let has_address = tokio::time::timeout(limit, answered).await.ok();
+    Before {
+        has_address: has_address == Some(true),
+        is_refused: has_address.is_none() && refusals >= 2,
+    }
 }
 
 /// Checks forever. `served` is what the old system did. `found` receives the changes.
@@ -124,9 +136,10 @@ pub async fn run(
             checked = checked::check().await;
         }
         let started = sandbox.now();
+        let (kubelet, kubelet_cause) = causes.of_kubelet(kubelet);
         let now = Local {
             runtime: cause::told(runtime, &causes.runtime),
-            kubelet: cause::told(kubelet, &causes.kubelet),
+            kubelet,
             sandbox: started.sandbox,
             pod_network: started.network,
             credential,
@@ -139,7 +152,7 @@ pub async fn run(
             units: units.round().await,
             causes: Causes {
                 runtime: causes.runtime.cause,
-                kubelet: causes.kubelet.cause,
+                kubelet: kubelet_cause,
                 kubeadm: kubeadm::cause(id),
                 required: [checked::cause(Path::new("/"))]
                     .into_iter()
@@ -230,23 +243,43 @@ mod tests {
 
     use super::*;
 
+    async fn asked(script: &str) -> Before {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("careen-deploy");
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let socket = "/nowhere".into();
+        let network = true;
+        let asked = Asked {
+            program,
+            socket,
+            network,
+        };
+        asked_for(&asked, Duration::from_millis(800)).await
+    }
+
+    #[tokio::test]
+    async fn only_a_lasting_refusal_of_the_old_system_counts() {
+        let once = "test -e $0.asked || { touch $0.asked; exit 1; }";
+        for (script, has_address, is_refused) in [
+            ("exit 0", true, false),
+            ("exit 1", false, true),
+            (once, true, false),
+            ("exit 3", false, false),
+            ("sleep 1000", false, false),
+        ] {
+            let before = Before {
+                has_address,
+                is_refused,
+            };
+            assert_eq!(asked(script).await, before, "{script}");
+        }
+    }
+
     #[test]
     fn sandbox_that_the_old_system_refused_decides_nothing() {
-        let no = Outcome::No("no such image".to_owned());
-        let unknown = Outcome::Unknown("nobody listens".to_owned());
-        for (outcome, in_time, demand) in [
-            (&no, true, Demand::Warn),
-            (&no, false, Demand::Require),
-            (&unknown, true, Demand::Require),
-            (&Outcome::Starts, true, Demand::Require),
-        ] {
-            let was_refused = Before::of(outcome, in_time).is_refused;
-            assert_eq!(
-                demanded(Demand::Require, was_refused),
-                demand,
-                "{outcome:?}"
-            );
-        }
+        assert_eq!(demanded(Demand::Require, true), Demand::Warn);
+        assert_eq!(demanded(Demand::Require, false), Demand::Require);
         assert_eq!(demanded(Demand::Off, true), Demand::Off);
     }
 

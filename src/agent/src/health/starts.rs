@@ -1,0 +1,101 @@
+//! Whether the image's kubelet runs at all. `kubelet --version` reads no settings, so a failure is
+//! the image's, whatever this node's files say and whether the API server is there or not.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use host::programs::of_careen;
+use tokio::process::Command;
+
+use super::cause::is_a_crash;
+use super::output::{self, Run};
+
+/// The time limit of one run. One that is late shows nothing.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// How many failures in a row show that the program is broken. One may be due to the memory that
+/// the node lacks for a moment.
+const FAILURES: u32 = 2;
+
+/// The runs of `kubelet --version` in this boot.
+#[derive(Debug, Default)]
+pub struct Starts {
+    passed: bool,
+    failures: u32,
+    why: String,
+}
+
+impl Starts {
+    /// Runs the program, unless a run has passed.
+    pub async fn look(&mut self, program: &Path) {
+        if self.passed {
+            return;
+        }
+        let mut command = Command::from(of_careen(program));
+        command.arg("--version");
+        if let Run::Ended(said) = output::within(LIMIT, &mut command).await {
+            let failed = shows_a_fault(said.output.status);
+            self.passed = said.output.status.success();
+            self.failures = if failed { self.failures + 1 } else { 0 };
+            self.why = format!("{} --version: {}", program.display(), said.why());
+        }
+    }
+
+    /// Why the program is broken, for a person.
+    #[must_use]
+    pub fn fault(&self) -> Option<&str> {
+        (self.failures >= FAILURES).then_some(self.why.as_str())
+    }
+}
+
+/// A signal from outside, for instance of the OOM killer, shows nothing.
+fn shows_a_fault(status: ExitStatus) -> bool {
+    match status.signal() {
+        Some(signal) => is_a_crash(signal),
+        None => !status.success(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    async fn after(runs: &[&str]) -> Starts {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("kubelet");
+        let mut starts = Starts::default();
+        for script in runs {
+            let _ = fs::remove_file(&program);
+            fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            starts.look(&program).await;
+        }
+        starts
+    }
+
+    const FAILS: &str = "echo 'libseccomp.so.2: no such file' >&2; exit 127";
+
+    #[tokio::test]
+    async fn kubelet_that_prints_no_version_twice_is_broken() {
+        assert_eq!(after(&[FAILS]).await.fault(), None);
+        let starts = after(&[FAILS, FAILS]).await;
+        let why = starts.fault().unwrap();
+        assert!(
+            why.contains("kubelet --version: ") && why.contains("libseccomp.so.2"),
+            "{why}"
+        );
+        assert!(after(&["kill -SEGV $$"; 2]).await.fault().is_some());
+    }
+
+    #[tokio::test]
+    async fn kubelet_that_was_killed_or_once_printed_its_version_is_sound() {
+        assert_eq!(after(&["kill -KILL $$"; 3]).await.fault(), None);
+        assert_eq!(after(&["exit 0", FAILS, FAILS]).await.fault(), None);
+        assert_eq!(after(&[FAILS, "kill -KILL $$", FAILS]).await.fault(), None);
+    }
+}
