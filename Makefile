@@ -43,7 +43,7 @@ help: ## this list
 	  /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages that builds and rig need
-	@vm-tests/setup.sh
+	@.ci/progress "host packages" 180 vm-tests/setup.sh
 
 tools: setup
 	@.ci/tools
@@ -96,7 +96,7 @@ pictures: setup ## draw docs/pictures again from their sources
 ##@ See it run
 
 rig: setup
-	cargo build -p vm-tests
+	@.ci/progress "the rig" 300 cargo build -p vm-tests
 
 demo: $(if $(filter newcomer,$(WAY)),packages) rig ## upgrade a node in a VM, break one, see it come back
 	$(RIG) demo $(WAY)
@@ -104,7 +104,7 @@ demo: $(if $(filter newcomer,$(WAY)),packages) rig ## upgrade a node in a VM, br
 demo-capi: WAY := cluster-api
 demo-capi: demo ## the same as WAY=cluster-api
 
-recording: ## record the demo into docs/pictures/demo.svg
+recording: ## record the demo into docs/pictures/demo.cast and .svg
 	@.ci/recording
 
 vm: rig ## list the scenarios; S=NAME,... or S=all runs them

@@ -5,6 +5,7 @@
 set -eu
 module=$1 only=${2:-}
 cd "$(dirname "$0")/$module"
+progress=../../../.ci/progress
 cache=${CAREEN_CACHE:-$HOME/.cache/careen}
 # A module without such a part is the same with and without "node".
 grep -qs "go:build !${only:-none}$" ./*.go || only=
@@ -27,8 +28,10 @@ if [ ! -x "$out" ]; then
       flags="$flags -X $package.gitTreeState=clean -X $package.buildDate=2026-01-01T00:00:00Z"
     done
   fi
-  echo "building $module ${version:-} (about 8 minutes on 2 cores with nothing cached)" >&2
-  CGO_ENABLED=0 go build -mod=readonly -trimpath -tags "$only" -ldflags "$flags" -o "$out.new" . >&2
+  # A guess for an empty cache and 2 cores; with "node" most is compiled if the whole was built first.
+  if [ -n "$version" ]; then expected=480; else expected=120; fi
+  echo "building $module ${version:-}${only:+ ($only)} (about $expected s on 2 cores with nothing cached)" >&2
+  CGO_ENABLED=0 $progress "kube $module${only:+ $only}" $expected go build -mod=readonly -trimpath -tags "$only" -ldflags "$flags" -o "$out.new" . >&2
   mv "$out.new" "$out"
 fi
 echo "$out"

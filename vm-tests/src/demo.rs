@@ -6,6 +6,7 @@ mod capi;
 mod daemonset;
 mod live;
 mod newcomer;
+mod prepare;
 mod table;
 mod tutorial;
 
@@ -51,6 +52,7 @@ struct Act {
 ///
 /// Fails when a part does not start, or the demo ends in an unexpected way.
 pub async fn run(way: Way) -> Result<()> {
+    prepare::prepare()?;
     match way {
         Way::Annotate => annotate::run().await?,
         Way::Daemonset => daemonset::run().await?,

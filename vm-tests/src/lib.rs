@@ -36,4 +36,5 @@ pub mod secure_registry;
 pub mod shell;
 pub mod soak;
 pub mod terminal;
+pub mod ticker;
 pub mod workload;

@@ -18,6 +18,11 @@ fn pictures(end: &str) -> Vec<PathBuf> {
         .collect()
 }
 
+/// What pictures are drawn from: graphs, and recorded terminals.
+fn sources() -> impl Iterator<Item = PathBuf> {
+    ["dot", "cast"].into_iter().flat_map(pictures)
+}
+
 /// The source that a picture was drawn from; it holds it whole.
 fn drawn_from(svg: &str) -> Option<&str> {
     let (_, rest) = svg.split_once("<metadata id=\"source\"><![CDATA[")?;
@@ -26,9 +31,9 @@ fn drawn_from(svg: &str) -> Option<&str> {
 
 #[test]
 fn each_picture_is_drawn_from_the_source_beside_it() {
-    let sources = pictures("dot");
-    assert!(sources.len() >= 4, "only {sources:?}");
-    for source in sources {
+    let graphs = pictures("dot");
+    assert!(graphs.len() >= 4, "only {graphs:?}");
+    for source in sources() {
         let text = fs::read_to_string(&source).unwrap();
         let svg = fs::read_to_string(source.with_extension("svg")).unwrap_or_default();
         let same = drawn_from(&svg) == Some(&text);
@@ -62,7 +67,7 @@ fn every_picture_appears_on_a_page_with_an_alt_text() {
 
 #[test]
 fn each_drawn_picture_is_light_or_dark_as_its_page_is() {
-    for source in pictures("dot") {
+    for source in sources() {
         let picture = source.with_extension("svg");
         let svg = fs::read_to_string(&picture).unwrap();
         let follows = svg.contains("prefers-color-scheme: dark");

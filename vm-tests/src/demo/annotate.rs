@@ -11,6 +11,7 @@ use crate::node::NAME;
 use crate::progress::Progress;
 use crate::rig::Rig;
 use crate::runner::out;
+use crate::ticker::Ticker;
 
 /// Runs the demo.
 ///
@@ -22,10 +23,12 @@ pub async fn run() -> Result<()> {
     progress.step("two good images and a bad one: built on first use, then from the cache");
     let (good, bad) = (ensure_commit("v2")?, ensure_commit("kubelet-crash")?);
     progress.step("a cluster and a node that has joined it: frozen on first use, then continued");
+    let ticker = Ticker::begin("the node");
     let mut rig = Rig::start(DiskKind::Bios, &out().join("demo"), progress.clone()).await?;
     rig.plane.miss_silent_nodes_as_kubernetes_does()?;
     rig.before().await?;
     rig.forget_base().await?;
+    ticker.end();
     show(
         &rig,
         &["get", "nodes,pods,poddisruptionbudgets", "-o", "wide"],

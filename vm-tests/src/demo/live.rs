@@ -1,16 +1,14 @@
 //! The live view: phase, current work, percent, elapsed and expected time.
 
-use std::fs;
 use std::io::{IsTerminal, Write, stdout};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use upgrade::report::Answer;
 
 use crate::node::View;
-use crate::programs;
 use crate::rig::Rig;
+use crate::ticker::{EVERY, expected, remember};
 
 /// The longest that any part of the demo may take.
 pub const PATIENCE: Duration = Duration::from_secs(900);
@@ -62,12 +60,13 @@ pub fn words(view: &View) -> Option<String> {
 }
 
 /// The progress of one act. On a terminal it redraws one line; elsewhere it prints a line for each
-/// change.
+/// change, and one every ten seconds.
 pub struct Line {
     title: String,
     begun: Instant,
     expected: u64,
     last: String,
+    shown: Duration,
 }
 
 impl Line {
@@ -76,8 +75,9 @@ impl Line {
         Self {
             title: title.to_owned(),
             begun: Instant::now(),
-            expected: expected(title),
+            expected: expected(title).unwrap_or(GUESS),
             last: String::new(),
+            shown: Duration::ZERO,
         }
     }
 
@@ -88,13 +88,15 @@ impl Line {
 
     /// Shows the text with the time.
     pub fn show(&mut self, text: String) {
-        let seconds = self.begun.elapsed().as_secs();
+        let elapsed = self.begun.elapsed();
+        let seconds = elapsed.as_secs();
         let time = format!("{seconds:>4} s of about {} s", self.expected);
         if stdout().is_terminal() {
             print!("\r\x1b[K  {time}  {text}");
             let _ = stdout().flush();
-        } else if text != self.last {
+        } else if text != self.last || elapsed >= self.shown + EVERY {
             println!("  {time}  {text}");
+            self.shown = elapsed;
         }
         self.last = text;
     }
@@ -103,26 +105,5 @@ impl Line {
     pub fn end(self) {
         println!();
         remember(&self.title, self.begun.elapsed());
-    }
-}
-
-fn file(title: &str) -> Option<PathBuf> {
-    Some(
-        programs::cache()
-            .ok()?
-            .join(format!("expected-{}", title.replace(' ', "-"))),
-    )
-}
-
-fn expected(title: &str) -> u64 {
-    let said = file(title).and_then(|file| fs::read_to_string(file).ok());
-    said.and_then(|text| text.trim().parse().ok())
-        .unwrap_or(GUESS)
-}
-
-/// Saves this run's time for the next run. An error here is ignored.
-fn remember(title: &str, elapsed: Duration) {
-    if let Some(file) = file(title) {
-        let _ = fs::write(file, elapsed.as_secs().to_string());
     }
 }

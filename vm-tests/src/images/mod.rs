@@ -63,6 +63,18 @@ pub fn ensure_commit(name: &str) -> Result<Commit> {
     repository::commit(recipe)
 }
 
+/// Builds what every image begins with: the Debian root, the container images and our programs.
+///
+/// # Errors
+///
+/// Fails when a step fails. Its own output is on standard error.
+pub fn prepare() -> Result<()> {
+    let _lock = cache::lock()?;
+    containers()?;
+    programs()?;
+    Ok(())
+}
+
 /// Builds a disk with image `v1` installed if necessary, and returns its path. The disk is raw and
 /// must never be written: use an overlay.
 ///

@@ -3,27 +3,27 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::programs;
+use crate::ticker::Ticker;
 
 /// A file or folder beside the scripts.
 pub fn beside(name: &str) -> PathBuf {
     programs::home().join("images").join(name)
 }
 
-/// Prints what begins, does it, and prints how long it took.
+/// Prints what begins, does it with a line every ten seconds, and prints how long it took.
 ///
 /// # Errors
 ///
 /// Returns the error of `work`.
 pub fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let begun = Instant::now();
+    let ticker = Ticker::begin(what);
     eprintln!("  {what} ...");
     let result = work().with_context(|| what.to_owned())?;
-    eprintln!("  {what}: {:.1} s", begun.elapsed().as_secs_f64());
+    eprintln!("  {what}: {:.1} s", ticker.end().as_secs_f64());
     Ok(result)
 }
 
