@@ -4,7 +4,8 @@
 use anyhow::{Result, ensure};
 use vm_tests::cluster_api::{Manager, objects};
 
-use crate::world::{PATIENCE, World};
+use crate::cluster::PATIENCE;
+use crate::world::World;
 
 /// The lines that core has logged so far and that contain all of these words.
 ///

@@ -22,6 +22,7 @@ pub mod metrics_proxy;
 pub mod node;
 pub mod pods;
 pub mod provider_process;
+pub mod provider_release;
 pub mod proxy;
 pub mod replica;
 pub mod replicas;

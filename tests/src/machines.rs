@@ -6,7 +6,7 @@ use kube::{Client, ResourceExt};
 use serde_json::Value;
 use vm_tests::cluster_api::objects;
 
-use crate::world::PATIENCE;
+use crate::cluster::PATIENCE;
 
 /// A kind of Cluster API's core, in one namespace.
 ///

@@ -22,11 +22,9 @@ use vm_tests::cluster_api::objects;
 
 use crate::cluster::plane;
 use crate::fleet::images::{FIRST, LATEST};
-use crate::replica::certificate;
 use crate::wire::Wire;
+use definitions::INFRA_GROUP;
 pub use history::History;
-
-const INFRA_GROUP: &str = "infrastructure.cluster.x-k8s.io";
 
 /// One namespace with a Cluster of the same name. The Cluster's workload API server is the same
 /// server, reached through a wire.
@@ -290,4 +288,10 @@ fn group_of(kind: &str) -> &'static str {
         "KubeadmControlPlane" => names::CONTROL_PLANE_GROUP,
         _ => names::CORE_GROUP,
     }
+}
+
+/// The name of the Secret with the certificate of a scene's replicas.
+#[must_use]
+pub fn certificate(space: &str) -> String {
+    format!("{space}-tls")
 }

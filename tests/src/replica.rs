@@ -20,10 +20,9 @@ use tokio::sync::oneshot;
 use vm_tests::cluster_api::objects;
 
 use crate::caller::Caller;
-use crate::cluster::plane;
-use crate::management::Management;
-use crate::provider_process;
-use crate::world::PATIENCE;
+use crate::cluster::{PATIENCE, plane};
+use crate::management::{Management, certificate};
+use crate::provider_release;
 
 /// How long the mark of a cancelled update stays for a request that may still arrive. The time is
 /// long enough on one machine, and short enough for a test to wait.
@@ -62,7 +61,7 @@ impl Replica {
     /// # Errors
     /// When it does not become ready. The error contains its own report.
     pub async fn start_with(scene: &Management, identity: &str, policy: Policy) -> Result<Self> {
-        let kubeconfig = provider_process::kubeconfig(plane().await?, &scene.admin).await?;
+        let kubeconfig = provider_release::kubeconfig(plane().await?, &scene.admin).await?;
         Self::start_as(kubeconfig, setup(&scene.space, identity, policy)).await
     }
 
@@ -209,10 +208,4 @@ fn setup(space: &str, identity: &str, policy: Policy) -> Setup {
         },
         limits: Limits::default(),
     }
-}
-
-/// The name of the Secret with the certificate of a scene's replicas.
-#[must_use]
-pub fn certificate(space: &str) -> String {
-    format!("{space}-tls")
 }

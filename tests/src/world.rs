@@ -7,7 +7,6 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use kube::Client;
@@ -20,10 +19,6 @@ use vm_tests::programs;
 
 use crate::fleet::Fleet;
 use crate::provider_process::ProviderProcess;
-
-/// The longest time without progress while a test waits for anything. It is far longer than needed,
-/// because the machine may be busy.
-pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The world.
 pub struct World {

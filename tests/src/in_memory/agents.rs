@@ -2,7 +2,7 @@
 //! own faults derived from one seed.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -14,6 +14,7 @@ use kube::{Client, Config, ResourceExt};
 use tokio::task::{JoinHandle, JoinSet};
 use upgrade::{UpgradeId, names};
 
+use super::boots::{Boots, lock};
 use super::upgrade::Upgrade;
 use crate::fleet::fate::Fate;
 use crate::node::annotation;
@@ -29,9 +30,6 @@ pub struct Agents {
     boots: Boots,
     life: JoinHandle<()>,
 }
-
-/// The number of boots of each node since it joined.
-pub(super) type Boots = Arc<Mutex<HashMap<String, u32>>>;
 
 impl Drop for Agents {
     fn drop(&mut self) {
@@ -67,18 +65,6 @@ impl Agents {
     pub fn boots(&self, node: &str) -> u32 {
         lock(&self.boots).get(node).copied().unwrap_or_default()
     }
-}
-
-/// Adds one boot of a node, and returns its number.
-pub(super) fn boot(boots: &Boots, node: &str) -> u32 {
-    let mut boots = lock(boots);
-    let count = boots.entry(node.to_owned()).or_default();
-    *count += 1;
-    *count
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn workload(management: &Client, cluster: &str) -> Result<Client> {

@@ -9,7 +9,7 @@ use serde_json::json;
 use vm_tests::cluster_api::cluster::Cluster;
 use vm_tests::cluster_api::objects;
 
-use crate::world::PATIENCE;
+use crate::cluster::PATIENCE;
 
 /// The check of the control plane.
 pub const CONTROL_PLANE: &str = "control-plane";

@@ -9,6 +9,7 @@
 //! agents; `fleet` has the real ones.
 
 mod agents;
+mod boots;
 mod cluster;
 pub mod health;
 mod provider;

@@ -12,7 +12,7 @@ use upgrade::record::Reached;
 use upgrade::report::{Answer, Status};
 use upgrade::{Target, UpgradeId, names};
 
-use super::agents::{Boots, boot};
+use super::boots::{Boots, boot};
 use crate::fleet::fate::Fate;
 use crate::fleet::images::Image;
 use crate::fleet::kubelet::{COMPONENTS, HEALTHY};

@@ -3,8 +3,10 @@
 //! each step, or fails as the test requests.
 
 mod boot;
+mod fault;
 mod hands;
 mod images;
+mod state;
 mod systems;
 
 use std::collections::HashMap;
@@ -19,9 +21,11 @@ use host::journal::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::serving::Units;
-use upgrade::{Causes, Deployment, OneShot, Reason};
+use upgrade::{Causes, OneShot, Reason};
 
 use crate::node::OLD_VERSION;
+pub use fault::Fault;
+use state::State;
 use systems::{deployment, digest};
 
 /// The version that the new system carries.
@@ -38,19 +42,6 @@ pub const OLD_IMAGE: &str =
 /// The name that [`TestMachine::fault`] uses for the inspection of an image for a plan.
 pub const PLAN: &str = "Plan";
 
-/// How a step deviates from its normal result.
-#[derive(Clone, Debug)]
-pub enum Fault {
-    /// It ends with this reason.
-    Fails(Reason),
-    /// It does not end by itself.
-    Hangs,
-    /// It reports progress a hundred times, and does not end by itself.
-    Creeps,
-    /// It waits until the test removes this fault, and then succeeds.
-    Held,
-}
-
 /// The machine.
 #[derive(Clone)]
 pub struct TestMachine {
@@ -64,23 +55,6 @@ pub struct TestMachine {
     sysroot: PathBuf,
     hooks: Hooks,
     root: Arc<OnceLock<PathBuf>>,
-}
-
-struct State {
-    boots: u32,
-    booted: Deployment,
-    trial: bool,
-    deployments: Vec<Deployment>,
-    one_shot: OneShot,
-    loader: Result<(), Reason>,
-    restored: Result<(), Reason>,
-    unseen: Option<String>,
-    faults: HashMap<&'static str, Fault>,
-    local: Local,
-    /// The start of this boot by the clock of this process, and the time that a test has added
-    /// since.
-    since: Instant,
-    added: Duration,
 }
 
 fn passing() -> Local {

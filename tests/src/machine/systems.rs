@@ -2,7 +2,7 @@
 
 use upgrade::{Deployment, Digest};
 
-use super::State;
+use super::state::State;
 
 impl State {
     /// Writes a deployment at the end, as `careen-deploy deploy` does, and replaces an earlier

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, OnceCell};
 use vm_tests::cluster_api::install_definitions;
 
-use super::INFRA_GROUP;
-use crate::provider_process::install;
+use crate::provider_release::install;
+
+pub(super) const INFRA_GROUP: &str = "infrastructure.cluster.x-k8s.io";
 
 /// Installs the definitions and the objects of the provider's release, once for all tests.
 ///

@@ -7,8 +7,8 @@ use provider::names;
 use serde_json::{Value, json};
 use vm_tests::cluster_api::objects;
 
-use super::{History, Management};
-use crate::replica::{Replica, certificate};
+use super::{History, Management, certificate};
+use crate::replica::Replica;
 
 /// The line that ends a certificate.
 const END: &str = "-----END CERTIFICATE-----\n";

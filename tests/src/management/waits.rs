@@ -5,8 +5,8 @@ use serde_json::Value;
 use vm_tests::cluster_api::objects;
 
 use super::Management;
+use crate::cluster::PATIENCE;
 use crate::events;
-use crate::world::PATIENCE;
 
 impl Management {
     /// Waits for a value.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use careen_tests::fleet::images::{BAD, Image, LATEST, REBUILT};
 use careen_tests::machines::Machine;
-use careen_tests::provider_process::catalogue;
+use careen_tests::provider_release::catalogue;
 use careen_tests::world::{self, World};
 use serde_json::json;
 

@@ -7,7 +7,7 @@ use careen_tests::core_log;
 use careen_tests::events;
 use careen_tests::fleet::images::{FIRST, GOOD, LATEST};
 use careen_tests::machines::{identities, until_all_serve};
-use careen_tests::provider_process::fleet_catalogue;
+use careen_tests::provider_release::fleet_catalogue;
 use careen_tests::world::{self, World};
 use kube::api::GroupVersionKind;
 use provider::names;

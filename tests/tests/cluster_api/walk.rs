@@ -4,7 +4,7 @@
 use anyhow::Result;
 use careen_tests::fleet::images::{BAD, LATEST};
 use careen_tests::machines::{self, Machine};
-use careen_tests::provider_process::catalogue;
+use careen_tests::provider_release::catalogue;
 use careen_tests::world;
 use vm_tests::cluster_api::Manager;
 

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
+use careen_tests::cluster::PATIENCE;
 use careen_tests::replica::get;
-use careen_tests::world::PATIENCE;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use vm_tests::cluster_api::objects;

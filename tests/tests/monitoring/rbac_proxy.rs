@@ -9,9 +9,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use careen_tests::cluster::PATIENCE;
 use careen_tests::cluster::plane;
 use careen_tests::metrics_proxy::{PROXY, daemonset};
-use careen_tests::world::PATIENCE;
 use kube::config::{AuthInfo, Config};
 use kube::{Client, Error};
 use serde_json::Value;

@@ -2,8 +2,8 @@
 //! which every replica keeps correct.
 
 use anyhow::{Context, Result, ensure};
-use careen_tests::management::Management;
-use careen_tests::replica::{Replica, certificate};
+use careen_tests::management::{Management, certificate};
+use careen_tests::replica::Replica;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::PostParams;

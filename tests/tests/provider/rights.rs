@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use careen_tests::cluster::plane;
 use careen_tests::management::Management;
-use careen_tests::provider_process::kubeconfig;
+use careen_tests::provider_release::kubeconfig;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };

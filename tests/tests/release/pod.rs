@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use careen_tests::cluster::PATIENCE;
-use careen_tests::{provider_process, replica};
+use careen_tests::{provider_release, replica};
 use kube::Client;
 use provider::manifests::NAMESPACE;
 use serde_json::Value;
@@ -42,7 +42,7 @@ impl Pod {
     pub async fn start(plane: &ControlPlane, admin: &Client) -> Result<Self> {
         let container = container()?;
         let credential = plane.dir().join("careen-provider.conf");
-        let kubeconfig = provider_process::kubeconfig(plane, admin).await?;
+        let kubeconfig = provider_release::kubeconfig(plane, admin).await?;
         std::fs::write(&credential, serde_json::to_vec(&kubeconfig)?)?;
         // `env` replaces the container runtime: it sets the environment, and then becomes the
         // program itself.

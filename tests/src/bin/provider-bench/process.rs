@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use careen_tests::measured::{cpu_milliseconds, kib, peak_kib};
-use careen_tests::provider_process;
+use careen_tests::provider_release;
 use careen_tests::replica;
 use kube::Client;
 use provider::names;
@@ -46,7 +46,7 @@ impl Provider {
         let [hooks, metrics] =
             ports::free()?.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         register(admin, hooks).await?;
-        let kubeconfig = provider_process::kubeconfig(plane, admin).await?;
+        let kubeconfig = provider_release::kubeconfig(plane, admin).await?;
         let file = plane.dir().join("careen-provider.conf");
         std::fs::write(&file, serde_json::to_vec(&kubeconfig)?)?;
         let arguments = [

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use careen_tests::fleet::images::{FIRST, LATEST};
 use careen_tests::machines::{self, Machine, core, until_counted};
-use careen_tests::provider_process;
+use careen_tests::provider_release;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
 use vm_tests::cluster_api::cluster::Cluster;
@@ -42,7 +42,7 @@ impl Scene {
         let management = ControlPlane::start(&folder("management")?).await?;
         let admin = management.client().await?;
         let managers = Managers::start_these(&NEEDED, minor, &management).await?;
-        provider_process::install(&admin).await?;
+        provider_release::install(&admin).await?;
         let workload = Server::start().await?;
         let rack = Rack::new(&workload.admin);
         let infrastructure = Infrastructure::start(admin.clone(), rack).await?;
