@@ -319,6 +319,22 @@ fn the_operators_hours_are_shown_with_their_next_change() {
 }
 
 #[test]
+fn hours_of_an_unset_clock_are_closed_and_do_not_change() {
+    let mut shown = shown(Record::default(), quiet());
+    shown.seen.turn.clock_set = false;
+    let mut policy = Policy::default();
+    policy.window.open = vec!["daily 00:00-24:00".parse().unwrap()];
+    for (trusted, open) in [(false, 0.0), (true, 1.0)] {
+        policy.window.trust_clock = trusted;
+        shown.policy = Ok(policy.clone());
+        let text = text(&shown);
+        has(&text, "careen_agent_window_open", open);
+        let changes = value(&text, "careen_agent_window_changes_timestamp_seconds");
+        assert_eq!(changes, None, "trusted: {trusted}");
+    }
+}
+
+#[test]
 fn every_value_has_the_labels_that_the_table_says() {
     let shown = shown(fallen(), quiet());
     for metric in TABLE {

@@ -160,6 +160,24 @@ fn plan_says_when_a_short_window_reopens_or_that_it_never_fits() {
     assert_eq!(window, never);
 }
 
+#[test]
+fn plan_of_an_unset_clock_says_what_it_waits_for() {
+    let why = "no time service has set this machine's clock";
+    let plan = Plan {
+        clock_unset: Some(why.to_owned()),
+        ..Plan::default()
+    };
+    let text = plan_text(Some(plan));
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    let of = |name: &str| lines.iter().find_map(|line| line.strip_prefix(name));
+    let verdict = of("verdict").unwrap();
+    assert!(
+        verdict.ends_with("wait until the node's clock is set and the hours are open"),
+        "{verdict}"
+    );
+    assert_eq!(of("window").unwrap().trim(), why);
+}
+
 /// What follows the title of the pods.
 fn pods_of(text: &str) -> &str {
     let (_, pods) = text.split_once("pods that would move:\n").unwrap();

@@ -22,6 +22,9 @@ pub const ACCEPTED: &str = "days and hours, as \"Mon-Fri 22:00-06:00\", \"Sat,Su
 /// Hours come again after a week, or an hour later.
 const DAYS_AHEAD: i64 = 8;
 
+/// Why nobody knows whether the hours are open.
+pub const NO_TIME: &str = "no time service has set this machine's clock since it booted, so the agent does not know the time; start chrony or systemd-timesyncd, or set trust-clock = true in [window] of the policy";
+
 const DAY: i64 = 86_400;
 
 /// The days of the week from Monday on, as users write them.
@@ -82,6 +85,22 @@ pub enum Door {
 }
 
 impl Window {
+    /// Whether the hours mean nothing, since the clock was not set in this boot
+    /// ([`crate::observe::Turn::clock_set`]).
+    #[must_use]
+    pub const fn lacks_the_time(&self, clock_set: bool) -> bool {
+        !(self.open.is_empty() || self.trust_clock || clock_set)
+    }
+
+    /// The state by this machine's clock. It is closed while nobody knows the time.
+    #[must_use]
+    pub fn by_the_clock(&self, wall: u64, clock_set: bool) -> Door {
+        if self.lacks_the_time(clock_set) {
+            return Door::Closed { opens: None };
+        }
+        self.at(wall)
+    }
+
     /// The state at this time.
     #[must_use]
     pub fn at(&self, wall: u64) -> Door {

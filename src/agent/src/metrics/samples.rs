@@ -97,7 +97,9 @@ pub(super) fn policy(shown: &Shown) -> Vec<Sample> {
 }
 
 fn door(shown: &Shown) -> Door {
-    in_force(&shown.policy).window.at(shown.seen.turn.wall)
+    let turn = &shown.seen.turn;
+    let policy = in_force(&shown.policy);
+    policy.window.by_the_clock(turn.wall, turn.clock_set)
 }
 
 pub(super) fn window_open(shown: &Shown) -> Vec<Sample> {

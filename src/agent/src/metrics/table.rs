@@ -73,14 +73,14 @@ pub const TABLE: &[Metric] = &[
         "window_open",
         Measure::Flag,
         &[],
-        "1 while the maintenance window is open; always 1 without a window in the policy",
+        "1 while the maintenance window is open; always 1 without a window in the policy; 0 while the clock was not set in this boot and the policy does not trust it",
         samples::window_open,
     ),
     gauge(
         "window_changes_timestamp",
         Measure::Seconds,
         &[],
-        "When the window closes, or opens if it is closed, since 1970; none without a window in the policy, or with a time zone that this system does not know",
+        "When the window closes, or opens if it is closed, since 1970; none without a window in the policy, or if the agent does not know the time or the window's time zone",
         samples::window_changes,
     ),
     gauge(

@@ -179,6 +179,9 @@ fn waits(plan: &Plan, preview: &Preview) -> impl Iterator<Item = (&'static str, 
 }
 
 fn window(plan: &Plan, expected: Option<u64>) -> Option<Cell> {
+    if let Some(why) = &plan.clock_unset {
+        return Some(toned(Tone::Held, why));
+    }
     match (&plan.too_short, plan.window_seconds, &plan.opens) {
         (Some(why), ..) => Some(toned(Tone::Bad, why)),
         (None, Some(left), Some(opens)) => {
@@ -223,12 +226,17 @@ fn unrefused(plan: &Plan, expected: Option<u64>) -> Cell {
 }
 
 fn until(plan: &Plan) -> Option<String> {
-    match (&plan.paused, &plan.opens) {
-        (None, None) => None,
-        (None, Some(opens)) => Some(opens.clone()),
-        (Some(_), None) => Some("the node is resumed".to_owned()),
-        (Some(_), Some(opens)) => Some(format!("the node is resumed, and not before {opens}")),
-    }
+    let resumed = plan.paused.as_ref();
+    let resumed = resumed.map(|_| "the node is resumed".to_owned());
+    let set = plan.clock_unset.as_ref();
+    let set = set.map(|_| "the node's clock is set and the hours are open".to_owned());
+    let opens = plan.opens.as_ref();
+    let opens = opens.map(|opens| match resumed {
+        Some(_) => format!("not before {opens}"),
+        None => opens.clone(),
+    });
+    let all: Vec<_> = [resumed, set, opens].into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join(", and "))
 }
 
 fn is_hindered(plan: &Plan, expected: Option<u64>) -> bool {

@@ -71,6 +71,7 @@ fn plan() -> Plan {
         window_seconds: Some(1),
         opens: Some(text()),
         too_short: Some(text()),
+        clock_unset: Some(text()),
         paused: Some(text()),
     }
 }

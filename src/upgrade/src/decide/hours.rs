@@ -10,10 +10,7 @@ use crate::phase::Phase;
 use crate::reason::Reason;
 use crate::record::{Rehearsal, Upgrade};
 use crate::step::Step;
-use crate::window::Door;
-
-/// Why nobody knows whether the hours are open.
-const CLOCK: &str = "no time service has set this machine's clock since it booted, so the agent does not know the time; start chrony or systemd-timesyncd, or set trust-clock = true in [window] of the policy";
+use crate::window::{Door, NO_TIME};
 
 /// After this many seconds the agent looks again whether the clock is set.
 const AGAIN: u64 = 10;
@@ -43,7 +40,7 @@ fn without_the_time(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     if may_go_on_outside(up, s) {
         return None;
     }
-    let opens = CLOCK.to_owned();
+    let opens = NO_TIME.to_owned();
     let waits = Change::Waits(Some(Reason::WindowClosed { opens }));
     let back = way_back(up, s).filter(|_| s.connecting().is_none());
     let act = back.unwrap_or_else(|| s.wait_seconds(AGAIN));

@@ -138,16 +138,13 @@ impl<'a> Situation<'a> {
 
     /// Whether the operator's hours mean nothing, since the clock was not set in this boot.
     pub(super) fn lacks_the_time(&self) -> bool {
-        let window = &self.policy.window;
-        !(window.open.is_empty() || window.trust_clock || self.seen.turn.clock_set)
+        self.policy.window.lacks_the_time(self.seen.turn.clock_set)
     }
 
     /// The operator's hours.
     pub(super) fn door(&self) -> Door {
-        if self.lacks_the_time() {
-            return Door::Closed { opens: None };
-        }
-        self.policy.window.at(self.seen.turn.wall)
+        let turn = &self.seen.turn;
+        self.policy.window.by_the_clock(turn.wall, turn.clock_set)
     }
 
     /// No wait outlasts the operator's hours unnoticed.

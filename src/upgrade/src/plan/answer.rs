@@ -12,7 +12,7 @@ use crate::policy::Policy;
 use crate::reason::{Reason, complaint};
 use crate::record::Record;
 use crate::step::skew;
-use crate::window::Door;
+use crate::window::{Door, NO_TIME};
 
 /// The most entries of each list except the packages, and the longest text of an entry, in
 /// characters. Together they leave room for the packages.
@@ -164,7 +164,8 @@ fn failed_before(record: &Record, commit: &Digest) -> Option<Failure> {
 
 /// The seconds left of the open maintenance window; `None` if none is open.
 fn left_of_the_hours(case: &Case<'_>) -> Option<u64> {
-    match case.policy.window.at(case.seen.turn.wall) {
+    let turn = &case.seen.turn;
+    match case.policy.window.by_the_clock(turn.wall, turn.clock_set) {
         Door::Open { until } => until.map(|end| end.saturating_sub(case.seen.turn.wall)),
         Door::Closed { .. } => None,
     }
@@ -173,6 +174,10 @@ fn left_of_the_hours(case: &Case<'_>) -> Option<u64> {
 /// Notes the maintenance window that an upgrade would wait for before its drain, or earlier.
 fn wait_for_the_hours(plan: &mut Plan, case: &Case<'_>) {
     let mut window = case.policy.window.clone();
+    if window.lacks_the_time(case.seen.turn.clock_set) {
+        plan.clock_unset = Some(NO_TIME.to_owned());
+        return;
+    }
     window.usual_seconds = history::usually_kept(&case.record.past);
     let Some(shut) = window.shut(case.seen.turn.wall, window.last_begin_minutes()) else {
         return;

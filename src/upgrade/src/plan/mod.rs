@@ -132,6 +132,10 @@ pub struct Plan {
     /// Why no maintenance window is ever long enough for a drain: an upgrade would wait forever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub too_short: Option<String>,
+    /// Why the agent does not know whether the hours are open: the clock was not set in this boot.
+    /// An upgrade would wait until it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_unset: Option<String>,
     /// Why the node is paused; an upgrade would wait until the pause ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,

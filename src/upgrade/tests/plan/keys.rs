@@ -42,6 +42,7 @@ fn full() -> Plan {
         window_seconds: Some(1),
         opens: some(),
         too_short: some(),
+        clock_unset: Some("no time service".into()),
         paused: some(),
     }
 }

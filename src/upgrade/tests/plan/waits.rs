@@ -61,6 +61,24 @@ fn plan_says_when_a_window_that_is_too_short_opens_again() {
 }
 
 #[test]
+fn plan_of_an_unset_clock_says_so_and_tells_no_hours() {
+    let unset = quiet().with(|seen| seen.turn.clock_set = false);
+    let told = |hours: &[&str], trusted| {
+        let mut policy = Policy::default();
+        policy.window.open = hours.iter().map(|text| text.parse().unwrap()).collect();
+        policy.window.trust_clock = trusted;
+        let plan = answered_on(&unset, &policy, found(), Rehearsed::default());
+        assert_eq!(plan.code, None, "an upgrade would wait, not be refused");
+        (plan.clock_unset.is_some(), plan.window_seconds, plan.opens)
+    };
+    // It is Friday, 08:00, if the clock is right.
+    assert_eq!(told(&["Fri 07:00-09:30"], false), (true, None, None));
+    assert_eq!(told(&["Fri 22:00-23:00"], false), (true, None, None));
+    assert_eq!(told(&["Fri 07:00-09:30"], true), (false, Some(5400), None));
+    assert_eq!(told(&[], false), (false, None, None));
+}
+
+#[test]
 fn plan_of_a_paused_node_gives_the_pause_reason_and_the_changes() {
     let paused = quiet().with(|seen| seen.node.paused = Some("an audit".into()));
     let policy = Policy::default();
