@@ -228,7 +228,10 @@ impl Link {
         match self.of_this_boot(boot) {
             Err(pending) => pending,
             Ok(node) if node.ready => Check::Pass,
-            Ok(_) => Check::Fail("the kubelet reports the Node as not Ready".to_owned()),
+            Ok(node) => Check::Fail(format!(
+                "the kubelet reports the Node as not Ready: {}",
+                node.unready
+            )),
         }
     }
 

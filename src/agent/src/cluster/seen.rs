@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use client::{Condition, Node};
 use upgrade::observe::Asked;
+use upgrade::reason::complaint;
 use upgrade::target::request;
 use upgrade::{Keys, names};
 
@@ -49,6 +50,8 @@ pub struct NodeSeen {
     pub plan: Option<String>,
     /// Whether the kubelet reports Ready.
     pub ready: bool,
+    /// Why it is not, in the kubelet's words.
+    pub unready: String,
     /// When the kubelet last reported it, in the API's format.
     pub ready_said: Option<String>,
     /// The boot in which the kubelet last registered.
@@ -91,6 +94,9 @@ impl From<Node> for NodeSeen {
             question: get(names::PLAN),
             plan: get(names::PLAN_RESULT),
             ready: ready.is_some_and(|ready| ready.status == "True"),
+            unready: ready.map_or_else(String::new, |ready| {
+                complaint(&format!("{}: {}", ready.reason, ready.message))
+            }),
             ready_said: ready.and_then(|ready| ready.last_heartbeat_time.clone()),
             condition: status.condition(names::CONDITION).cloned(),
             lifecycle: names::LIFECYCLE

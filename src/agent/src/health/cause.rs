@@ -8,11 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::Signal;
 use systemd::{Bus, Made};
 use upgrade::names::{KUBELET_UNIT, RUNTIME_UNIT};
 use upgrade::observe::{Cause, Check};
 
+use super::crash::is_a_crash;
 use super::starts::Starts;
 
 /// The runtime's configuration. `certs.d` beside it says where images come from, which keeps no
@@ -24,17 +24,6 @@ const KUBELET_FILES: [&str; 1] = ["/etc/kubernetes/patches"];
 
 /// The kubelet's files that the image's kubeadm writes.
 const KUBEADMS: &str = "/var/lib/kubelet/";
-
-/// Signals by which a program ends that is itself broken, whatever its configuration is.
-const CRASHES: [Signal; 7] = [
-    Signal::SIGABRT,
-    Signal::SIGBUS,
-    Signal::SIGFPE,
-    Signal::SIGILL,
-    Signal::SIGSEGV,
-    Signal::SIGSYS,
-    Signal::SIGTRAP,
-];
 
 /// Where the cause is, and which file of the node shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,9 +65,10 @@ impl Services {
         let (first, all_well) = (self.last.is_none(), [runtime, kubelet] == [&Check::Pass; 2]);
         let again = self.last.is_some_and(|last| last.elapsed() >= PAUSE);
         if first || (again && !all_well) {
-            self.runtime = of(RUNTIME_UNIT, &RUNTIME_FILES).await.0;
+            self.runtime = of(RUNTIME_UNIT, &RUNTIME_FILES, Cause::Image).await.0;
             let program;
-            (self.kubelet, program) = of(KUBELET_UNIT, &KUBELET_FILES).await;
+            // Its configuration is the cluster's, and its state is the node's.
+            (self.kubelet, program) = of(KUBELET_UNIT, &KUBELET_FILES, Cause::Unclear).await;
             if let Some(program) = program
                 && *kubelet != Check::Pass
             {
@@ -119,12 +109,12 @@ pub fn told(check: Check, found: &Found) -> Check {
 }
 
 /// Where the cause is, and the image's program of the unit.
-async fn of(unit: &str, settings: &[&str]) -> (Found, Option<PathBuf>) {
+async fn of(unit: &str, settings: &[&str], otherwise: Cause) -> (Found, Option<PathBuf>) {
     let root = Path::new("/");
     let made = async { Bus::system().await?.made(unit).await };
     match made.await {
         Ok(made) => {
-            let found = judge(root, &made, settings);
+            let found = judge(root, &made, settings, otherwise);
             let program = made.program.filter(|program| !is_the_nodes(root, program));
             (found, program)
         }
@@ -132,7 +122,8 @@ async fn of(unit: &str, settings: &[&str]) -> (Found, Option<PathBuf>) {
     }
 }
 
-fn judge(root: &Path, made: &Made, settings: &[&str]) -> Found {
+/// `otherwise`: the cause of a service that fails with no file of this node.
+fn judge(root: &Path, made: &Made, settings: &[&str], otherwise: Cause) -> Found {
     let program = made.program.as_deref();
     if let Some(program) = program.filter(|program| is_the_nodes(root, program)) {
         return of_the_node(program);
@@ -149,7 +140,7 @@ fn judge(root: &Path, made: &Made, settings: &[&str]) -> Found {
     let own = files.find(|file| is_the_nodes(root, file));
     own.map_or(
         Found {
-            cause: Cause::Image,
+            cause: otherwise,
             file: None,
         },
         of_the_node,
@@ -161,11 +152,6 @@ fn of_the_node(file: &Path) -> Found {
         cause: Cause::Node,
         file: Some(file.to_owned()),
     }
-}
-
-/// Whether a program that this signal has ended is itself broken.
-pub fn is_a_crash(signal: i32) -> bool {
-    Signal::try_from(signal).is_ok_and(|signal| CRASHES.contains(&signal))
 }
 
 /// Whether this path leads to something that is there and does not come from the image.
@@ -206,6 +192,8 @@ fn below(root: &Path, path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use nix::sys::signal::Signal;
+
     use super::*;
 
     const UNIT: &str = "/usr/lib/systemd/system/kubelet.service";
@@ -237,7 +225,7 @@ mod tests {
     }
 
     fn cause(files: &[(&str, &str)], made: &Made) -> Cause {
-        judge(root(files).path(), made, &KUBELET_FILES).cause
+        judge(root(files).path(), made, &KUBELET_FILES, Cause::Image).cause
     }
 
     #[test]
@@ -263,7 +251,7 @@ mod tests {
             ("usr/etc/default/kubelet", "A=1"),
         ];
         for files in [&changed[..], &changed[..1]] {
-            let found = judge(root(files).path(), &made(), &KUBELET_FILES);
+            let found = judge(root(files).path(), &made(), &KUBELET_FILES, Cause::Image);
             assert_eq!(
                 (found.cause, found.file),
                 (Cause::Node, Some(SETTINGS.into()))

@@ -6,6 +6,7 @@
 pub(crate) mod cause;
 mod check;
 mod checked;
+pub(crate) mod crash;
 mod credential;
 pub(crate) mod group;
 pub(crate) mod kubelet;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use host::programs::of_careen;
 use tokio::process::Command;
 
-use super::cause::is_a_crash;
+use super::crash::is_a_crash;
 use super::output::{self, Run};
 
 /// The time limit of one run. One that is late shows nothing.

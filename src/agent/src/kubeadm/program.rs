@@ -14,7 +14,7 @@ use tokio::process::Command;
 
 use upgrade::observe::Cause;
 
-use crate::health::cause::is_a_crash;
+use crate::health::crash::is_a_crash;
 use crate::health::group::Group;
 
 /// How much of the end of the output is kept, in bytes.

@@ -230,10 +230,8 @@ impl Hands for Node {
     }
 
     async fn serves(&self, policy: &Policy) -> Serving {
-        let (units, sandbox) = tokio::join!(
-            async { UnitsWatch::default().round().await },
-            health::before(policy),
-        );
+        let (units, sandbox) =
+            tokio::join!(UnitsWatch::default().rounds(), health::before(policy),);
         Serving {
             node: None,
             units,

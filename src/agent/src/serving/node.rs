@@ -71,9 +71,11 @@ fn of(status: Status) -> Offer {
     }
 }
 
-/// `Ready` has a check of its own. Careen writes its condition itself.
+/// `Ready` has a check of its own. Careen writes its condition and those of the Node's lifecycle
+/// itself.
 fn is_compared(condition: &Condition) -> bool {
-    condition.kind != "Ready" && condition.kind != names::CONDITION
+    let kind = condition.kind.as_str();
+    kind != "Ready" && kind != names::CONDITION && !names::LIFECYCLE.contains(&kind)
 }
 
 #[cfg(test)]
@@ -89,6 +91,7 @@ mod tests {
                 "conditions": [
                     { "type": "Ready", "status": "True" },
                     { "type": names::CONDITION, "status": "True" },
+                    { "type": names::LIFECYCLE[0], "status": "True" },
                     { "type": "DiskPressure", "status": "False" },
                 ],
                 "addresses": [{ "type": "InternalIP", "address": "10.0.0.7" }],

@@ -14,9 +14,11 @@ const FILE_HASH: &str = "kubernetes.io/config.hash";
 /// The revision of a DaemonSet's template.
 const REVISION: &str = "controller-revision-hash";
 
-/// Why a container waits, if a registry does not deliver its image (kubernetes,
-/// pkg/kubelet/images/types.go).
-const PULLS: [&str; 6] = [
+/// Why a container waits, if a registry does not deliver its image, or the cluster lacks what it
+/// needs (kubernetes, pkg/kubelet/images/types.go and pkg/kubelet/kuberuntime).
+const PULLS: [&str; 7] = [
+    // A ConfigMap or a Secret is missing.
+    "CreateContainerConfigError",
     "ErrImagePull",
     "ImagePullBackOff",
     "ErrImageNeverPull",
@@ -24,6 +26,10 @@ const PULLS: [&str; 6] = [
     "RegistryUnavailable",
     "SignatureValidationFailed",
 ];
+
+/// Why a container waits, if the runtime cannot start it (kubernetes, pkg/kubelet/kuberuntime,
+/// kuberuntime_container.go, and containerd's own word).
+const BREAKS: [&str; 3] = ["CreateContainerError", "RunContainerError", "StartError"];
 
 /// How much of a container's id is kept.
 const ID: usize = 12;
@@ -134,9 +140,8 @@ fn unready(status: &Status) -> Option<Unready> {
         .iter()
         .chain(&status.container_statuses);
     let waits = all.find_map(waits);
-    let pulls = waits
-        .as_ref()
-        .is_some_and(|(_, why)| PULLS.contains(&why.reason.as_str()));
+    let word = waits.as_ref().map_or("", |(_, why)| why.reason.as_str());
+    let (pulls, broken) = (PULLS.contains(&word), BREAKS.contains(&word));
     let why = match (waits, ready) {
         (Some((name, why)), _) => format!("container {name}: {}", told(&why)),
         (None, _) if !status.reason.is_empty() => {
@@ -146,7 +151,7 @@ fn unready(status: &Status) -> Option<Unready> {
         (None, None) => format!("it is {}", status.phase),
     };
     let why = complaint(&why);
-    Some(Unready { why, pulls })
+    Some(Unready { why, pulls, broken })
 }
 
 /// Why a container does not run. An init container that has ended well is done.

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use systemd::{Bus, Fallen};
 use tokio::time::Instant;
+use upgrade::observe::Cause;
 use upgrade::serving::{Down, Units};
+
+use crate::health::crash::is_a_crash;
 
 /// How long a unit that was seen down counts as down. systemd starts one that fails again after
 /// 100 ms, so a single look may find it running.
@@ -13,6 +16,9 @@ const REMEMBERED: Duration = Duration::from_secs(15);
 
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_secs(2);
+
+/// How often the agent looks before a drain.
+const ROUNDS: u32 = 4;
 
 /// How many units the agent keeps: the note is part of the record.
 const MOST: usize = 64;
@@ -38,6 +44,17 @@ impl UnitsWatch {
             self.take(fallen, starting, now);
         }
         self.looked.map(|_| self.units())
+    }
+
+    /// The units that are down now and then, for the note before a drain: a unit that systemd starts
+    /// again and again may run at a single look. `None` if systemd does not answer.
+    pub async fn rounds(mut self) -> Option<Units> {
+        let mut units = self.round().await;
+        for _ in 1..ROUNDS {
+            tokio::time::sleep(PAUSE).await;
+            units = self.round().await;
+        }
+        units
     }
 
     fn take(&mut self, fallen: Vec<Fallen>, starting: Option<String>, now: Instant) {
@@ -91,6 +108,11 @@ fn has_a_file(unit: &Fallen) -> bool {
 fn down(unit: Fallen) -> Down {
     let of_the_image = |path: &String| IMAGE.iter().any(|folder| path.starts_with(folder));
     let image = of_the_image(&unit.fragment) && unit.drop_ins.iter().all(of_the_image);
+    let cause = match (image, shows_a_fault(&unit)) {
+        (false, _) => Cause::Node,
+        (true, true) => Cause::Image,
+        (true, false) => Cause::Unclear,
+    };
     let why = match (unit.result.as_str(), unit.exit_status) {
         ("" | "success", _) => String::new(),
         (result, 0) => result.to_owned(),
@@ -99,7 +121,19 @@ fn down(unit: Fallen) -> Down {
     Down {
         name: unit.name,
         why,
-        image,
+        cause,
+    }
+}
+
+/// Whether its program crashes or cannot be executed. A service that fails may lack a server of the
+/// network, a user of the node, or time.
+fn shows_a_fault(unit: &Fallen) -> bool {
+    match unit.result.as_str() {
+        "core-dump" => true,
+        "signal" => is_a_crash(unit.exit_status),
+        // systemd.exec(5), EXIT_EXEC.
+        "exit-code" => unit.exit_status == 203,
+        _ => false,
     }
 }
 
@@ -131,18 +165,42 @@ mod tests {
         )]);
         let why = "exit-code, exit status 217".to_owned();
         let name = "x.service".to_owned();
-        let image = true;
-        assert_eq!(found.down, [Down { name, why, image }]);
+        let cause = Cause::Unclear;
+        assert_eq!(found.down, [Down { name, why, cause }]);
+    }
+
+    fn cause(unit: Fallen) -> Cause {
+        seen(vec![unit]).down[0].cause
     }
 
     #[test]
     fn unit_that_the_node_changes_does_not_blame_the_image() {
-        let image = |unit| seen(vec![unit]).down[0].image;
-        assert!(!image(fallen("x.service", "/etc/systemd/system/x.service")));
+        let own = fallen("x.service", "/etc/systemd/system/x.service");
+        assert_eq!(cause(own), Cause::Node);
         let mut changed = fallen("x.service", "/usr/lib/systemd/system/x.service");
         let drop_in = "/etc/systemd/system/x.service.d/10-ours.conf";
         changed.drop_ins = vec![drop_in.to_owned()];
-        assert!(!image(changed));
+        changed.result = "core-dump".to_owned();
+        assert_eq!(cause(changed), Cause::Node);
+    }
+
+    #[test]
+    fn only_a_crash_or_a_missing_program_blames_the_image() {
+        for (result, exit_status, expected) in [
+            ("core-dump", 6, Cause::Image),
+            ("signal", 11, Cause::Image),
+            ("exit-code", 203, Cause::Image),
+            ("signal", 9, Cause::Unclear),
+            ("exit-code", 1, Cause::Unclear),
+            ("timeout", 0, Cause::Unclear),
+        ] {
+            let unit = Fallen {
+                result: result.to_owned(),
+                exit_status,
+                ..fallen("x.service", "/usr/lib/systemd/system/x.service")
+            };
+            assert_eq!(cause(unit), expected, "{result} {exit_status}");
+        }
     }
 
     #[test]

@@ -301,10 +301,22 @@ fn remote(health: &Health) -> impl Iterator<Item = Named<'_>> {
     [
         named(KUBEADM, &health.kubeadm, causes.kubeadm),
         named("Node Ready", &health.ready, Cause::Unclear),
-        named("kubelet version", &health.version, causes.kubelet),
+        named(
+            "kubelet version",
+            &health.version,
+            of_the_version(causes.kubelet),
+        ),
         named("pod network", &health.pod_network, Cause::Unclear),
     ]
     .into_iter()
+}
+
+/// An image says which kubelet it brings. Another one is the node's if the node's files start it.
+const fn of_the_version(kubelet: Cause) -> Cause {
+    match kubelet {
+        Cause::Node => Cause::Node,
+        Cause::Image | Cause::ApiServer | Cause::Neighbour | Cause::Unclear => Cause::Image,
+    }
 }
 
 fn less(less: Option<&Less>) -> Option<Open<'_>> {

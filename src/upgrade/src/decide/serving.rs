@@ -1,6 +1,7 @@
 //! The new system on trial against the old one before the drain: does the node serve as it did?
 
 use super::situation::Situation;
+use crate::id::SinceBoot;
 use crate::observe::Cause;
 use crate::policy::Demand;
 use crate::reason::{Reason, cut};
@@ -72,11 +73,29 @@ fn node(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {
         return (None, Vec::new());
     };
     match s.seen.turn.serving.node.as_ref() {
-        Some(now) => sorted(lacks(before, now, &s.policy.serving)),
+        Some(now) => {
+            let all = lacks(before, now, &s.policy.serving).into_iter();
+            sorted(
+                all.map(|(rated, lack)| (so_far(rated, &lack, s), lack))
+                    .collect(),
+            )
+        }
         None => (
             unknown("the Node and its pods", Demand::Require),
             Vec::new(),
         ),
+    }
+}
+
+/// A pod that the API server does not have on this node is its controller's or a person's doing,
+/// and the kubelet starts every pod that it is told of. Until the deadline the controller may still
+/// create it, so the trial waits.
+fn so_far(rated: Demand, lack: &Lack, s: &Situation<'_>) -> Demand {
+    let deadline = SinceBoot(0).plus_seconds(s.policy.health.deadline_seconds);
+    if lack.may_come && s.seen.turn.now >= deadline {
+        rated.at_most_warn()
+    } else {
+        rated
     }
 }
 

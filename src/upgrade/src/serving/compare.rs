@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use super::quantity::value;
 use super::{NodePod, Offer};
+use crate::names::LIFECYCLE;
 use crate::observe::Cause;
 use crate::policy::{Demand, Serving};
 
@@ -29,6 +30,21 @@ pub struct Lack {
     pub what: String,
     /// Where the cause is.
     pub cause: Cause,
+    /// A pod that the API server does not have on this node. Its controller may still create it.
+    pub may_come: bool,
+}
+
+impl Lack {
+    /// A difference that stays unless something changes.
+    #[must_use]
+    pub const fn new(key: String, what: String, cause: Cause) -> Self {
+        Self {
+            key,
+            what,
+            cause,
+            may_come: false,
+        }
+    }
 }
 
 /// What is missing, and how the policy rates it. The policy's exceptions are left out.
@@ -43,28 +59,19 @@ pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Demand, Lack
         (policy.addresses, families(before, now)),
         (policy.addresses.at_most_warn(), addresses(before, now)),
     ];
-    let all = all.into_iter().flat_map(|(rated, lacks)| {
-        let rated = lacks.into_iter().map(move |lack| (rated, lack));
-        rated.map(|(rated, lack)| (gone_pods_only_warn(rated, &lack), lack))
-    });
+    let all = all
+        .into_iter()
+        .flat_map(|(rated, lacks)| lacks.into_iter().map(move |lack| (rated, lack)));
     all.filter(|(rated, lack)| *rated != Demand::Off && !policy.excepts(&lack.key))
         .collect()
 }
 
-/// A pod that the API server does not have on this node is its controller's or a person's doing.
-/// The kubelet starts every pod that it is told of.
-fn gone_pods_only_warn(rated: Demand, lack: &Lack) -> Demand {
-    if lack.key.starts_with("gone:") {
-        rated.at_most_warn()
-    } else {
-        rated
-    }
-}
-
+/// A pod that was not Ready before the drain shows nothing of the new system.
 fn pods(before: &Offer, now: &Offer) -> Vec<Lack> {
     before
         .pods
         .iter()
+        .filter(|was| was.unready.is_none())
         .filter_map(|was| pod(was, &now.pods))
         .collect()
 }
@@ -84,16 +91,22 @@ fn pod(was: &NodePod, now: &[NodePod]) -> Option<Lack> {
         "the kubelet has not reported it since the boot",
         |unready| unready.why.as_str(),
     );
-    let pulls = pod.unready.as_ref().is_some_and(|unready| unready.pulls);
-    Some(Lack {
-        key,
-        what: format!("{owner} was Ready before the drain and is not: {why}"),
-        cause: if pulls || !is_same_template(was, pod) {
-            Cause::Neighbour
-        } else {
-            Cause::Image
-        },
-    })
+    let what = format!("{owner} was Ready before the drain and is not: {why}");
+    Some(Lack::new(key, what, cause(was, pod)))
+}
+
+/// A container that starts and then fails, or is not Ready, may wait for anything: another machine,
+/// or what the cluster holds. Only one that the runtime cannot start shows the image.
+fn cause(was: &NodePod, pod: &NodePod) -> Cause {
+    let unready = pod.unready.as_ref();
+    let (pulls, broken) = unready.map_or((false, false), |why| (why.pulls, why.broken));
+    if pulls || !is_same_template(was, pod) {
+        Cause::Neighbour
+    } else if broken {
+        Cause::Image
+    } else {
+        Cause::Unclear
+    }
 }
 
 fn serves(was: &NodePod, pod: &NodePod) -> bool {
@@ -109,14 +122,15 @@ fn is_same_template(was: &NodePod, pod: &NodePod) -> bool {
 fn gone(was: &NodePod, key: String) -> Lack {
     let owner = &was.owner;
     if owner.is_static() {
-        let what = format!("{owner} was Ready before the drain, and its file is gone");
-        let cause = Cause::Node;
-        return Lack { key, what, cause };
+        let what =
+            format!("{owner} was Ready before the drain, and the kubelet reports no such pod");
+        return Lack::new(key, what, Cause::Unclear);
     }
     Lack {
         key: key.replacen("pod:", "gone:", 1),
         what: format!("{owner} was Ready before the drain, and no such pod is on the node now"),
         cause: Cause::Neighbour,
+        may_come: true,
     }
 }
 
@@ -150,11 +164,17 @@ fn capacity(before: &Offer, now: &Offer) -> Vec<Lack> {
 /// Less than this share of a resource. A quantity that cannot be read is compared with nothing.
 fn less(name: &str, was: &str, now: &Offer, share: f64) -> Option<Lack> {
     let is = now.resources.get(name).map_or("0", String::as_str);
-    let fewer = value(is)? < value(was)? * share;
-    fewer.then(|| Lack {
-        key: format!("resource:{name}"),
-        what: format!("resource {name} was {was} before the drain and is {is}"),
-        cause: Cause::Image,
+    let (now, before) = (value(is)?, value(was)?);
+    // Hardware or a setting takes a part. A driver that is missing takes all.
+    let cause = if now > 0.0 {
+        Cause::Unclear
+    } else {
+        Cause::Image
+    };
+    (now < before * share).then(|| {
+        let key = format!("resource:{name}");
+        let what = format!("resource {name} was {was} before the drain and is {is}");
+        Lack::new(key, what, cause)
     })
 }
 
@@ -162,11 +182,11 @@ fn pressures(before: &Offer, now: &Offer) -> Vec<Lack> {
     let began = |kind: &&&str| status(before, kind) != "True" && status(now, kind) == "True";
     let began = KEEPS_PODS_OFF.iter().filter(began);
     began
-        .map(|kind| Lack {
-            key: format!("condition:{kind}"),
-            what: format!("condition {kind} was not True before the drain and is True now"),
+        .map(|kind| {
+            let key = format!("condition:{kind}");
+            let what = format!("condition {kind} was not True before the drain and is True now");
             // A full disk or a network plugin that is late may be the node's or its neighbours'.
-            cause: Cause::Unclear,
+            Lack::new(key, what, Cause::Unclear)
         })
         .collect()
 }
@@ -178,7 +198,9 @@ fn status<'a>(offer: &'a Offer, kind: &str) -> &'a str {
 /// What another program reports. Careen does not know which status is good, only that it changed.
 fn conditions(before: &Offer, now: &Offer) -> Vec<Lack> {
     let others = before.conditions.iter();
-    let others = others.filter(|(kind, _)| !KEEPS_PODS_OFF.contains(&kind.as_str()));
+    let others = others.filter(|(kind, _)| {
+        !KEEPS_PODS_OFF.contains(&kind.as_str()) && !LIFECYCLE.contains(&kind.as_str())
+    });
     let changed = others.filter(|(kind, was)| status(now, kind) != **was);
     changed
         .map(|(kind, was)| {
@@ -186,11 +208,9 @@ fn conditions(before: &Offer, now: &Offer) -> Vec<Lack> {
                 "" => "gone",
                 is => is,
             };
-            Lack {
-                key: format!("condition:{kind}"),
-                what: format!("condition {kind} was {was} before the drain and is {is}"),
-                cause: Cause::Unclear,
-            }
+            let key = format!("condition:{kind}");
+            let what = format!("condition {kind} was {was} before the drain and is {is}");
+            Lack::new(key, what, Cause::Unclear)
         })
         .collect()
 }
@@ -216,12 +236,12 @@ fn families(before: &Offer, now: &Offer) -> Vec<Lack> {
     let of = |offer| internal(offer).filter_map(family).collect::<BTreeSet<_>>();
     let (was, is) = (of(before), of(now));
     was.difference(&is)
-        .map(|family| Lack {
-            key: format!("address:{family}"),
-            what: format!(
-                "the Node had an internal {family} address before the drain and has none"
-            ),
-            cause: Cause::Image,
+        .map(|family| {
+            let key = format!("address:{family}");
+            let what =
+                format!("the Node had an internal {family} address before the drain and has none");
+            // The network gives an address, and a router may be late.
+            Lack::new(key, what, Cause::Unclear)
         })
         .collect()
 }
@@ -231,10 +251,11 @@ fn addresses(before: &Offer, now: &Offer) -> Vec<Lack> {
         .addresses
         .iter()
         .filter(|was| !now.addresses.contains(was));
-    gone.map(|(kind, address)| Lack {
-        key: format!("address:{address}"),
-        what: format!("the Node had {kind} {address} before the drain and does not have it now"),
-        cause: Cause::Unclear,
+    gone.map(|(kind, address)| {
+        let key = format!("address:{address}");
+        let what =
+            format!("the Node had {kind} {address} before the drain and does not have it now");
+        Lack::new(key, what, Cause::Unclear)
     })
     .collect()
 }

@@ -92,8 +92,10 @@ pub struct Owner {
 pub struct Unready {
     /// What the kubelet says.
     pub why: String,
-    /// A registry does not deliver the image of a container.
+    /// A registry does not deliver the image of a container, or the cluster lacks what it needs.
     pub pulls: bool,
+    /// The runtime cannot start a container.
+    pub broken: bool,
 }
 
 impl Owner {

@@ -17,7 +17,7 @@ pub struct Units {
 }
 
 /// A unit that does not run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Down {
     /// Its name.
@@ -25,8 +25,19 @@ pub struct Down {
     /// Why, in systemd's words: `exit-code`, `timeout`, `resources` and so on (systemd.exec(5),
     /// `$SERVICE_RESULT`), with the exit status.
     pub why: String,
-    /// The image brings its file. The node has others in /etc or /run.
-    pub image: bool,
+    /// Where the cause is.
+    pub cause: Cause,
+}
+
+impl Default for Down {
+    /// A unit of which nothing is known.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            why: String::new(),
+            cause: Cause::Unclear,
+        }
+    }
 }
 
 /// The units that are down and were not before the drain, and a boot that does not end.
@@ -34,20 +45,11 @@ pub struct Down {
 pub fn failed(before: &Units, now: &Units) -> Vec<Lack> {
     let was_down = |unit: &Down| before.down.iter().any(|was| was.name == unit.name);
     let fresh = now.down.iter().filter(|unit| !was_down(unit));
-    let down = fresh.map(|unit| Lack {
-        key: format!("unit:{}", unit.name),
-        what: told(unit),
-        cause: if unit.image {
-            Cause::Image
-        } else {
-            Cause::Node
-        },
-    });
+    let down = fresh.map(|unit| Lack::new(format!("unit:{}", unit.name), told(unit), unit.cause));
     let waits = now.starting.iter().filter(|_| before.starting.is_none());
-    let waits = waits.map(|job| Lack {
-        key: format!("unit:{job}"),
-        what: format!("the boot does not end: systemd still waits for {job}"),
-        cause: Cause::Unclear,
+    let waits = waits.map(|job| {
+        let what = format!("the boot does not end: systemd still waits for {job}");
+        Lack::new(format!("unit:{job}"), what, Cause::Unclear)
     });
     down.chain(waits).collect()
 }

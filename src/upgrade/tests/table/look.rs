@@ -99,7 +99,7 @@ fn serving(down: &[&str]) -> Serving {
     let down = down.iter().map(|name| serving::Down {
         name: (*name).to_owned(),
         why: String::new(),
-        image: true,
+        cause: Cause::Image,
     });
     Serving {
         node: Some(serving::Offer::default()),
