@@ -28,8 +28,9 @@ impl std::fmt::Display for Victim {
 pub struct Found {
     /// The pod.
     pub victim: Victim,
-    /// The UID of its controller, if it has one.
-    pub controller: Option<String>,
+    /// What its successors have in common with it: the UID of its controller or of another owner,
+    /// or else its own name. Something may create a pod without an owner again and again.
+    pub line: String,
     /// The scheduler places it on a cordoned node.
     pub tolerates_cordon: bool,
     /// When it was created, by the server's clock.
@@ -49,11 +50,17 @@ fn one(pod: &Pod) -> Found {
     let created = meta.creation_timestamp.as_ref().map(|time| time.0);
     Found {
         victim: victim(pod),
-        controller: controller(meta).map(|owner| owner.uid.clone()),
+        line: line(pod),
         tolerates_cordon: pod.spec.as_ref().is_some_and(tolerates_cordon),
         created,
         ending: ending(pod),
     }
+}
+
+fn line(pod: &Pod) -> String {
+    let any = || pod.owner_references().first();
+    let owner = controller(&pod.metadata).or_else(any);
+    owner.map_or_else(|| victim(pod).to_string(), |owner| owner.uid.clone())
 }
 
 /// The server adds the grace period to the time of the request.

@@ -58,19 +58,16 @@ impl Returning {
     /// A pod's deletion began its grace period before the deletion timestamp
     /// (k8s.io/apimachinery, `ObjectMeta.DeletionTimestamp`).
     fn note_end(&mut self, pod: &Found) {
-        let (Some(owner), Some(ending)) = (&pod.controller, pod.ending) else {
+        let Some(ending) = pod.ending else {
             return;
         };
-        let controller = self.controllers.entry(owner.clone()).or_default();
+        let controller = self.controllers.entry(pod.line.clone()).or_default();
         let first = controller.ending.map_or(ending, |at| at.min(ending));
         controller.ending = Some(first);
     }
 
     fn must_go(&mut self, pod: &Found) -> bool {
-        let Some(owner) = &pod.controller else {
-            return true;
-        };
-        let controller = self.controllers.entry(owner.clone()).or_default();
+        let controller = self.controllers.entry(pod.line.clone()).or_default();
         let first = controller.must_go.is_empty();
         if !self.looked || first {
             controller.there += 1;
@@ -120,7 +117,7 @@ mod tests {
                 uid: uid.to_owned(),
                 priority: 0,
             },
-            controller: Some("set".to_owned()),
+            line: "set".to_owned(),
             tolerates_cordon,
             created: Some(at(60)),
             ending: None,
@@ -210,14 +207,16 @@ mod tests {
     }
 
     #[test]
-    fn pod_without_a_controller_must_go_whenever_it_comes() {
+    fn pod_without_an_owner_comes_back_by_its_name() {
         let mut returning = Returning::default();
-        for uid in ["a", "b", "c"] {
-            let bare = Found {
-                controller: None,
-                ..pod(uid, true)
-            };
-            assert_eq!(going(&mut returning, &[bare]), [uid]);
+        let bare = |name: &str, uid: &str| Found {
+            line: format!("shop/{name}"),
+            ..pod(uid, true)
+        };
+        for name in ["x", "y"] {
+            let first = bare(name, &format!("{name}-1"));
+            assert_eq!(going(&mut returning, &[first]), [format!("{name}-1")]);
         }
+        assert!(going(&mut returning, &[bare("x", "x-2")]).is_empty());
     }
 }
