@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{
     ServiceAccount,
 };
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
 use kube::{Client, ResourceExt};
@@ -143,6 +144,41 @@ impl Namespace {
             .create(&PostParams::default(), &serde_json::from_value(body)?)
             .await?;
         Ok(())
+    }
+
+    /// Attaches a volume to the Node, as the attach-detach controller and a driver do. `name` is the
+    /// name that Kubernetes gives to the attachment.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn attach(&self, name: &str, driver: &str, volume: &str) -> Result<()> {
+        let body = json!({
+            "metadata": { "name": name },
+            "spec": {
+                "attacher": driver, "nodeName": self.node,
+                "source": { "persistentVolumeName": volume },
+            },
+        });
+        let attachment = serde_json::from_value(body)?;
+        self.attachments()
+            .create(&PostParams::default(), &attachment)
+            .await?;
+        Ok(())
+    }
+
+    /// Deletes an attachment, as a driver does that has detached the volume.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn detach(&self, name: &str) -> Result<()> {
+        self.attachments()
+            .delete(name, &DeleteParams::default())
+            .await?;
+        Ok(())
+    }
+
+    fn attachments(&self) -> Api<VolumeAttachment> {
+        Api::all(self.admin.clone())
     }
 
     /// Deletes the namespace itself. Its pods end after their grace period. Returns when the server

@@ -21,6 +21,8 @@ const UNSEEN: &[&str] = &[
     "a-killed-deploy-and-power-cuts-lose-nothing",
     "a-moved-default-on-stock-grub-does-not-loop",
     "a-person-reboots-at-every-step",
+    "a-volume-that-detaches-late-delays-the-reboot",
+    "a-node-without-its-module-and-huge-pages-falls-back",
     "an-image-without-guard-or-zone-wants-the-policys-word",
     "hours-by-a-clock-nobody-has-set",
     "an-operators-policy-is-kept-on-the-way",

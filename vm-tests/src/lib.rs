@@ -11,6 +11,7 @@ pub mod choice;
 pub mod clock;
 pub mod cluster_api;
 pub mod control_plane;
+pub mod csi;
 pub mod daemonset;
 pub mod demo;
 pub mod guest;

@@ -158,6 +158,9 @@ async fn run(wanted: Run) -> Result<bool> {
     if any(scenarios::wants_a_registry) {
         registry::prepare()?;
     }
+    if any(scenarios::wants_a_csi_driver) {
+        programs::csi()?;
+    }
     // The scenario may use Helm, and a lane cannot fetch Helm's modules.
     if any(|name| name.starts_with("a-daemonset-")) {
         programs::helm()?;

@@ -66,6 +66,15 @@ pub fn helm() -> Result<PathBuf> {
     Ok(bin.join("helm"))
 }
 
+/// The node service of the rig's CSI driver, built on first use.
+///
+/// # Errors
+///
+/// Fails when the build fails.
+pub fn csi() -> Result<PathBuf> {
+    built("csi")
+}
+
 /// One of our own programs, built from this source tree. The package and its program have the same
 /// name.
 ///

@@ -7,7 +7,9 @@ use careen_tests::machine::{Fault, NEW_IMAGE};
 use careen_tests::node::{annotation, is_cordoned};
 use careen_tests::pods::Namespace;
 use careen_tests::scene::Scene;
+use k8s_openapi::api::core::v1::Node;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use upgrade::{Disposition, Reason, names};
 
 /// A policy whose drain gives up after two seconds.
@@ -295,6 +297,31 @@ async fn reboot_waits_for_the_volumes_of_pods_that_left() -> Result<()> {
     assert_eq!(pods.names().await?, ["log"], "the pod has left");
     scene.node.attach(&[gone, kept], &[kept]).await?;
     scene.node.attach(&[kept], &[kept]).await?;
+    scene.reboot_silently().await
+}
+
+/// The attach-detach controller takes a volume out of the Node's status before it detaches it.
+#[tokio::test]
+async fn reboot_waits_for_a_volume_that_only_its_attachment_shows() -> Result<()> {
+    let (slow, quick) = (
+        "kubernetes.io/csi/disk.example^slow",
+        "kubernetes.io/csi/disk.example^quick",
+    );
+    let mut scene = Scene::new("attachment").await?;
+    let pods = Namespace::new(&scene.node).await?;
+    let digest = Sha256::digest(format!("slowdisk.example{}", scene.node.name));
+    let attachment = format!("csi-{}", hex::encode(digest));
+    pods.attach(&attachment, "disk.example", "slow").await?;
+    scene.node.attach(&[slow, quick], &[slow, quick]).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    let says = |node: &Node, text: &str| annotation(node, names::STATUS).contains(text);
+    let both = |node: &Node| says(node, "waiting for 2 volumes to detach");
+    scene.node.until("both volumes", &both).await?;
+    scene.node.attach(&[], &[]).await?;
+    let one = format!("waiting for 1 volume to detach: {slow}");
+    let one = |node: &Node| says(node, &one);
+    scene.node.until("the slow volume alone", &one).await?;
+    pods.detach(&attachment).await?;
     scene.reboot_silently().await
 }
 

@@ -41,8 +41,10 @@ pub enum Extra {
     Link(&'static str, &'static str),
     /// Path, and the arguments of `kube/build.sh` for the program.
     Built(&'static str, &'static [&'static str]),
+    /// Path, in the folder of the kernel's modules, of a file of the base that the image lacks.
+    NoModule(&'static str),
 }
-use Extra::{Append, Built, File, Link, Program};
+use Extra::{Append, Built, File, Link, NoModule, Program};
 
 const V2: Recipe = Recipe {
     name: "v2",
@@ -242,6 +244,8 @@ pub const RECIPES: &[Recipe] = &[
             CONTAINERD_WITHOUT_PAUSE,
         )],
     ),
+    // modules.dep still names it.
+    bad("no-vxlan", &[NoModule("drivers/net/vxlan/vxlan.ko.xz")]),
     bad(
         "check-fails",
         &[Program(

@@ -48,9 +48,12 @@ pub fn commit(recipe: &Recipe) -> Result<Commit> {
         layers.push(initramfs.layer(recipe.base)?);
     }
     layers.push(top(recipe)?);
-    let below = match recipe.initramfs {
-        Some(_) => format!("--tree=ref={}", base(recipe.base)?),
-        None => format!("--tree=dir={}", recipe.base.tree()?.display()),
+    let left_out = left_out(recipe)?;
+    // A file can only be left out of a folder, not of a commit.
+    let below = if left_out.is_empty() {
+        format!("--tree=ref={}", base(recipe.base)?)
+    } else {
+        format!("--tree=dir={}", recipe.base.tree()?.display())
     };
     let mut arguments = vec![
         below,
@@ -62,7 +65,14 @@ pub fn commit(recipe: &Recipe) -> Result<Commit> {
             .map(|layer| format!("--tree=dir={}", layer.display())),
     );
     arguments.extend(recipe.signer.arguments()?);
-    arguments.extend(special(recipe)?);
+    if recipe.initramfs.is_some() {
+        arguments.push("--bootable".to_owned());
+    }
+    if !left_out.is_empty() {
+        let list = cache::dir()?.join(format!("without-{}", recipe.name));
+        fs::write(&list, left_out.concat())?;
+        arguments.push(format!("--skip-list={}", list.display()));
+    }
     let digest = once(recipe.name, arguments)?;
     Ok(Commit {
         reference: recipe.name.to_owned(),
@@ -70,19 +80,21 @@ pub fn commit(recipe: &Recipe) -> Result<Commit> {
     })
 }
 
-/// A commit without a kernel cannot be marked bootable, and a file can only be left out of a
-/// folder, not of a commit.
-fn special(recipe: &Recipe) -> Result<Option<String>> {
-    if recipe.initramfs.is_some() {
-        return Ok(Some("--bootable".to_owned()));
-    }
-    let tree = recipe.base.tree()?;
-    let list = cache::dir()?.join("without-kernel");
-    fs::write(
-        &list,
-        format!("/usr/lib/modules/{}/vmlinuz\n", kernel(&tree)?),
-    )?;
-    Ok(Some(format!("--skip-list={}", list.display())))
+/// The files of the base that the image lacks, one line each. A commit without a kernel cannot be
+/// marked bootable.
+fn left_out(recipe: &Recipe) -> Result<Vec<String>> {
+    let modules = format!("/usr/lib/modules/{}", kernel(&recipe.base.tree()?)?);
+    let vmlinuz = recipe.initramfs.is_none().then_some("vmlinuz".to_owned());
+    let lacks = recipe.extra.iter().filter_map(|extra| match extra {
+        Extra::NoModule(path) => Some(format!("kernel/{path}")),
+        Extra::File(..)
+        | Extra::Append(..)
+        | Extra::Program(..)
+        | Extra::Link(..)
+        | Extra::Built(..) => None,
+    });
+    let all = vmlinuz.into_iter().chain(lacks);
+    Ok(all.map(|path| format!("{modules}/{path}\n")).collect())
 }
 
 /// The base's commit, by its checksum. The ref's name would not distinguish two contents.
@@ -108,7 +120,7 @@ fn top(recipe: &Recipe) -> Result<PathBuf> {
         key = match extra {
             Extra::Built(_, module) => key.built(&go_program(module)?),
             Extra::Append(..) => key.built(&recipe.base.tree()?),
-            Extra::File(..) | Extra::Program(..) | Extra::Link(..) => key,
+            Extra::File(..) | Extra::Program(..) | Extra::Link(..) | Extra::NoModule(_) => key,
         };
     }
     built(&format!("top-{}", recipe.name), &key, |out| {
@@ -125,6 +137,7 @@ fn top(recipe: &Recipe) -> Result<PathBuf> {
             }
             Extra::Link(path, target) => layer.link(path, target),
             Extra::Built(path, module) => layer.copy(&go_program(module)?, path),
+            Extra::NoModule(_) => Ok(()),
         })
     })
 }

@@ -12,11 +12,13 @@ mod a_failed_check_gives_back_state_and_pods;
 mod a_killed_deploy_and_power_cuts_lose_nothing;
 mod a_moved_default_on_stock_grub_does_not_loop;
 mod a_node_health_operator_resets_the_trial;
+mod a_node_without_its_module_and_huge_pages_falls_back;
 mod a_person_boots_the_old_system_of_a_blessed_node;
 mod a_person_reboots_at_every_step;
 mod a_service_that_dies_in_the_trial_falls_back;
 mod a_site_without_a_steady_api_server;
 mod a_system_without_a_network_is_not_blessed_alone;
+mod a_volume_that_detaches_late_delays_the_reboot;
 mod an_archive_on_the_node_upgrades_it;
 mod an_image_without_guard_or_zone_wants_the_policys_word;
 mod an_operators_policy_is_kept_on_the_way;
@@ -90,8 +92,10 @@ pub const ALL: &[Scenario] = &[
     a_service_that_dies_in_the_trial_falls_back::SCENARIO,
     a_site_without_a_steady_api_server::SCENARIO,
     a_system_without_a_network_is_not_blessed_alone::SCENARIO,
+    a_volume_that_detaches_late_delays_the_reboot::SCENARIO,
     an_archive_on_the_node_upgrades_it::SCENARIO,
     a_node_health_operator_resets_the_trial::SCENARIO,
+    a_node_without_its_module_and_huge_pages_falls_back::SCENARIO,
     an_image_without_guard_or_zone_wants_the_policys_word::SCENARIO,
     hours_by_a_clock_nobody_has_set::SCENARIO,
     an_operators_policy_is_kept_on_the_way::SCENARIO,
@@ -165,6 +169,13 @@ pub fn wants_a_registry(name: &str) -> bool {
         upgrades_from_a_container_registry::SCENARIO,
     ];
     those.iter().any(|that| that.name == name)
+}
+
+/// Whether a scenario needs the CSI driver. It must be built before the scenario starts, because a
+/// lane has no network for its modules.
+#[must_use]
+pub fn wants_a_csi_driver(name: &str) -> bool {
+    name == a_volume_that_detaches_late_delays_the_reboot::SCENARIO.name
 }
 
 /// The samples of power cuts, four cuts each. Every commit runs one of them. The cuts lose what the

@@ -6,6 +6,7 @@
 //! until no pod has the UID any more.
 
 mod answers;
+mod attachments;
 mod budget;
 mod change;
 mod cordon;
@@ -67,8 +68,9 @@ impl Drain<'_> {
         if self.policy.skip {
             return Ok(());
         }
+        let volumes = volumes::noted(self).await;
         self.emptied(start, deadline).await?;
-        volumes::detached(self).await;
+        volumes::detached(self, volumes).await;
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //! node that reboots cannot be attached elsewhere: its pod waits for the reboot, or for six minutes
 //! until the attach-detach controller gives up on the node.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
@@ -13,6 +13,7 @@ use serde::Deserialize;
 use tokio::time::sleep;
 use upgrade::reason::few;
 
+use super::attachments::{csi_volume, has_attachment};
 use super::own_pods::own_pods;
 use super::task::Drain;
 use crate::cluster::{ApiError, limited};
@@ -95,13 +96,34 @@ struct Csi {
 /// A claim's namespace and name.
 type Key = (String, String);
 
+/// What the agent knows of the node's volumes.
+#[derive(Debug, Default)]
+pub(super) struct Volumes {
+    /// Those that were attached. The Node forgets a volume before it is detached.
+    noted: BTreeSet<String>,
+    /// Those of the pods that stay. When they are needed, the other pods are gone, so they do not
+    /// change.
+    kept: Option<BTreeSet<String>>,
+}
+
+/// Notes the node's volumes before the drain. A volume may leave the Node's status with its pod.
+pub(super) async fn noted(drain: &Drain<'_>) -> Volumes {
+    let mut volumes = Volumes::default();
+    if drain.policy.detach_seconds > 0 {
+        match look(drain, &mut volumes).await {
+            Ok(_) => {}
+            Err(error) => tracing::debug!("the node's volumes are not known: {error}"),
+        }
+    }
+    volumes
+}
+
 /// Waits until no volume is attached except those of the pods that stay, up to the policy's limit.
-pub(super) async fn detached(drain: &Drain<'_>) {
+pub(super) async fn detached(drain: &Drain<'_>, mut volumes: Volumes) {
     let mut left = Vec::new();
     let wait = async {
-        let mut kept = None;
         loop {
-            match remaining(drain, &mut kept).await {
+            match remaining(drain, &mut volumes).await {
                 Ok(volumes) if volumes.is_empty() => return,
                 Ok(volumes) => left = volumes,
                 Err(error) => tracing::debug!("the node's volumes are not known: {error}"),
@@ -127,41 +149,49 @@ fn waiting(left: &[String]) -> String {
     }
 }
 
-/// The volumes that should still detach. `kept` holds the volumes of the pods that stay: the pods
-/// are gone by now, so the answer does not change.
-async fn remaining(
-    drain: &Drain<'_>,
-    kept: &mut Option<HashSet<String>>,
-) -> Result<Vec<String>, ApiError> {
-    let client = drain.cluster.client().await?;
-    let nodes = client::nodes::<Node>(client.clone());
-    let node = limited(nodes.get(drain.node)).await?;
-    let mut volumes = all(node.status.unwrap_or_default());
-    if volumes.is_empty() {
-        return Ok(volumes);
+/// The volumes that should still detach.
+async fn remaining(drain: &Drain<'_>, volumes: &mut Volumes) -> Result<Vec<String>, ApiError> {
+    let shown = look(drain, volumes).await?;
+    if volumes.noted.is_empty() {
+        return Ok(Vec::new());
     }
-    let kept = match kept {
+    let client = drain.cluster.client().await?;
+    let kept = match &volumes.kept {
         Some(kept) => kept,
-        None => kept.insert(of_pods_that_stay(&client, drain.node).await?),
+        None => volumes
+            .kept
+            .insert(of_pods_that_stay(&client, drain.node).await?),
     };
-    volumes.retain(|volume| !kept.contains(volume));
-    Ok(volumes)
+    let mut left = Vec::new();
+    for volume in volumes.noted.difference(kept) {
+        if shown.contains(volume) || has_attachment(&client, volume, drain.node).await? {
+            left.push(volume.clone());
+        }
+    }
+    volumes.noted = left.iter().cloned().collect();
+    Ok(left)
+}
+
+/// The volumes that the Node shows now. They are noted too.
+async fn look(drain: &Drain<'_>, volumes: &mut Volumes) -> Result<BTreeSet<String>, ApiError> {
+    let nodes = client::nodes::<Node>(drain.cluster.client().await?);
+    let node = limited(nodes.get(drain.node)).await?;
+    let shown = all(node.status.unwrap_or_default());
+    volumes.noted.extend(shown.iter().cloned());
+    Ok(shown)
 }
 
 /// The volumes that the kubelet uses, and those that the attach-detach controller has attached
 /// (k8s.io/api/core/v1, `NodeStatus`).
-fn all(status: Status) -> Vec<String> {
+fn all(status: Status) -> BTreeSet<String> {
     let attached = status.volumes_attached.into_iter().map(|one| one.name);
-    let mut volumes: Vec<_> = status.volumes_in_use.into_iter().chain(attached).collect();
-    volumes.sort();
-    volumes.dedup();
-    volumes
+    status.volumes_in_use.into_iter().chain(attached).collect()
 }
 
 /// The volumes of the pods that are on the node. A volume that cannot be named here counts as one
 /// that should detach, so the limit ends the wait for it.
-async fn of_pods_that_stay(client: &Client, node: &str) -> Result<HashSet<String>, ApiError> {
-    let mut volumes = HashSet::new();
+async fn of_pods_that_stay(client: &Client, node: &str) -> Result<BTreeSet<String>, ApiError> {
+    let mut volumes = BTreeSet::new();
     let claims: HashSet<_> = own_pods(client, node, claims).await?.into_iter().collect();
     for claim in claims {
         match volume(client, &claim).await {
@@ -200,8 +230,8 @@ fn claims_of(pod: &Pod) -> Vec<Key> {
     claims.map(|claim| (namespace.clone(), claim)).collect()
 }
 
-/// The volume's name in the status of a Node (kubernetes, `GetUniqueVolumeNameFromSpec`). The Node
-/// authorizer lets a kubelet read the claims and volumes of its own pods.
+/// The volume's name in the status of a Node. The Node authorizer lets a kubelet read the claims and
+/// volumes of its own pods.
 async fn volume(client: &Client, (namespace, name): &Key) -> Result<Option<String>, ApiError> {
     let claim = ApiResource::erase::<PersistentVolumeClaim>(&());
     let claims: Api<Claim> = Api::namespaced_with(client.clone(), namespace, &claim);
@@ -209,7 +239,7 @@ async fn volume(client: &Client, (namespace, name): &Key) -> Result<Option<Strin
     let volume = ApiResource::erase::<PersistentVolume>(&());
     let volumes: Api<Volume> = Api::all_with(client.clone(), &volume);
     let csi = limited(volumes.get(&bound)).await?.spec.csi;
-    Ok(csi.map(|csi| format!("kubernetes.io/csi/{}^{}", csi.driver, csi.volume_handle)))
+    Ok(csi.map(|csi| csi_volume(&csi.driver, &csi.volume_handle)))
 }
 
 #[cfg(test)]
@@ -223,10 +253,8 @@ mod tests {
             "volumesInUse": ["b", "a"],
             "volumesAttached": [{ "name": "b", "devicePath": "" }, { "name": "c", "devicePath": "" }],
         });
-        assert_eq!(
-            all(serde_json::from_value(status).unwrap()),
-            ["a", "b", "c"]
-        );
+        let all_of_them = all(serde_json::from_value(status).unwrap());
+        assert!(all_of_them.iter().eq(["a", "b", "c"]), "{all_of_them:?}");
         assert!(all(Status::default()).is_empty());
     }
 
