@@ -44,6 +44,7 @@ fn offer(containers: &str) -> Offer {
         conditions: conditions.map(text).into(),
         addresses: addresses.map(text).into(),
         resources: resources.map(text).into(),
+        taints: None,
         pods: vec![pod("cni", "p1", containers)],
     }
 }
@@ -193,6 +194,33 @@ fn missing_pod_of_a_daemonset_is_awaited_until_the_deadline() {
     assert!(matches!(act, Act::Wait(Some(_))), "{act:?}");
     let (record, _) = next_by(&seen(600), &record, &Policy::default());
     assert!(matches!(phase_of(&record), Phase::Healthy { .. }));
+}
+
+#[test]
+fn taint_that_stays_after_the_boot_fails_the_trial() {
+    let taint = "node.cilium.io/agent-not-ready";
+    let mut record = trial();
+    let less = |record: &Record| {
+        let seen = now(|now| now.taints = Some([taint.to_owned()].into()));
+        phase_of(&next_by(&seen, record, &Policy::default()).0)
+    };
+    assert!(
+        matches!(less(&record), Phase::Healthy { .. }),
+        "an older note"
+    );
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.node.as_mut().unwrap().taints = Some(std::collections::BTreeSet::new());
+    let phase = format!("{:?}", less(&record));
+    assert!(phase.contains(taint), "{phase}");
+}
+
+#[test]
+fn resource_whose_pod_is_gone_does_not_blame_the_image() {
+    let (missing, image) = fails(|now| {
+        now.pods.clear();
+        now.resources.remove("nvidia.com/gpu");
+    });
+    assert!(missing.contains("nvidia.com/gpu") && !image, "{missing}");
 }
 
 #[test]

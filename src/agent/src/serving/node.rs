@@ -1,6 +1,6 @@
 //! What the API server has of this node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use client::Condition;
 use kube::core::Object;
@@ -18,10 +18,24 @@ use crate::drain::own_pods::own_pods;
 const MOST: usize = 64;
 
 /// A Node, with what is compared.
-type Node = Object<Option<Ignored>, Status>;
+type Node = Object<Option<Spec>, Status>;
 
-#[derive(Clone, Debug, Deserialize)]
-struct Ignored {}
+/// The taints that Kubernetes itself sets begin with this: of a cordon, and of conditions, which
+/// have a comparison of their own.
+const OF_KUBERNETES: &str = "node.kubernetes.io/";
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    taints: Vec<Taint>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Taint {
+    key: String,
+    effect: String,
+}
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -48,10 +62,19 @@ pub async fn offer(cluster: &Cluster, name: &str) -> Result<Offer, ApiError> {
     let node = limited(client::nodes::<Node>(client.clone()).get(name)).await?;
     let mut found = own_pods::<Pod, _>(&client, name, pods).await?;
     let mut offer = of(node.status.unwrap_or_default());
+    offer.taints = Some(taints(node.spec.unwrap_or_default()));
     found.sort_by(|one, other| (&one.owner, &one.uid).cmp(&(&other.owner, &other.uid)));
     found.truncate(MOST);
     offer.pods = found;
     Ok(offer)
+}
+
+/// The taints that keep new pods off.
+fn taints(spec: Spec) -> BTreeSet<String> {
+    let taints = spec.taints.into_iter();
+    let taints = taints.filter(|taint| taint.effect != "PreferNoSchedule");
+    let taints = taints.filter(|taint| !taint.key.starts_with(OF_KUBERNETES));
+    taints.take(MOST).map(|taint| cut(&taint.key)).collect()
 }
 
 fn of(status: Status) -> Offer {
@@ -67,6 +90,7 @@ fn of(status: Status) -> Offer {
         resources: (status.allocatable.into_iter().take(MOST))
             .map(|(name, quantity)| (cut(&name), cut(&quantity)))
             .collect(),
+        taints: None,
         pods: Vec::new(),
     }
 }
@@ -84,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn ready_and_our_own_condition_are_not_compared() {
+    fn own_conditions_and_taints_of_kubernetes_are_not_compared() {
         let node: Node = serde_json::from_value(json!({
             "metadata": { "name": "n" },
             "status": {
@@ -99,6 +123,16 @@ mod tests {
             },
         }))
         .unwrap();
+        let spec = json!({ "taints": [
+            { "key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule" },
+            { "key": "node.cilium.io/agent-not-ready", "effect": "NoExecute" },
+            { "key": "a.example/soft", "effect": "PreferNoSchedule" },
+        ]});
+        let spec = serde_json::from_value(spec).unwrap();
+        assert_eq!(
+            taints(spec),
+            BTreeSet::from(["node.cilium.io/agent-not-ready".to_owned()])
+        );
         let offer = of(node.status.unwrap());
         let conditions = [("DiskPressure".to_owned(), "False".to_owned())];
         assert_eq!(offer.conditions, BTreeMap::from(conditions));

@@ -7,6 +7,7 @@ use super::situation::Situation;
 use crate::phase::Phase;
 use crate::reason::Reason;
 use crate::record::{Custody, Taken, Upgrade};
+use crate::serving::Serving;
 use crate::step::Step;
 
 /// The next step of it.
@@ -20,7 +21,11 @@ pub(super) fn take(custody: &Custody, s: &Situation<'_>) -> Move {
     } else {
         exclusion(&taken, s).unwrap_or_else(|| Act::Begin(drain(&mut taken, s)))
     };
-    Move::act(act).after([Change::Custody(Custody::Upgrade(taken))])
+    // Its users have had it since the note, so it may serve otherwise by now.
+    let noted = custody.is_given_back();
+    let noted = noted.then(|| Change::Served(Serving::default()));
+    let taken = Change::Custody(Custody::Upgrade(taken));
+    Move::act(act).after([taken].into_iter().chain(noted))
 }
 
 /// Asks load balancers to leave the node out, and gives them time; nothing when that is over.

@@ -116,17 +116,23 @@ fn sorted(all: Vec<(Demand, Lack)>) -> (Option<Less>, Vec<Lack>) {
         .into_iter()
         .filter(|(rated, _)| *rated == Demand::Warn);
     let required: Vec<_> = required.into_iter().map(|(_, lack)| lack).collect();
-    (less(&required), warned.map(|(_, lack)| lack).collect())
+    let warned: Vec<_> = warned.map(|(_, lack)| lack).collect();
+    (less(&required, &warned), warned)
 }
 
-/// The image is to blame only if it alone explains each difference.
-fn less(lacks: &[Lack]) -> Option<Less> {
+/// The image is to blame only if it alone explains each difference, also those that only warn: the
+/// pod of a device plugin that is gone explains why its resource is. The sentence begins with the
+/// difference that decides whom to blame.
+fn less(lacks: &[Lack], warned: &[Lack]) -> Option<Less> {
     if lacks.is_empty() {
         return None;
     }
-    let others = lacks.iter().find(|lack| !lack.cause.is_image());
-    let named: Vec<_> = lacks
+    let (others, images): (Vec<_>, Vec<_>) = lacks.iter().partition(|lack| !lack.cause.is_image());
+    let elsewhere = others.first().copied();
+    let elsewhere = elsewhere.or_else(|| warned.iter().find(|lack| !lack.cause.is_image()));
+    let named: Vec<_> = others
         .iter()
+        .chain(&images)
         .take(NAMED)
         .map(|lack| cut(&lack.what))
         .collect();
@@ -136,6 +142,6 @@ fn less(lacks: &[Lack]) -> Option<Less> {
     };
     Some(Less {
         missing: named.join("; ") + &more,
-        cause: others.map_or(Cause::Image, |lack| lack.cause),
+        cause: elsewhere.map_or(Cause::Image, |lack| lack.cause),
     })
 }

@@ -55,6 +55,7 @@ pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Demand, Lack
         (policy.resources, resources(before, now)),
         (policy.capacity, capacity(before, now)),
         (policy.conditions, pressures(before, now)),
+        (policy.conditions, taints(before, now)),
         (policy.other_conditions, conditions(before, now)),
         (policy.addresses, families(before, now)),
         (policy.addresses.at_most_warn(), addresses(before, now)),
@@ -187,6 +188,20 @@ fn pressures(before: &Offer, now: &Offer) -> Vec<Lack> {
             let what = format!("condition {kind} was not True before the drain and is True now");
             // A full disk or a network plugin that is late may be the node's or its neighbours'.
             Lack::new(key, what, Cause::Unclear)
+        })
+        .collect()
+}
+
+/// A network plugin or a CSI driver takes its taint away when it is ready, and until then the
+/// scheduler places no pod here.
+fn taints(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let (Some(before), Some(now)) = (&before.taints, &now.taints) else {
+        return Vec::new();
+    };
+    now.difference(before)
+        .map(|key| {
+            let what = format!("the Node had no taint {key} before the drain and has it now");
+            Lack::new(format!("taint:{key}"), what, Cause::Unclear)
         })
         .collect()
 }

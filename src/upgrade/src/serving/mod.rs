@@ -8,7 +8,7 @@ mod compare;
 mod quantity;
 mod units;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,10 @@ pub struct Offer {
     pub addresses: Vec<(String, String)>,
     /// The allocatable resources, as Kubernetes quantities.
     pub resources: BTreeMap<String, String>,
+    /// The keys of the taints that keep pods off, except those that Kubernetes itself or Careen
+    /// sets. `None` in a note of an older agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taints: Option<BTreeSet<String>>,
     /// The pods that stay on the node through a drain. Before the drain only those that were Ready.
     pub pods: Vec<NodePod>,
 }
