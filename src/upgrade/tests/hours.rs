@@ -189,6 +189,34 @@ fn released_node_runs_pre_hooks_again_in_the_next_window() {
     assert_eq!(act, Act::Begin(Step::PreHooks));
 }
 
+#[test]
+fn way_back_that_is_cut_short_runs_the_pre_hooks_again() {
+    let mut record = upgrade_in(Phase::Deployed);
+    let up = record.upgrade.as_mut().unwrap();
+    up.custody = taken(|taken| (taken.hooks_due, taken.prepared) = (true, true));
+    let (record, act) = by_night(&with_hooks(asked()), &record);
+    assert_eq!(begun(&act), Some("PostHooks"));
+    // The agent is killed, and the hours are open when it is back.
+    let (record, act) = by_night(&in_the_hours(3600, with_hooks(asked())), &record);
+    assert_eq!(begun(&act), Some("PreHooks"));
+    assert!(record.upgrade.unwrap().custody.hooks_due());
+}
+
+#[test]
+fn release_that_is_cut_short_excludes_the_node_again() {
+    let mut record = upgrade_in(Phase::Deployed);
+    let up = record.upgrade.as_mut().unwrap();
+    let excluded = Some(Moment {
+        boot: asked().turn.boot,
+        at: asked().turn.now,
+    });
+    up.custody = taken(|taken| taken.excluded = excluded);
+    let (record, act) = next_with(&asked(), &record, &careful_night());
+    assert_eq!(begun(&act), Some("Release"));
+    let (_, act) = next_with(&in_the_hours(3600, asked()), &record, &careful_night());
+    assert_eq!(begun(&act), Some("Exclude"));
+}
+
 /// A night in which load balancers are told, on a node with hooks.
 fn careful_night() -> PolicyRead {
     let mut policy = night();

@@ -35,6 +35,8 @@ pub fn fall(state: &mut State) {
     state.running.inhibited = false;
     state.running.dead = false;
     state.running.staged = false;
+    state.running.unset = false;
+    state.ghost.back = None;
     state.pc = Pc::Loader;
 }
 
@@ -81,6 +83,7 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
         inhibited: false,
         dead: false,
         staged: false,
+        unset: false,
         reached: false,
         well: false,
         well_since: None,

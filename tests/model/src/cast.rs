@@ -199,3 +199,15 @@ pub fn facts(letter: char) -> ImageFacts {
         boot: room,
     }
 }
+
+/// The same in an image of another branch that is older than the running system.
+#[must_use]
+pub fn facts_of_another_branch(letter: char) -> ImageFacts {
+    let branch = |name: &str| Box::from([name.to_owned()]);
+    ImageFacts {
+        running: Some(2),
+        branches: branch("os/other"),
+        running_branches: branch("os/b"),
+        ..facts(letter)
+    }
+}

@@ -82,6 +82,8 @@ pub enum Fault {
     Shuts,
     /// The hours begin again immediately: a person corrects the clock, or widens the hours.
     Opens,
+    /// No time service has set the clock: the agent learns that it never knew the time in this boot.
+    UnsetsTheClock,
     /// The current action takes until this second of the boot.
     Late(u16),
 }
@@ -198,6 +200,11 @@ fn world(state: &State, out: &mut Vec<Fault>) {
         } else {
             Fault::Shuts
         });
+        // What is armed ends without a clock.
+        let begins = phase(state).is_none_or(Phase::can_be_withdrawn);
+        if begins && !state.running.unset {
+            out.push(Fault::UnsetsTheClock);
+        }
     }
     let late = LATE.into_iter().filter(|at| *at > state.running.now);
     out.extend(late.map(Fault::Late));
@@ -283,7 +290,11 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Pauses => next.cluster.paused = true,
         Fault::Cordons => cordon(&mut next),
         Fault::Uncordons => uncordon(&mut next),
-        Fault::CordonComesBack => next.cluster.cordon = Cordon::ours(steps::number(state)),
+        Fault::CordonComesBack => {
+            // The shields come in the same write.
+            next.cluster.cordon = Cordon::ours(steps::number(state));
+            next.cluster.shielded = true;
+        }
         Fault::ExclusionComesBack => next.cluster.excluded = Some(steps::number(state)),
         Fault::Picks(at) => pick(&mut next, usize::from(at)),
         Fault::OwnDefault => own_default(&mut next),
@@ -296,6 +307,7 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Inhibits => next.running.inhibited = true,
         Fault::Shuts => next.shut = true,
         Fault::Opens => next.shut = false,
+        Fault::UnsetsTheClock => next.running.unset = true,
         Fault::Late(at) => next.running.now = at,
     }
     if matches!(
@@ -361,7 +373,7 @@ fn uncordon(state: &mut State) {
     state.ghost.foreign_cordon = false;
     state.ghost.unseen_mark = state.cluster.cordon.is_left();
     state.ghost.unseen |= !state.cluster.pods;
-    state.cluster.pods = true;
+    (state.cluster.pods, state.cluster.attached) = (true, true);
 }
 
 fn dies(state: &mut State) {

@@ -42,13 +42,16 @@
 //!   the check that the generation rises. Left out: torn copies (`host::journal`'s tests), records
 //!   of other versions.
 //! - The operator's hours end as a fault. They come again immediately, or when a run waits for
-//!   them. Left out: their end as a moment that ends a wait early, and time zones (`upgrade`'s
+//!   them. That no time service has set the clock is a fault as well, before the arming; the clock
+//!   is set when a run waits, or in the next boot. Left out: their end as a moment that ends a wait early, and time zones (`upgrade`'s
 //!   tests).
 //! - The cluster is one server with one Node, and a patch succeeds or fails. A conflict is a step
 //!   that fails temporarily (`Fails`): it has no effect, and the brain retries it. Left out: single
 //!   fields and the watch (the cluster tests), and wall time, on which only those hours depend.
 //! - An agent dies permanently only while the new system is not the default yet. After that the
 //!   deadman no longer acts, and outside a trial nothing of Careen would restart the agent.
+//! - The shields of an upgrade stay until a careful operator's node has settled. Left out: another
+//!   upgrade that begins meanwhile and ends before it takes the node, which removes them at once.
 //! - The soak is the operator's, together with hooks and hours. Left out: a longer soak that a
 //!   requester asks for.
 //! - A person can pick a kept system in the menu. Left out: a request for it (`kept:`), which needs
@@ -67,7 +70,8 @@
 //! - People do one thing at a time, and no person changes the default in the second in which the
 //!   blessing swaps it.
 //! - Verify, rehearsal and drain have no contents: images differ by their flaw, and pods exist or
-//!   not.
+//!   not. Their volumes detach at the end of the drain. Left out: the policy's limit, after which
+//!   the drain goes on with a volume that is still attached.
 //! - The world does not lie about its own state: /boot is never older than the last flush (T7's
 //!   other half), and folders and files are complete (the guard's answer represents the files).
 

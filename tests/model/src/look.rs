@@ -2,8 +2,8 @@
 
 use upgrade::serving::{NodePod, Offer, Serving, Unready};
 use upgrade::{
-    Api, Asked, Cause, Causes, Check, Effect, Finished, Health, Home, Hooks, Machine, NoNetwork,
-    NodeView, Observation, OneShot, Outcome, Reason, SinceBoot, Step, Turn, Unsound,
+    Api, Asked, Cause, Causes, Check, Effect, Finished, Health, Home, Hooks, ImageFacts, Machine,
+    NoNetwork, NodeView, Observation, OneShot, Outcome, Reason, SinceBoot, Step, Turn, Unsound,
 };
 
 use crate::cast::{self, digest};
@@ -48,6 +48,7 @@ pub fn look(
         },
         turn: Turn {
             started: moment(run.started),
+            clock_set: !run.unset,
             network: network(state),
             running: running.map(step),
             finished: finished.map(|(what, end)| Finished {
@@ -273,7 +274,7 @@ fn effect(state: &State, what: Do) -> Effect {
         Do::Fetch => Effect::Fetched {
             commit: digest(wanted(state)),
         },
-        Do::Verify => Effect::Verified(cast::facts(wanted(state))),
+        Do::Verify => Effect::Verified(facts(state)),
         Do::Rehearse => Effect::Rehearsed { blocked: None },
         Do::Deploy(letter) => state
             .disk
@@ -303,6 +304,15 @@ fn effect(state: &State, what: Do) -> Effect {
         | Do::Undo(_)
         | Do::Clean
         | Do::Pass => Effect::Plain,
+    }
+}
+
+fn facts(state: &State) -> ImageFacts {
+    let letter = wanted(state);
+    if letter == 'b' && state.flaw == Flaw::OtherBranch {
+        cast::facts_of_another_branch(letter)
+    } else {
+        cast::facts(letter)
     }
 }
 

@@ -216,6 +216,8 @@ fn wait(mutant: Option<Mutant>, state: &mut State, until: Option<u16>) -> bool {
             Some(until) => {
                 // No other wait takes as long.
                 state.shut &= until < state.running.now.saturating_add(TO_THE_HOURS);
+                // A time service sets the clock at last.
+                state.running.unset = false;
                 state.running.now = until.max(state.running.now.saturating_add(1));
                 // The kernel has written the data back by then.
                 state.disk.unflushed = None;
@@ -264,7 +266,7 @@ fn acts(state: &mut State, act: Act) {
 fn doing(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, u8, u8)) {
     let news = state.api_answers() && has_news(state);
     let listening = state.running.link.since.is_some();
-    let looks = news && listening || state.shut;
+    let looks = news && listening || state.is_outside_the_hours();
     if looks && part < steps::parts(what) && glance(mutant, state, what) {
         state.pc = Pc::Turn(Some((what, crate::world::End::Cancelled)));
         return;

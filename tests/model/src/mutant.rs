@@ -1,7 +1,7 @@
 //! The shipped brain, and brains that are broken on purpose. The model must catch each of them, or
 //! it proves nothing.
 //!
-//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Seven
+//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Eight
 //! mutants break the loop around the brain instead, because the mistake is possible only there.
 //! `machine`, `steps` and `boot` apply those.
 #![expect(
@@ -11,6 +11,7 @@
 
 use std::convert::Infallible;
 
+use upgrade::policy::BranchChange;
 use upgrade::record::Custody;
 use upgrade::serving::Serving;
 use upgrade::window::Hours;
@@ -21,7 +22,7 @@ use upgrade::{
 
 use crate::cast::{digest, version};
 use crate::look::{fails, is_pending, offer};
-use crate::world::State;
+use crate::world::{Flaw, State};
 
 /// A mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,10 +88,15 @@ pub enum Mutant {
     TakesReadyForServing,
     BlamesTheImageForTheNode,
     BlamesTheImageForAReset,
+    EndsTheDrainWithThePods,
+    TrustsAClockThatIsNotSet,
+    TakesADowngradeForAnotherBranch,
+    RemovesItsShieldsAtOnce,
+    RemovesItsShieldsOnceDrained,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 60] = [
+pub const MUTANTS: [Mutant; 65] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -151,11 +157,19 @@ pub const MUTANTS: [Mutant; 60] = [
     Mutant::TakesReadyForServing,
     Mutant::BlamesTheImageForTheNode,
     Mutant::BlamesTheImageForAReset,
+    Mutant::EndsTheDrainWithThePods,
+    Mutant::TrustsAClockThatIsNotSet,
+    Mutant::TakesADowngradeForAnotherBranch,
+    Mutant::RemovesItsShieldsAtOnce,
+    Mutant::RemovesItsShieldsOnceDrained,
 ];
 
 /// How many seconds a careful operator wants a new system to be healthy without a break: longer
 /// than the trial's deadline, and longer than the timeout for an unavailable API server.
 pub const SOAK: u16 = 3000;
+
+/// How many seconds a careful operator's node keeps Careen's shields after it was given back.
+pub const SETTLE: u16 = 300;
 
 /// The model writes the record itself, as a separate step that a power cut can precede.
 struct Later;
@@ -175,22 +189,32 @@ fn policy(state: &State, mutant: Option<Mutant>) -> Policy {
         tries: 2,
         ..Policy::default()
     };
-    policy.load_balancer.exclude = state.careful;
-    if !state.careful {
-        policy.neighbours.settle_seconds = 0;
+    // A permission for the running branch only.
+    policy.downgrade = state.flaw == Flaw::OtherBranch;
+    if policy.downgrade && mutant == Some(Mutant::TakesADowngradeForAnotherBranch) {
+        policy.branch_change = BranchChange::Any;
     }
+    policy.load_balancer.exclude = state.careful;
+    let settles = state.careful && mutant != Some(Mutant::RemovesItsShieldsAtOnce);
+    policy.neighbours.settle_seconds = if settles { SETTLE.into() } else { 0 };
     policy.health.bless_without_api = state.alone;
     if state.careful && mutant != Some(Mutant::SoaksForNoTime) {
         policy.health.soak_seconds = SOAK.into();
     }
-    if state.shut && mutant != Some(Mutant::WorksOutsideTheHours) {
-        // The wall clock shows midnight, an hour before.
-        policy
-            .window
-            .open
-            .extend("daily 01:00-02:00".parse::<Hours>());
-    }
     policy
+        .window
+        .open
+        .extend(hours(state, mutant).and_then(|hours| hours.parse::<Hours>().ok()));
+    policy
+}
+
+/// The operator's hours, where they matter. The wall clock shows midnight.
+fn hours(state: &State, mutant: Option<Mutant>) -> Option<&'static str> {
+    if state.shut && mutant != Some(Mutant::WorksOutsideTheHours) {
+        return Some("daily 01:00-02:00");
+    }
+    // Open, by a clock that is not set.
+    state.running.unset.then_some("daily 00:00-06:00")
 }
 
 /// Calls the brain, or a mutant.
@@ -229,6 +253,9 @@ fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
     }
     if mutant == Mutant::IgnoresChangedEtc {
         seen.machine.etc_stale = false;
+    }
+    if mutant == Mutant::TrustsAClockThatIsNotSet {
+        seen.turn.clock_set = true;
     }
     mislead_about_others(mutant, seen);
     if mutant == Mutant::BlamesTheImageForTheNode {
@@ -408,6 +435,11 @@ fn distort(
         }
         (Mutant::RebootsTheOldSystem, _) if *act == Act::Begin(Step::Release) => {
             *act = Act::Begin(Step::Reboot { force: false });
+        }
+        (Mutant::RemovesItsShieldsOnceDrained, _)
+            if seen.node.shielded && *act == Act::Begin(Step::Snapshot) =>
+        {
+            *act = Act::Begin(Step::Settle);
         }
         // The new system treats the old one's folder as unused.
         (Mutant::ForgetsTheOldDefault, _) if *act == Act::Begin(Step::Snapshot) => {

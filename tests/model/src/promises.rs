@@ -7,7 +7,7 @@ use crate::cast;
 use crate::fault::OWN;
 use crate::look::fails;
 use crate::machine::phase;
-use crate::mutant::SOAK;
+use crate::mutant::{SETTLE, SOAK};
 use crate::world::{Act, Cordon, Do, Flaw, GrubEnv, State};
 
 /// Trial boots of one request, by the policy's default.
@@ -23,7 +23,7 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
         state.breaks("while the Node is paused nothing new is begun");
     }
     let Some(up) = &next.upgrade else { return };
-    if state.shut && is_new(act, former) {
+    if state.is_outside_the_hours() && is_new(act, former) {
         state.breaks("outside of the operator's hours nothing new is begun");
     }
     if matches!(act, Act::Wait(_)) && keeps_from_users(state, up) {
@@ -103,6 +103,9 @@ fn arms(
     if state.ghost.served {
         state.breaks("what is saved is no older than what the old system wrote last");
     }
+    if letter == 'b' && state.flaw == Flaw::OtherBranch {
+        state.breaks("another branch needs its own permission");
+    }
     leads_out_only_as_it_may(state, seen);
     if first && is_newer_than_server(state, seen, letter) {
         state.breaks("I8: the kubelet is never newer than the API server");
@@ -124,6 +127,9 @@ fn leads_out_only_as_it_may(state: &mut State, seen: &Observation) {
     }
     if state.cluster.pods && !is_unheard_of(state, seen) {
         state.breaks("the pods are gone before the node is armed");
+    }
+    if state.cluster.attached && !is_unheard_of(state, seen) {
+        state.breaks("the volumes are detached before the node is armed");
     }
     if !state.disk.menu.first().is_some_and(|one| one.pinned) {
         state.breaks("armed only where the running system is pinned");
@@ -247,6 +253,9 @@ pub fn begun(state: &mut State, act: Act) {
             if what == Do::Release && is_unconfigured(state) {
                 state.breaks("the node is not given back before its kubelet is configured");
             }
+            if what == Do::Settle {
+                settles(state, up);
+            }
             if let Do::PreHooks | Do::PostHooks(_) = what {
                 state.ghost.hooked = what == Do::PreHooks;
             }
@@ -266,6 +275,17 @@ pub fn begun(state: &mut State, act: Act) {
             }
         }
         Act::Wait(Some(_)) | Act::Cancel => {}
+    }
+}
+
+/// The shields stay while the node is away, and for a careful operator's time after that.
+fn settles(state: &mut State, up: Option<&Upgrade>) {
+    if up.is_some_and(|up| !up.phase.is_end()) {
+        state.breaks("the shields stay while the node is away");
+    }
+    let settled = state.ghost.back.unwrap_or_default() + SETTLE;
+    if state.careful && state.running.now < settled {
+        state.breaks("the shields stay until the node has settled");
     }
 }
 
@@ -303,7 +323,16 @@ fn keeps_from_users(state: &State, up: &Upgrade) -> bool {
         || state.cluster.excluded == Some(number)
         || state.ghost.hooked;
     let could = state.running.link.since.is_some() && up.retry.is_none();
-    state.shut && taken && could && up.phase.can_be_withdrawn()
+    state.is_outside_the_hours()
+        && !may_be_set_soon(state)
+        && taken
+        && could
+        && up.phase.can_be_withdrawn()
+}
+
+/// Whether an agent that has just started gives a time service its time to set the clock.
+const fn may_be_set_soon(state: &State) -> bool {
+    state.running.unset && state.running.now < state.running.started + CONNECTING
 }
 
 /// Checks a record that is about to be written, and remembers its content.
@@ -318,6 +347,8 @@ pub fn stored(state: &mut State, next: &Record) {
             state.breaks("no request is taken while the old system is owed its kubelet's state");
         }
         state.ghost.trials = 0;
+        // Its record does not say when the upgrade before it gave the node back.
+        state.ghost.back = None;
         // Another upgrade that ends in this same write has its answer since then.
         let last = former.is_none_or(|former| former.phase.is_end());
         if last
@@ -347,8 +378,9 @@ pub fn stored(state: &mut State, next: &Record) {
 /// image may be unlucky: its kubelet dies in a fault of the model.
 const fn may_be_blamed(flaw: Flaw) -> bool {
     match flaw {
-        // The disk has changed, the loader read nothing, or the node's own files are in the way.
-        Flaw::Tampered | Flaw::NoKernel | Flaw::NodesOwn => false,
+        // The disk has changed, the loader read nothing, the node's own files are in the way, or
+        // the policy does not let it in.
+        Flaw::Tampered | Flaw::NoKernel | Flaw::NodesOwn | Flaw::OtherBranch => false,
         Flaw::None
         | Flaw::Panics
         | Flaw::Hangs

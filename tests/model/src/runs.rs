@@ -61,13 +61,19 @@ pub fn reach_the_stage() -> Vec<Flaw> {
         .collect()
 }
 
-/// The flaws that show without an API server after the new system has reached it. An operator who
-/// blesses without an API server accepts that the other flaws are blessed (docs/policy.md).
+/// The flaws that show in a trial without an API server after the new system has reached it. An
+/// operator who blesses without an API server accepts that the other flaws are blessed
+/// (docs/policy.md). An image that is not let in has no trial.
 #[must_use]
 pub fn show_by_themselves() -> Vec<Flaw> {
     FLAWS
         .into_iter()
-        .filter(|flaw| !matches!(flaw, Flaw::NeverReady | Flaw::ServesLess))
+        .filter(|flaw| {
+            !matches!(
+                flaw,
+                Flaw::NeverReady | Flaw::ServesLess | Flaw::OtherBranch
+            )
+        })
         .collect()
 }
 

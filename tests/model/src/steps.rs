@@ -10,14 +10,8 @@ use crate::{boot, machine};
 pub const fn parts(what: Do) -> u8 {
     match what {
         Do::Deploy(_) | Do::Undo(_) => 6,
-        Do::Clean => 3,
-        Do::PreHooks
-        | Do::Drain
-        | Do::Snapshot
-        | Do::Arm(_)
-        | Do::Disarm
-        | Do::Bless(_)
-        | Do::Reinstate => 2,
+        Do::Drain | Do::Clean => 3,
+        Do::PreHooks | Do::Snapshot | Do::Arm(_) | Do::Disarm | Do::Bless(_) | Do::Reinstate => 2,
         Do::Fetch
         | Do::Verify
         | Do::Rehearse
@@ -59,7 +53,7 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, 
         Do::Verify | Do::Rehearse | Do::PreHooks | Do::PostHooks(_) | Do::Pass => {}
         Do::Deploy(letter) => deploy(state, letter, part, etc),
         Do::Exclude => exclude(state),
-        Do::Drain => drain(state, part),
+        Do::Drain => drain(mutant, state, part),
         Do::Snapshot => snapshot(state, part),
         Do::Arm(system) => arm(state, system, part),
         Do::Disarm => disarm(state, part),
@@ -181,20 +175,28 @@ fn exclude(state: &mut State) {
     state.cluster.excluded.get_or_insert(number);
 }
 
-fn drain(state: &mut State, part: u8) {
-    if part == 0 {
-        let number = number(state);
-        if !state.cluster.cordon.set {
-            state.cluster.cordon = Cordon::ours(number);
-            state.ghost.unseen_mark = false;
-        }
-        // The shields come in the same write.
-        state.cluster.shielded = true;
-        // The agent knows of this cordon from its own write, however late the watch is.
-        state.running.link.cordon = Some(state.cluster.cordon);
-    } else {
-        (state.cluster.pods, state.ghost.unseen) = (false, false);
+/// The cordon, the pods, and then the volumes of the pods that left.
+fn drain(mutant: Option<Mutant>, state: &mut State, part: u8) {
+    match part {
+        0 => take(state),
+        1 => (state.cluster.pods, state.ghost.unseen) = (false, false),
+        _ if mutant == Some(Mutant::EndsTheDrainWithThePods) => {}
+        // Pods that came back meanwhile use theirs.
+        _ => state.cluster.attached = state.cluster.pods,
     }
+}
+
+fn take(state: &mut State) {
+    let number = number(state);
+    if !state.cluster.cordon.set {
+        state.cluster.cordon = Cordon::ours(number);
+        state.ghost.unseen_mark = false;
+    }
+    // The shields come in the same write.
+    state.cluster.shielded = true;
+    state.ghost.back = None;
+    // The agent knows of this cordon from its own write, however late the watch is.
+    state.running.link.cordon = Some(state.cluster.cordon);
 }
 
 /// A state that a trial left does not replace a snapshot that is owed.
@@ -273,9 +275,10 @@ fn bless(state: &mut State, part: u8) {
     swap(state, menu);
 }
 
-/// A kernel that was unreadable once, and then readable, is good.
+/// A kernel that was unreadable once, and then readable, is good. So is an image that only the policy
+/// does not let in.
 const fn is_harmless(flaw: Flaw) -> bool {
-    matches!(flaw, Flaw::None | Flaw::NoKernel)
+    matches!(flaw, Flaw::None | Flaw::NoKernel | Flaw::OtherBranch)
 }
 
 fn release(mutant: Option<Mutant>, state: &mut State) {
@@ -296,8 +299,20 @@ fn release(mutant: Option<Mutant>, state: &mut State) {
     }
     state.cluster.excluded = state.cluster.excluded.filter(|mark| *mark != number);
     state.ghost.unseen = false;
+    // The cordon that comes back later is only lifted.
+    if state.careful && !is_given_back(state) {
+        let now = state.running.now;
+        state.ghost.back.get_or_insert(now);
+    }
     // Pods come back if they may.
     state.cluster.pods |= !state.cluster.cordon.set;
+    state.cluster.attached |= state.cluster.pods;
+}
+
+/// Whether the record's upgrade has given the node back already.
+fn is_given_back(state: &State) -> bool {
+    let up = state.disk.record.record().upgrade.as_ref();
+    up.is_some_and(|up| up.custody.is_given_back())
 }
 
 /// Removes only the mark: the same write checks that the mark is stale.

@@ -43,10 +43,12 @@ pub enum Flaw {
     ServesLess,
     /// It is good, but the node's own files keep its container runtime from answering.
     NodesOwn,
+    /// It is of another branch, and older than the running system.
+    OtherBranch,
 }
 
 /// Every flaw.
-pub const FLAWS: [Flaw; 12] = [
+pub const FLAWS: [Flaw; 13] = [
     Flaw::None,
     Flaw::Panics,
     Flaw::NoKernel,
@@ -59,6 +61,7 @@ pub const FLAWS: [Flaw; 12] = [
     Flaw::NoNetwork,
     Flaw::ServesLess,
     Flaw::NodesOwn,
+    Flaw::OtherBranch,
 ];
 
 /// GRUB's environment block.
@@ -168,6 +171,8 @@ pub struct Running {
     pub dead: bool,
     /// A person has staged a system of their own: an orderly shutdown makes it the default.
     pub staged: bool,
+    /// No time service has set the clock in this boot.
+    pub unset: bool,
     /// The agent has reached the API server in this boot.
     pub reached: bool,
     /// Everything was well once in this boot, and the agent saw it.
@@ -255,6 +260,8 @@ pub struct Cluster {
     pub shielded: bool,
     /// Pods run on the node.
     pub pods: bool,
+    /// Volumes of pods are attached to the node.
+    pub attached: bool,
     /// The answer.
     pub told: Option<Told>,
 }
@@ -300,6 +307,8 @@ pub struct Ghost {
     /// Pods exist since a person removed the cordon, and the agent has made no decision since that
     /// knew of it.
     pub unseen: bool,
+    /// When the last upgrade gave a careful operator's node back in this boot.
+    pub back: Option<u16>,
     /// A person cordoned the node, and the agent could have seen that.
     pub foreign_cordon: bool,
     /// A person who uncordoned left Careen's mark, and the agent had no chance yet to remove it.
@@ -392,6 +401,7 @@ impl State {
                 inhibited: false,
                 dead: false,
                 staged: false,
+                unset: false,
                 reached: false,
                 well: true,
                 well_since: None,
@@ -406,6 +416,7 @@ impl State {
                 excluded: None,
                 shielded: false,
                 pods: true,
+                attached: true,
                 told: None,
             },
             pc: Pc::Turn(None),
@@ -419,6 +430,7 @@ impl State {
                 served: false,
                 kept_out: false,
                 unseen: false,
+                back: None,
                 foreign_cordon: false,
                 unseen_mark: false,
                 lost: None,
@@ -451,6 +463,12 @@ impl State {
     #[must_use]
     pub fn api_answers(&self) -> bool {
         self.cluster.up && !self.suffers(Flaw::NoNetwork)
+    }
+
+    /// Whether nothing new may begin: the operator's hours are closed, or no clock shows them.
+    #[must_use]
+    pub const fn is_outside_the_hours(&self) -> bool {
+        self.shut || self.running.unset
     }
 
     /// Records a broken promise. The first one counts.

@@ -17,11 +17,13 @@ pub(super) fn fetch(up: &Upgrade, s: &Situation<'_>) -> Move {
 
 /// No layer comes a second time. Users have the node while a registry is asked.
 pub(super) fn again(up: &Upgrade, s: &Situation<'_>) -> Move {
-    let next = match way_back(up, s) {
+    let back = way_back(up, s);
+    let drain_again = before_the_drain(up, back.as_ref());
+    let next = match back {
         Some(first) => first.into(),
         None => begin(up).after(from_the_start(up, s)),
     };
-    next.after(before_the_drain(up))
+    next.after(drain_again)
 }
 
 /// A deployment that exists is made again after that.

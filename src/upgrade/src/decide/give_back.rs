@@ -41,11 +41,27 @@ pub(super) fn way_back(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
 }
 
 /// With that, what leads to the arming begins again, also where the reason is gone before all is
-/// given back: the hooks may be undone by then.
-pub(super) fn before_the_drain(up: &Upgrade) -> Vec<Change> {
-    if up.phase != Phase::Drained {
+/// given back. A step that fails, or whose agent is killed, may have undone what it undoes: the
+/// next drain comes after the pre-hooks and the exclusion all the same.
+pub(super) fn before_the_drain(up: &Upgrade, act: Option<&Act>) -> Vec<Change> {
+    let is_drained = up.phase == Phase::Drained;
+    let undoes = up.custody.taken().is_some() && act.is_some_and(undoes);
+    if !is_drained && !undoes {
         return Vec::new();
     }
-    let custody = up.custody.noting(|taken| taken.drain_begun = None);
-    vec![Change::Phase(Phase::Deployed), Change::Custody(custody)]
+    let custody = up.custody.noting(|taken| {
+        taken.drain_begun = None;
+        if undoes {
+            (taken.prepared, taken.excluded) = (false, None);
+        }
+    });
+    let phase = is_drained.then_some(Change::Phase(Phase::Deployed));
+    phase
+        .into_iter()
+        .chain([Change::Custody(custody)])
+        .collect()
+}
+
+const fn undoes(act: &Act) -> bool {
+    matches!(act, Act::Begin(Step::PostHooks { .. } | Step::Release))
 }
