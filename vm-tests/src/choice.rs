@@ -17,14 +17,10 @@ const UNSEEN: &[&str] = &[
     "a-daemonset-changes-while-an-upgrade-waits",
     "a-daemonset-serves-images-without-an-agent",
     "a-disk-that-answers-no-more-ends-the-trial",
-    "a-failed-check-gives-back-state-and-pods",
     "a-killed-deploy-and-power-cuts-lose-nothing",
     "a-moved-default-on-stock-grub-does-not-loop",
     "a-person-reboots-at-every-step",
     "a-volume-that-detaches-late-delays-the-reboot",
-    "a-node-without-its-module-and-huge-pages-falls-back",
-    "an-image-without-guard-or-zone-wants-the-policys-word",
-    "hours-by-a-clock-nobody-has-set",
     "an-operators-policy-is-kept-on-the-way",
     "bad-requests-are-refused",
     "clock-jumps-and-an-inhibitor-only-delay-the-reboot",
@@ -36,8 +32,6 @@ const UNSEEN: &[&str] = &[
     "programs-killed-in-every-phase-come-back",
     "short-memory-automount-and-kexec-stop-no-upgrade",
     "uefi-falls-back-and-upgrades",
-    "what-a-node-has-of-its-own-spoils-no-upgrade",
-    "what-a-node-waits-for-is-told-and-the-upgrade-goes-on",
 ];
 
 /// Scenarios that take no turn because they take most of an hour, or need what `prerequisites.sh`

@@ -5,6 +5,7 @@ use careen_tests::machine::NEW_IMAGE;
 use careen_tests::node::annotation;
 use careen_tests::pods::Namespace;
 use careen_tests::scene::Scene;
+use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 use upgrade::names;
 
@@ -48,6 +49,9 @@ async fn in_trial(word: &str) -> Result<(Scene, Namespace)> {
     pods.set_status("cni", runs("0123456789ab")).await?;
     scene.node.ask_for(NEW_IMAGE).await?;
     scene.reboot().await?;
+    // Before the agent has the Node, hours that pass look like a server that is away.
+    let in_trial = |node: &Node| annotation(node, names::STATUS).contains("\"phase\":\"Trial\"");
+    scene.node.until("the trial is reported", &in_trial).await?;
     Ok((scene, pods))
 }
 

@@ -2,6 +2,7 @@
 //! InfraMachine reports its state.
 
 use anyhow::{Context, Result, ensure};
+use careen_tests::cluster::PATIENCE;
 use careen_tests::fleet::images::LATEST;
 use careen_tests::machines::core;
 use careen_tests::world::{self, World};
@@ -41,7 +42,7 @@ async fn until(
         ensure!(holds(&object), "{}", object.data["status"]);
         Ok(object)
     };
-    objects::until(what, world::PATIENCE, ask).await
+    objects::until(what, PATIENCE, ask).await
 }
 
 #[test]
@@ -76,7 +77,7 @@ fn annotated_machine_is_upgraded_and_infra_machine_reports_it() -> Result<()> {
             );
             Ok(())
         };
-        objects::until("all annotations gone", world::PATIENCE, left).await?;
+        objects::until("all annotations gone", PATIENCE, left).await?;
         assert_eq!(scene.rollout.gone(), 0, "replaced");
         Ok(())
     })

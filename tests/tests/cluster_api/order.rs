@@ -1,6 +1,7 @@
 //! The order of the start: core first with its gates on, and careen-provider later.
 
 use anyhow::{Result, ensure};
+use careen_tests::cluster::PATIENCE;
 use careen_tests::core_log;
 use careen_tests::fleet::images::{LATEST, MINOR};
 use careen_tests::machines::{identities, until_all_serve, until_counted};
@@ -41,7 +42,7 @@ fn core_exits_without_the_provider_and_resumes_in_place_later() -> Result<()> {
             ensure!(said.contains("warmup timed out"), "{said}");
             Ok(())
         };
-        objects::until("core leaves", world::PATIENCE, left).await?;
+        objects::until("core leaves", PATIENCE, left).await?;
         scene.stands_still(world).await?;
         world.provider.start_again()?;
         restart_core(world).await?;
@@ -91,5 +92,5 @@ async fn until_undiscovered(world: &World) -> Result<()> {
         ensure!(conditions.iter().any(nobody), "{status}");
         Ok(())
     };
-    objects::until("Discovered: False", world::PATIENCE, ask).await
+    objects::until("Discovered: False", PATIENCE, ask).await
 }

@@ -1,6 +1,7 @@
 //! InfraMachines that reject writes, as an infrastructure provider's own webhook may make them do.
 
 use anyhow::{Result, ensure};
+use careen_tests::cluster::PATIENCE;
 use careen_tests::core_log;
 use careen_tests::events;
 use careen_tests::fleet::images::LATEST;
@@ -80,7 +81,7 @@ impl Rule {
                 ensure!(said.contains(self.message), "{said:?}");
                 Ok(())
             };
-            objects::until("the rule in force", world::PATIENCE, refused).await?;
+            objects::until("the rule in force", PATIENCE, refused).await?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use careen_tests::cluster::PATIENCE;
 use careen_tests::fleet::images::LATEST;
 use careen_tests::replicas::Replicas;
 use careen_tests::world;
@@ -47,5 +48,5 @@ async fn a_node_works(scene: &Scene) -> Result<()> {
         ensure!(scene.working.most() > 0, "no node works: {lines}");
         Ok(())
     };
-    objects::until("a node at work", world::PATIENCE, ask).await
+    objects::until("a node at work", PATIENCE, ask).await
 }

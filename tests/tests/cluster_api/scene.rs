@@ -1,12 +1,13 @@
 //! Workers before a rollout, and the assertions after it.
 
 use anyhow::Result;
+use careen_tests::cluster::PATIENCE;
 use careen_tests::decisions::Decisions;
 use careen_tests::fleet::images::{FIRST, LATEST};
 use careen_tests::machines::{self, Machine, identities, until_all_serve, until_counted};
 use careen_tests::rollout::Rollout;
 use careen_tests::working::Working;
-use careen_tests::world::{self, World};
+use careen_tests::world::World;
 use serde_json::{Value, json};
 use vm_tests::cluster_api::cluster::{Cluster, Rolling, deployment_kind};
 use vm_tests::cluster_api::objects;
@@ -98,6 +99,6 @@ impl Scene {
             anyhow::ensure!(lines.contains(line), "{lines}");
             Ok(())
         };
-        objects::until(line, world::PATIENCE, ask).await
+        objects::until(line, PATIENCE, ask).await
     }
 }

@@ -2,6 +2,7 @@
 //! in place is ever replaced.
 
 use anyhow::{Result, ensure};
+use careen_tests::cluster::PATIENCE;
 use careen_tests::fleet::images::{LATEST, MINOR};
 use careen_tests::machines::{identities, until_all_serve};
 use careen_tests::world;
@@ -94,7 +95,7 @@ fn deployment_scaled_down_mid_rollout_creates_no_machines() -> Result<()> {
             ensure!(gone == 2, "{gone} are gone: {}", scene.rollout.lines());
             Ok(())
         };
-        objects::until("two gone", world::PATIENCE, told).await?;
+        objects::until("two gone", PATIENCE, told).await?;
         assert_eq!(scene.rollout.most_machines(), 4, "a new one came");
         Ok(())
     })

@@ -61,7 +61,7 @@ mod tests {
 
     /// The expected name is `printf volume-1disk.examplenode1 | sha256sum`.
     #[test]
-    fn attachment_of_a_csi_volume_has_the_name_that_kubernetes_gives() {
+    fn csi_attachment_has_the_name_that_kubernetes_gives() {
         let volume = csi_volume("disk.example", "volume-1");
         assert_eq!(volume, "kubernetes.io/csi/disk.example^volume-1");
         let name = "csi-b932c59aab0b287603ebd5d7c7837b456d56b439a9f1e1af225229050711cca1";
