@@ -1,6 +1,6 @@
 #!/bin/bash
 # Drives each target with libFuzzer for some minutes: tests/fuzz/run.sh <minutes> [target...]. What it finds is kept in the cache and taken up again; an input
-# that breaks a target is named, and belongs into tests/fuzz/corpus once it is mended.
+# that breaks a target is named, and belongs into tests/fuzz/corpus once it is fixed.
 set -euo pipefail
 cd "$(dirname "$0")"
 minutes=$1

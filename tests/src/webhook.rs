@@ -79,7 +79,7 @@ impl Broken {
     ///
     /// # Errors
     /// When the API server refuses.
-    pub async fn mend(self) -> Result<()> {
+    pub async fn repair(self) -> Result<()> {
         self.hooks
             .delete(&self.name, &DeleteParams::default())
             .await?;

@@ -322,7 +322,7 @@ fn unknown_time_zone_blocks_new_steps_and_the_wait_says_why() {
         let read = Err(broken.clone());
         let (record, act) = next_with(&seen, &upgrade_in(Phase::Deployed), &read);
         let soon = seen.turn.now.plus_seconds(3600);
-        assert_eq!(act, Act::Wait(Some(soon)), "somebody may mend the policy");
+        assert_eq!(act, Act::Wait(Some(soon)), "somebody may fix the policy");
         let said = waits_for(&record).unwrap();
         for part in ["does not have Europe/Berlin", "zone in [window]", "\"UTC\""] {
             assert!(said.contains(part), "{said}");

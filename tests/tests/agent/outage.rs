@@ -134,7 +134,7 @@ async fn a_server_that_fails_inside_is_asked_again() -> Result<()> {
     // The agent's first answer fails, and so does its next try.
     tokio::time::timeout(PATIENCE, broken.until_called(calls + 1)).await?;
     assert_eq!(annotation(&scene.node.now().await?, names::ANSWER), "");
-    broken.mend().await?;
+    broken.repair().await?;
     scene.node.until_answered("Upgraded").await?;
     Ok(())
 }

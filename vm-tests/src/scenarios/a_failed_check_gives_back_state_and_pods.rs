@@ -36,7 +36,7 @@ const HELD: &str = "until [ -e /var/lib/rig/state ]; do sleep 0.2; done; echo ne
 const STATE: &str = "cat /var/lib/rig/state";
 /// The state that is kept for the old system.
 const KEPT: &str = "ls -d /sysroot/ostree/careen/snapshot-* 2>/dev/null | wc -l";
-const MEND: &str = "chattr -i /var/lib/rig/state && sync";
+const REPAIR: &str = "chattr -i /var/lib/rig/state && sync";
 const REBOOT: &str = "systemctl --no-block reboot";
 
 async fn run(rig: &mut Rig) -> Result<()> {
@@ -92,7 +92,7 @@ async fn state_is_owed(rig: &mut Rig, other: &Commit) -> Result<()> {
 
 /// Removes the obstacle and boots the node once more.
 async fn comes_back(rig: &mut Rig, before: &Before) -> Result<()> {
-    rig.guest.run(MEND).await?;
+    rig.guest.run(REPAIR).await?;
     let boot = rig.boot_id().await?;
     rig.guest.run(REBOOT).await?;
     rig.wait_boot(Some(&boot)).await?;

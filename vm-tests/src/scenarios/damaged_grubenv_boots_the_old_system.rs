@@ -30,7 +30,7 @@ const DAMAGES: [(&str, &str); 4] = [
 ];
 
 /// The repair that the reason names.
-const MEND: &str = "grub-editenv /boot/grub/grubenv create && sync";
+const REPAIR: &str = "grub-editenv /boot/grub/grubenv create && sync";
 
 /// Loses the first sector of the block. It writes in place, because GRUB does not replay the
 /// journal.
@@ -43,14 +43,14 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let before = rig.before().await?;
     for (damage, script) in DAMAGES {
         rig.guest
-            .run(&format!("{MEND} && {script} && sync"))
+            .run(&format!("{REPAIR} && {script} && sync"))
             .await?;
         refused(rig, &before, &image, damage).await?;
     }
-    rig.guest.run(MEND).await?;
+    rig.guest.run(REPAIR).await?;
     damaged_while_armed(rig, &before, &image).await?;
-    rig.guest.run(MEND).await?;
-    ask(rig, &image, "mended").await?;
+    rig.guest.run(REPAIR).await?;
+    ask(rig, &image, "repaired").await?;
     rig.wait_phase("Fetched", UPGRADE).await.map(drop)
 }
 

@@ -43,7 +43,7 @@ pub struct Upgrade {
     pub to: Option<Deployment>,
     /// The rehearsal of the drain.
     pub rehearsal: Rehearsal,
-    /// How the node served when its first drain began.
+    /// How the node served before its first drain, or the first one since its users had it back.
     pub served: Serving,
     /// How the new system differs from that, in sentences; for display only.
     pub differs: Vec<String>,

@@ -169,7 +169,7 @@ pub(super) struct Wire {
     /// What the upgrade cost the node's users; for display only.
     #[serde(default, skip_serializing_if = "Bill::is_blank")]
     pub(super) bill: Bill,
-    /// How the node served when its first drain began.
+    /// How the node served before its first drain, or the first one since its users had it back.
     #[serde(default, skip_serializing_if = "Serving::is_blank")]
     pub(super) served: Serving,
     /// How the new system differs from that, in sentences; for display only.
