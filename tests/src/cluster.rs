@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use testkit::control_plane::ControlPlane;
 use tokio::sync::OnceCell;
-use vm_tests::control_plane::ControlPlane;
 
 /// The longest time that a test waits for anything. It is far longer than needed, because the
 /// machine may be busy.
@@ -25,7 +25,7 @@ pub async fn plane() -> Result<&'static ControlPlane> {
     PLANE
         .get_or_try_init(|| async {
             // A fixed path, so that killed runs leave one folder in total and not one folder each.
-            let dir = vm_tests::programs::cache()?.join("agent-tests-cluster");
+            let dir = testkit::programs::cache()?.join("agent-tests-cluster");
             if dir.exists() {
                 std::fs::remove_dir_all(&dir).context("an old cluster is in the way")?;
             }

@@ -2,7 +2,7 @@
 //! the reason.
 
 use anyhow::{Result, ensure};
-use vm_tests::cluster_api::{Manager, objects};
+use testkit::cluster_api::{Manager, objects};
 
 use crate::cluster::PATIENCE;
 use crate::world::World;

@@ -13,7 +13,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, Resource, ResourceExt};
 use provider::names;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 use crate::provider_process::ProviderProcess;
 

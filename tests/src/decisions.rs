@@ -19,8 +19,8 @@ use futures::StreamExt;
 use kube::api::{DynamicObject, ListParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
+use testkit::cluster_api::objects;
 use tokio::task::JoinHandle;
-use vm_tests::cluster_api::objects;
 
 use crate::machines::Machine;
 use words::{DEV_MACHINE, Kind, MACHINE, NODE, RIG_MACHINE, Who};

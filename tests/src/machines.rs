@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use kube::api::{DynamicObject, ListParams};
 use kube::{Client, ResourceExt};
 use serde_json::Value;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 use crate::cluster::PATIENCE;
 

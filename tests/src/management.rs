@@ -17,8 +17,8 @@ use kube::config::Kubeconfig;
 use provider::rights::{self, Ours};
 use provider::{manifests, names};
 use serde_json::{Value, json};
-use vm_tests::cluster_api::account::kubeconfig_of;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::account::kubeconfig_of;
+use testkit::cluster_api::objects;
 
 use crate::cluster::plane;
 use crate::fleet::images::{FIRST, LATEST};

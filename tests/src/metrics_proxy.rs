@@ -17,9 +17,9 @@ use kube::api::{Api, PostParams};
 use kube::config::KubeConfigOptions;
 use kube::{Client, Config};
 use serde_json::{Value, json};
-use vm_tests::cluster_api::account::kubeconfig_of;
-use vm_tests::cluster_api::{documents, objects};
-use vm_tests::programs;
+use testkit::cluster_api::account::kubeconfig_of;
+use testkit::cluster_api::{documents, objects};
+use testkit::programs;
 
 use crate::cluster::plane;
 

@@ -16,10 +16,10 @@ use provider::settings::Settings;
 use provider::tls::Own;
 use provider::{manifests, names};
 use serde_json::{Value, json};
+use testkit::cluster_api::objects;
+use testkit::cluster_api::provider::until_discovered;
+use testkit::control_plane::{ControlPlane, ports};
 use tokio::sync::oneshot;
-use vm_tests::cluster_api::objects;
-use vm_tests::cluster_api::provider::until_discovered;
-use vm_tests::control_plane::{ControlPlane, ports};
 
 use crate::caller::Caller;
 use crate::provider_release::{install, kubeconfig};

@@ -5,9 +5,9 @@ use kube::Client;
 use kube::config::Kubeconfig;
 use provider::{manifests, names, rights};
 use serde_json::{Value, json};
-use vm_tests::cluster_api::account::kubeconfig_of;
-use vm_tests::cluster_api::{infrastructure, install_definitions, objects};
-use vm_tests::control_plane::ControlPlane;
+use testkit::cluster_api::account::kubeconfig_of;
+use testkit::cluster_api::{infrastructure, install_definitions, objects};
+use testkit::control_plane::ControlPlane;
 
 use crate::fleet::images::{GOOD, Image};
 

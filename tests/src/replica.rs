@@ -14,10 +14,10 @@ use provider::run::{Addresses, Certificate, Setup, run};
 use provider::settings::Settings;
 use provider::tls::Own;
 use serde_json::Value;
+use testkit::cluster_api::objects;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
-use vm_tests::cluster_api::objects;
 
 use crate::caller::Caller;
 use crate::cluster::{PATIENCE, plane};

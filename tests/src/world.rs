@@ -10,12 +10,12 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
 use kube::Client;
+use testkit::cluster_api::infrastructure::Infrastructure;
+use testkit::cluster_api::{Managers, Version};
+use testkit::control_plane::{self, ControlPlane};
+use testkit::programs;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Mutex, OnceCell, RwLock};
-use vm_tests::cluster_api::infrastructure::Infrastructure;
-use vm_tests::cluster_api::{Managers, Version};
-use vm_tests::control_plane::{self, ControlPlane};
-use vm_tests::programs;
 
 use crate::fleet::Fleet;
 use crate::provider_process::ProviderProcess;

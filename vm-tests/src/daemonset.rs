@@ -5,13 +5,13 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use testkit::programs;
+use testkit::registry::Registry;
 use tokio::process::Command;
 use tokio::time::Instant;
 use upgrade::names;
 
 use crate::images::{PodAgent, installer};
-use crate::programs;
-use crate::registry::Registry;
 use crate::rig::{Rig, UPGRADE};
 use crate::terminal::typed;
 
@@ -60,7 +60,7 @@ impl DaemonSet {
     /// Fails when a part does not build, start or answer.
     pub async fn offered(rig: &mut Rig, versions: &[&str]) -> Result<Self> {
         let registry = Registry::start(&rig.dir().join("registry")).await?;
-        registry.introduce_to(&mut rig.guest).await?;
+        rig.guest.run(&registry.introduction()).await?;
         let mut this = Self {
             registry,
             digests: BTreeMap::new(),

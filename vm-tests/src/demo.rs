@@ -140,7 +140,7 @@ fn kubectl(rig: &Rig, arguments: &[&str]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::programs;
+    use testkit::programs;
 
     #[test]
     fn each_way_is_named_where_a_newcomer_looks() -> Result<()> {

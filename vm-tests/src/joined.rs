@@ -13,12 +13,12 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
+use testkit::control_plane::{self, ControlPlane, HOST_SEEN_FROM_GUEST, JOIN_TOKEN};
+use testkit::programs;
 
-use crate::control_plane::{self, ControlPlane, HOST_SEEN_FROM_GUEST, JOIN_TOKEN};
 use crate::guest::Guest;
 use crate::images::{self, DiskKind};
 use crate::node::{NAME, NodeWatch};
-use crate::programs;
 use crate::progress::Progress;
 use crate::qemu::{Firmware, HARDWARE, Machine, PROGRAM as QEMU};
 use crate::workload;

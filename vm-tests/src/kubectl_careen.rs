@@ -7,12 +7,12 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::de::DeserializeOwned;
+use testkit::programs;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 use crate::guest::Output;
 use crate::patience::within;
-use crate::programs;
 use crate::rig::{Rig, UPGRADE};
 
 /// The package that contains it, and its program's name.

@@ -4,13 +4,12 @@
 //! Do not use it in production: it generates keys at run time, etcd does not fsync, and every port
 //! is on loopback.
 
+pub mod adopted;
 pub mod bench;
 pub mod boots;
 pub mod changed;
 pub mod choice;
 pub mod clock;
-pub mod cluster_api;
-pub mod control_plane;
 pub mod csi;
 pub mod daemonset;
 pub mod demo;
@@ -22,20 +21,15 @@ pub mod lanes;
 pub mod node;
 pub mod passed;
 pub mod patience;
-pub mod process;
-pub mod programs;
 pub mod progress;
 pub mod qemu;
 pub mod qmp;
-pub mod registry;
 pub mod repo_server;
 pub mod rig;
 pub mod runner;
 pub mod scenario;
 pub mod scenarios;
-pub mod secure_registry;
 pub mod shell;
 pub mod soak;
 pub mod terminal;
-pub mod ticker;
 pub mod workload;

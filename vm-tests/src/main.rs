@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
-use vm_tests::cluster_api::adopted;
+use testkit::{programs, registry};
+use vm_tests::adopted;
 use vm_tests::soak::Soak;
-use vm_tests::{
-    bench, choice, demo, kubectl_careen, programs, registry, runner, scenarios, shell, soak,
-};
+use vm_tests::{bench, choice, demo, kubectl_careen, runner, scenarios, shell, soak};
 
 /// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every failure to
 /// cause.

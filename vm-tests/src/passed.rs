@@ -6,10 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use testkit::cache::Key;
+use testkit::{debian, programs};
 
-use crate::images::{self, Key};
 use crate::joined::qemu_version;
-use crate::programs;
 use crate::runner::Outcome;
 use crate::scenario::Scenario;
 use crate::scenarios::{ALL, is_on_cluster_api};
@@ -35,22 +35,22 @@ const CONTENT: [&str; 14] = [
 ];
 /// The rig, except for code that no scenario runs. Each scenario depends only on its own file in
 /// it.
-const RIG: &str = "vm-tests/src";
+const RIG: [&str; 2] = ["tests/testkit/src", "vm-tests/src"];
 const NOT_THE_RIG: [&str; 14] = [
-    "bench",
-    "bin",
-    "choice.rs",
-    "clock.rs",
-    "daemonset.rs",
-    "demo",
-    "demo.rs",
-    "kubectl_careen.rs",
-    "passed.rs",
-    "registry.rs",
-    "scenarios",
-    "secure_registry.rs",
-    "soak",
-    "terminal.rs",
+    "tests/testkit/src/registry.rs",
+    "tests/testkit/src/secure_registry.rs",
+    "vm-tests/src/bench",
+    "vm-tests/src/bin",
+    "vm-tests/src/choice.rs",
+    "vm-tests/src/clock.rs",
+    "vm-tests/src/daemonset.rs",
+    "vm-tests/src/demo",
+    "vm-tests/src/demo.rs",
+    "vm-tests/src/kubectl_careen.rs",
+    "vm-tests/src/passed.rs",
+    "vm-tests/src/scenarios",
+    "vm-tests/src/soak",
+    "vm-tests/src/terminal.rs",
 ];
 /// Parts on which only their users depend. The DaemonSet also depends on its pod's program, which
 /// is built apart from a node's programs, and on its packaging.
@@ -64,7 +64,7 @@ const PARTS: [(&str, &[&str]); 8] = [
             "src/installer",
             "src/systemd",
             "vm-tests/src/daemonset.rs",
-            "vm-tests/src/registry.rs",
+            "tests/testkit/src/registry.rs",
             "vm-tests/src/terminal.rs",
         ],
     ),
@@ -77,10 +77,10 @@ const PARTS: [(&str, &[&str]); 8] = [
             "vm-tests/src/kubectl_careen.rs",
         ],
     ),
-    ("crate::registry::", &["vm-tests/src/registry.rs"]),
+    ("testkit::registry::", &["tests/testkit/src/registry.rs"]),
     (
-        "crate::secure_registry::",
-        &["vm-tests/src/secure_registry.rs"],
+        "testkit::secure_registry::",
+        &["tests/testkit/src/secure_registry.rs"],
     ),
     ("crate::soak::", &["vm-tests/src/soak"]),
     (
@@ -119,7 +119,7 @@ impl Passed {
         let key = Key::default()
             .text(qemu_version()?)
             .files(our_programs)?
-            .built(&images::root()?);
+            .built(&debian::root()?);
         let all = |key: Key, names: &[&str]| {
             let mut names = names.iter();
             names.try_fold(key, |key, name| key.files(&tree.join(name)))
@@ -188,12 +188,15 @@ fn parts_of(source: &str) -> Vec<&'static str> {
 }
 
 fn rig(key: Key, tree: &Path) -> Result<Key> {
-    let without = |path: &Path| NOT_THE_RIG.iter().any(|name| path.ends_with(name));
-    let mut files: Vec<_> = fs::read_dir(tree.join(RIG))?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<_>>()?;
+    let without: Vec<_> = NOT_THE_RIG.iter().map(|name| tree.join(name)).collect();
+    let mut files = Vec::new();
+    for folder in RIG {
+        for entry in fs::read_dir(tree.join(folder))? {
+            files.push(entry?.path());
+        }
+    }
     files.sort();
-    let mut files = files.iter().filter(|path| !without(path));
+    let mut files = files.iter().filter(|path| !without.contains(path));
     files.try_fold(key, |key, path| key.files(path))
 }
 
@@ -228,8 +231,8 @@ mod tests {
 
     #[test]
     fn a_scenario_with_a_registry_depends_on_it_and_no_other_does() {
-        let registry = "vm-tests/src/registry.rs";
-        assert_eq!(parts_of("use crate::registry::Registry;"), [registry]);
+        let registry = "tests/testkit/src/registry.rs";
+        assert_eq!(parts_of("use testkit::registry::Registry;"), [registry]);
         assert!(parts_of("use crate::daemonset::agent;").contains(&registry));
         assert!(parts_of("use super::prelude::*;").is_empty());
     }
@@ -256,7 +259,8 @@ mod tests {
     #[test]
     fn every_part_that_a_scenario_may_use_is_there() {
         let tree = programs::home().join("..");
-        for part in PARTS.iter().flat_map(|(_, files)| *files) {
+        let parts = PARTS.iter().flat_map(|(_, files)| *files);
+        for part in parts.chain(&RIG).chain(&NOT_THE_RIG) {
             assert!(tree.join(part).exists(), "{part}");
         }
     }

@@ -11,8 +11,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use testkit::process::Process;
 
-use crate::process::Process;
 use crate::qmp::Qmp;
 
 /// The QEMU program.

@@ -22,8 +22,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::Value;
+use testkit::control_plane::{ControlPlane, HOST_SEEN_FROM_GUEST};
 
-use crate::control_plane::{ControlPlane, HOST_SEEN_FROM_GUEST};
 use crate::guest::Guest;
 use crate::images::{self, DiskKind};
 use crate::joined::Joined;

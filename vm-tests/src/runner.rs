@@ -3,18 +3,18 @@
 use std::fmt;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
+use testkit::programs::out;
 
 use crate::images;
 use crate::joined::Joined;
 use crate::lanes;
 use crate::passed::Passed;
-use crate::programs;
 use crate::progress::Progress;
 use crate::rig::Rig;
 use crate::scenario::Scenario;
@@ -61,12 +61,6 @@ impl Time {
         }
         !late
     }
-}
-
-/// The folder for the files of runs.
-#[must_use]
-pub fn out() -> PathBuf {
-    programs::home().join("out")
 }
 
 /// The options of a run.

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use testkit::programs::out;
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
 use crate::images::DiskKind;
 use crate::kubectl_careen::KubectlCareen;
 use crate::progress::Progress;
 use crate::rig::Rig;
-use crate::runner::out;
 
 /// Starts a node and takes commands until the end of input.
 ///

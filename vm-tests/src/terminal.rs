@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
+use testkit::control_plane::ControlPlane;
+use testkit::programs;
 use tokio::process::Command;
 
-use crate::control_plane::ControlPlane;
 use crate::patience::within;
-use crate::programs;
 use crate::rig::{Rig, UPGRADE};
 
 /// Types a line that must succeed in the cluster of a scenario, and returns its output.

@@ -9,14 +9,14 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
+use testkit::cluster_api::objects;
+use testkit::control_plane::ControlPlane;
+use testkit::programs;
 use tokio::task::JoinHandle;
 use upgrade::names;
 use upgrade::report::{Answer, Status};
-use vm_tests::cluster_api::adopted::Adopted;
-use vm_tests::cluster_api::objects;
-use vm_tests::control_plane::ControlPlane;
+use vm_tests::adopted::Adopted;
 use vm_tests::node::NAME;
-use vm_tests::programs;
 
 const OLD: &str = "v1.35.4";
 const NEW: &str = "v1.36.3";

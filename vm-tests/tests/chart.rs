@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use vm_tests::programs;
+use testkit::programs;
 
 fn daemonset() -> PathBuf {
     programs::home().join("../packaging/daemonset")

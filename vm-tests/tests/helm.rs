@@ -2,7 +2,7 @@
 //! is no node. The scenario a-daemonset-rolls-out-in-the-middle-of-an-upgrade tests it on one.
 
 use anyhow::{Result, ensure};
-use vm_tests::control_plane::ControlPlane;
+use testkit::control_plane::ControlPlane;
 use vm_tests::terminal::typed_at;
 
 const INSTALL: &str = "kubectl apply -f packaging/daemonset/namespace.yaml

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 use super::words::Who;
 use super::{Decisions, Line, lock};

@@ -133,7 +133,7 @@ fn of_node(object: &DynamicObject) -> Vec<(Who, String)> {
 
 #[cfg(test)]
 mod tests {
-    use vm_tests::cluster_api::infrastructure::{GROUP, VERSION};
+    use testkit::cluster_api::infrastructure::{GROUP, VERSION};
 
     use super::*;
 

@@ -10,7 +10,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 /// The default of kubelet is 10 s. The controller manager gives up on a Node after 50 s without a
 /// heartbeat.

@@ -15,8 +15,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use fastrand::Rng;
 use kube::Client;
-use vm_tests::cluster_api::infrastructure::{Host, Hosts, Order};
-use vm_tests::control_plane::ControlPlane;
+use testkit::cluster_api::infrastructure::{Host, Hosts, Order};
+use testkit::control_plane::ControlPlane;
 
 use fate::Fate;
 use host::FleetHost;

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use kube::Client;
 use serde_json::{Value, json};
-use vm_tests::cluster_api::cluster::{Cluster, Rolling};
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::cluster::{Cluster, Rolling};
+use testkit::cluster_api::objects;
 
 const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
 const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";

@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use kube::api::GroupVersionKind;
 use provider::names;
 use serde_json::json;
-use vm_tests::cluster_api::cluster::Cluster;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::cluster::Cluster;
+use testkit::cluster_api::objects;
 
 use crate::cluster::PATIENCE;
 

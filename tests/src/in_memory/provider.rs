@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use kube::Client;
 use serde_json::{Value, json};
+use testkit::cluster_api::{Version, install_definitions};
+use testkit::control_plane::ControlPlane;
+use testkit::process::Process;
+use testkit::programs;
 use tokio::sync::Mutex;
-use vm_tests::cluster_api::{Version, install_definitions};
-use vm_tests::control_plane::ControlPlane;
-use vm_tests::process::Process;
-use vm_tests::programs;
 
 use crate::provider_process::free_address;
 use crate::replica;

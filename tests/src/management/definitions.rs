@@ -5,8 +5,8 @@ use anyhow::Result;
 use kube::Client;
 use provider::names;
 use serde_json::{Value, json};
+use testkit::cluster_api::install_definitions;
 use tokio::sync::{Mutex, OnceCell};
-use vm_tests::cluster_api::install_definitions;
 
 use crate::provider_release::install;
 

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use provider::names;
 use serde_json::{Value, json};
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 use super::{History, Management, certificate};
 use crate::replica::Replica;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 use super::Management;
 use crate::cluster::PATIENCE;

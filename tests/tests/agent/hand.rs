@@ -6,7 +6,7 @@ use http::Request;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::{Value, json};
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 /// One request.
 #[derive(Clone)]

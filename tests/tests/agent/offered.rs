@@ -14,9 +14,9 @@ use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams, ValidationDirective};
 use serde_json::{Value, json};
+use testkit::cluster_api::{documents, objects};
+use testkit::programs;
 use tokio::sync::OnceCell;
-use vm_tests::cluster_api::{documents, objects};
-use vm_tests::programs;
 
 /// Another account of the cluster, without rights.
 const STRANGER: Account<'_> = ("shop", "till");

@@ -7,9 +7,9 @@ use careen_tests::node::{TestNode, annotation};
 use careen_tests::pods::Namespace;
 use provider::manifests;
 use serde_json::json;
+use testkit::cluster_api::account::kubeconfig_of;
+use testkit::cluster_api::objects;
 use upgrade::names;
-use vm_tests::cluster_api::account::kubeconfig_of;
-use vm_tests::cluster_api::objects;
 
 use crate::captured::{node, ship_rights, within};
 use crate::hand::{Hand, Try, get, patch};

@@ -10,8 +10,8 @@ use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use provider::names;
 use serde_json::{Value, json};
-use vm_tests::cluster_api::infrastructure::{GROUP, VERSION as INFRA_VERSION};
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::infrastructure::{GROUP, VERSION as INFRA_VERSION};
+use testkit::cluster_api::objects;
 
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};

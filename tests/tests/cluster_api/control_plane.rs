@@ -12,8 +12,8 @@ use careen_tests::world::{self, World};
 use provider::names;
 use provider::settings::Settings;
 use serde_json::{Value, json};
-use vm_tests::cluster_api::Manager;
-use vm_tests::cluster_api::cluster::{Cluster, control_plane_kind};
+use testkit::cluster_api::Manager;
+use testkit::cluster_api::cluster::{Cluster, control_plane_kind};
 
 use crate::VERSION;
 

@@ -14,8 +14,8 @@ use careen_tests::wide;
 use careen_tests::world::{self, World};
 use kube::ResourceExt;
 use kube::api::ListParams;
-use vm_tests::cluster_api::cluster::{Cluster, Rolling};
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::cluster::{Cluster, Rolling};
+use testkit::cluster_api::objects;
 
 use crate::VERSION;
 

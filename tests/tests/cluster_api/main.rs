@@ -18,7 +18,7 @@ mod scene;
 mod walk;
 mod width;
 
-use vm_tests::cluster_api::Version;
+use testkit::cluster_api::Version;
 
 /// The minor that this program runs.
 const VERSION: Version = Version::NEWEST;

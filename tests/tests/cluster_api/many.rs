@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use careen_tests::fleet::images::LATEST;
 use careen_tests::{wide, world};
-use vm_tests::cluster_api::cluster::Rolling;
+use testkit::cluster_api::cluster::Rolling;
 
 use crate::VERSION;
 use crate::scene::Scene;

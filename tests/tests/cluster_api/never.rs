@@ -12,8 +12,8 @@ use careen_tests::world::{self, World};
 use kube::api::GroupVersionKind;
 use provider::names;
 use serde_json::{Value, json};
-use vm_tests::cluster_api::cluster::deployment_kind;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::cluster::deployment_kind;
+use testkit::cluster_api::objects;
 
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};

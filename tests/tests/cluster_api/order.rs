@@ -10,9 +10,9 @@ use careen_tests::world::{self, World};
 use kube::api::DeleteParams;
 use provider::names;
 use serde_json::{Value, json};
-use vm_tests::cluster_api::cluster::deployment_kind;
-use vm_tests::cluster_api::provider::until_discovered;
-use vm_tests::cluster_api::{Manager, objects};
+use testkit::cluster_api::cluster::deployment_kind;
+use testkit::cluster_api::provider::until_discovered;
+use testkit::cluster_api::{Manager, objects};
 
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};

@@ -9,8 +9,8 @@ use careen_tests::machines::{self, Machine};
 use careen_tests::world::{self, World};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
-use vm_tests::cluster_api::infrastructure::{GROUP, machine_kind};
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::infrastructure::{GROUP, machine_kind};
+use testkit::cluster_api::objects;
 
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};

@@ -7,7 +7,7 @@ use careen_tests::cluster::PATIENCE;
 use careen_tests::fleet::images::LATEST;
 use careen_tests::replicas::Replicas;
 use careen_tests::world;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};

@@ -9,8 +9,8 @@ use careen_tests::rollout::Rollout;
 use careen_tests::working::Working;
 use careen_tests::world::World;
 use serde_json::{Value, json};
-use vm_tests::cluster_api::cluster::{Cluster, Rolling, deployment_kind};
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::cluster::{Cluster, Rolling, deployment_kind};
+use testkit::cluster_api::objects;
 
 /// The gentlest rollout without a spare machine.
 pub const ONE_AT_A_TIME: Rolling = Rolling {

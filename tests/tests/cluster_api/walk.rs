@@ -6,7 +6,7 @@ use careen_tests::fleet::images::{BAD, LATEST};
 use careen_tests::machines::{self, Machine};
 use careen_tests::provider_release::catalogue;
 use careen_tests::world;
-use vm_tests::cluster_api::Manager;
+use testkit::cluster_api::Manager;
 
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};

@@ -6,8 +6,8 @@ use careen_tests::cluster::PATIENCE;
 use careen_tests::fleet::images::{LATEST, MINOR};
 use careen_tests::machines::{identities, until_all_serve};
 use careen_tests::world;
-use vm_tests::cluster_api::cluster::Rolling;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::cluster::Rolling;
+use testkit::cluster_api::objects;
 
 use crate::VERSION;
 use crate::scene::{ONE_AT_A_TIME, Scene};

@@ -31,7 +31,7 @@ mod walk;
 #[path = "../cluster_api/width.rs"]
 mod width;
 
-use vm_tests::cluster_api::Version;
+use testkit::cluster_api::Version;
 
 /// The minor that this program runs.
 const VERSION: Version = Version::V1_13;

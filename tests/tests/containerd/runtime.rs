@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
-use vm_tests::images;
+use testkit::debian;
 
 /// Longer than a loaded machine takes to start containerd.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -105,7 +105,7 @@ impl Containerd {
                 "--kill-child",
             ])
             .args(["sh", "-c", SCRIPT, "sh"])
-            .args([images::root()?, images::containers()?, work.to_owned()])
+            .args([debian::root()?, debian::containers()?, work.to_owned()])
             .stdout(log.try_clone()?)
             .stderr(log)
             .spawn()

@@ -23,9 +23,9 @@ use prometheus::{Of, Prometheus, free, promtool};
 use rbac_proxy::{RbacProxy, address_of_a_node};
 use scraping::Scraping;
 use serde_json::json;
+use testkit::cluster_api::objects;
 use upgrade::names;
 use upgrade::observe::Check;
-use vm_tests::cluster_api::objects;
 
 #[test]
 fn the_alerts_parse_and_fire_for_their_reasons_alone() -> Result<()> {

@@ -11,9 +11,9 @@ use careen_tests::cluster::PATIENCE;
 use careen_tests::replica::get;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vm_tests::cluster_api::objects;
-use vm_tests::control_plane::ports;
-use vm_tests::programs;
+use testkit::cluster_api::objects;
+use testkit::control_plane::ports;
+use testkit::programs;
 
 /// The root of the source tree.
 pub fn tree() -> PathBuf {

@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow, ensure};
 use careen_tests::cluster::PATIENCE;
 use careen_tests::metrics_proxy::{PROXY, Proxy, SCRAPER, install, token};
 use careen_tests::scene::Scene;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 use crate::prometheus::free;
 use crate::rbac_proxy::{RbacProxy, address_of_a_node};

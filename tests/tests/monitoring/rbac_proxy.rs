@@ -16,8 +16,8 @@ use kube::config::{AuthInfo, Config};
 use kube::{Client, Error};
 use serde_json::Value;
 use tempfile::TempDir;
-use vm_tests::cluster_api::account::kubeconfig_of;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::account::kubeconfig_of;
+use testkit::cluster_api::objects;
 
 use crate::prometheus::built;
 

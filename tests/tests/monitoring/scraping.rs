@@ -13,8 +13,8 @@ use kube::api::{Api, Patch, PatchParams};
 use provider::manifests::NAMESPACE;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vm_tests::cluster_api::account::kubeconfig_of;
-use vm_tests::cluster_api::{documents, objects};
+use testkit::cluster_api::account::kubeconfig_of;
+use testkit::cluster_api::{documents, objects};
 
 use crate::prometheus::tree;
 

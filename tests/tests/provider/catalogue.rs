@@ -6,7 +6,7 @@ use kube::Client;
 use kube::api::{Api, PostParams};
 use provider::catalogue::{ImageCatalogue, manifest};
 use serde_json::{Value, json};
-use vm_tests::cluster_api::install_definitions;
+use testkit::cluster_api::install_definitions;
 
 async fn installed() -> Result<Client> {
     let client = plane().await?.client().await?;

@@ -7,7 +7,7 @@ use careen_tests::replica::Replica;
 use kube::api::Api;
 use provider::catalogue::{ImageCatalogue, ImageCatalogueStatus};
 use serde_json::{Value, json};
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 fn entry(version: &str, reference: &str, word: char) -> Value {
     let commit = word.to_string().repeat(64);

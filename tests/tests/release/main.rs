@@ -12,7 +12,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use vm_tests::cluster_api::documents;
+use testkit::cluster_api::documents;
 
 /// All objects of the release, as `make manifests` rendered them.
 fn shipped() -> Result<Vec<Value>> {

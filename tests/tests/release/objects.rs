@@ -7,7 +7,7 @@ use careen_tests::management::definitions::install_all;
 use kube::Client;
 use kube::api::{DynamicObject, Patch, PatchParams, ValidationDirective};
 use serde_json::Value;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 use crate::shipped;
 

@@ -9,11 +9,11 @@ use careen_tests::{provider_release, replica};
 use kube::Client;
 use provider::manifests::NAMESPACE;
 use serde_json::Value;
+use testkit::cluster_api::objects;
+use testkit::cluster_api::provider::program;
+use testkit::control_plane::ControlPlane;
+use testkit::process::Process;
 use tokio::sync::Mutex;
-use vm_tests::cluster_api::objects;
-use vm_tests::cluster_api::provider::program;
-use vm_tests::control_plane::ControlPlane;
-use vm_tests::process::Process;
 
 use crate::shipped_one;
 

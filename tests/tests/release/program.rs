@@ -9,7 +9,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 use provider::{manifests, names};
 use serde_json::{Value, json};
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 use crate::pod::{self, Pod};
 use crate::shipped_one;

@@ -18,12 +18,12 @@ use anyhow::Result;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use testkit::programs::out;
 
 use crate::images::{self, Commit, DiskKind, ensure_commit};
 use crate::joined::Joined;
 use crate::progress::Progress;
 use crate::rig::Rig;
-use crate::runner::out;
 use crate::{changed, lanes, workload};
 
 /// One run of both ways. Times in seconds, sizes in bytes.

@@ -8,14 +8,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use testkit::control_plane::{HOST_SEEN_FROM_GUEST, ports};
+use testkit::process::Process;
+use testkit::programs;
 use tokio::net::TcpStream;
 
-use crate::control_plane::{HOST_SEEN_FROM_GUEST, ports};
 use crate::guest::Guest;
 use crate::node;
 use crate::patience::within;
-use crate::process::Process;
-use crate::programs;
 
 /// The name of the driver.
 pub const NAME: &str = "csi.rig.example";

@@ -2,6 +2,8 @@
 //! own.
 
 use anyhow::Result;
+use testkit::programs::out;
+use testkit::ticker::Ticker;
 use upgrade::names;
 use upgrade::report::Answer;
 
@@ -10,8 +12,6 @@ use crate::images::{DiskKind, ensure_commit};
 use crate::node::NAME;
 use crate::progress::Progress;
 use crate::rig::Rig;
-use crate::runner::out;
-use crate::ticker::Ticker;
 
 /// Runs the demo.
 ///

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use serde_json::json;
+use testkit::cluster_api::provider::CATALOGUE;
+use testkit::programs::out;
 use upgrade::report::Answer;
 
 use super::live::{Line, words};
 use super::{Act, show, table};
+use crate::adopted::{self, Adopted, CLUSTER, DEPLOYMENT};
 use crate::boots::boots;
-use crate::cluster_api::adopted::{self, Adopted, CLUSTER, DEPLOYMENT};
-use crate::cluster_api::provider::CATALOGUE;
 use crate::images::{Commit, DiskKind, ensure_commit};
 use crate::node::{NAME, View};
 use crate::progress::Progress;
 use crate::rig::Rig;
-use crate::runner::out;
 
 /// The version of both images.
 const VERSION: &str = "v1.36.3";

@@ -1,15 +1,15 @@
 //! A DaemonSet brings an agent to a node and monitors it there. That agent upgrades the node.
 
 use anyhow::Result;
+use testkit::programs::out;
+use testkit::registry;
 use upgrade::report::Answer;
 
 use super::{play, show, table};
 use crate::daemonset::{DaemonSet, agent, expect_agent, rolled_out};
 use crate::images::{DiskKind, ensure_commit};
 use crate::progress::Progress;
-use crate::registry;
 use crate::rig::Rig;
-use crate::runner::out;
 
 /// Newer than the agents in the node's images, which have Cargo's version.
 const VERSION: &str = "0.1.98";

@@ -10,6 +10,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use testkit::programs;
+use testkit::programs::out;
 use upgrade::exit;
 use upgrade::report::Answer;
 
@@ -17,11 +19,9 @@ use self::machine::Newcomer;
 use self::pages::{Block, Fate, blocks};
 use self::typed::Made;
 use crate::images;
-use crate::programs;
 use crate::progress::Progress;
 use crate::qemu::Firmware;
 use crate::repo_server::RepoServer;
-use crate::runner::out;
 
 /// The placeholder in the pages' lines.
 const COMMIT: &str = "<commit>";

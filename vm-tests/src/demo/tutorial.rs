@@ -8,6 +8,7 @@ mod sources;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use testkit::programs::out;
 
 use self::host::Host;
 use self::page::{Block, Place};
@@ -17,7 +18,6 @@ use crate::node::View;
 use crate::patience::within;
 use crate::progress::Progress;
 use crate::rig::Rig;
-use crate::runner::out;
 
 /// The longest time for one block: an upgrade with its two boots.
 const PATIENCE: Duration = Duration::from_secs(1200);

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-
-use super::cache::{Key, built};
-use super::script::{beside, read, script, step};
-use crate::programs;
+use testkit::cache::{Key, built};
+use testkit::debian::{containers, root};
+use testkit::programs;
+use testkit::script::{beside, read, script, step};
 
 /// The kernel and the Kubernetes version of a base tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,33 +114,4 @@ impl Base {
 pub fn kubernetes() -> Result<[(&'static str, PathBuf); 2]> {
     let of = |base: Base| Ok::<_, anyhow::Error>((base.kubernetes(), base.kube()?));
     Ok([of(Base::First)?, of(Base::Second)?])
-}
-
-/// The bootstrapped Debian.
-///
-/// # Errors
-///
-/// Fails when mmdebstrap fails.
-pub fn root() -> Result<PathBuf> {
-    let key = Key::default()
-        .files(&beside("root.sh"))?
-        .files(&beside("packages.txt"))?;
-    built("root", &key, |out| {
-        step("Debian root (about a minute)", || script("root.sh", &[out]))
-    })
-}
-
-/// The images of what runs in pods, as an archive for containerd.
-///
-/// # Errors
-///
-/// Fails when it cannot be made.
-pub fn containers() -> Result<PathBuf> {
-    let root = root()?;
-    let key = Key::default().files(&beside("containers.sh"))?.built(&root);
-    built("containers", &key, |out| {
-        step("container images", || {
-            script("containers.sh", &[&root.join("bin/busybox"), out])
-        })
-    })
 }

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use testkit::cache::{Key, built};
+use testkit::script::{beside, script, step};
 
-use super::base::{self, Base};
-use super::cache::{Key, built};
-use super::script::{beside, script, step};
+use super::base::Base;
 use super::{Commit, ours, repository};
+use testkit::debian::root;
 
 /// The layout and boot method of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +47,7 @@ impl DiskKind {
 ///
 /// Fails when a step fails.
 pub fn ensure(kind: DiskKind, first: &Commit) -> Result<PathBuf> {
-    let root = base::root()?;
+    let root = root()?;
     let grub = ours::programs()?.join("careen-grub");
     let ready = repository::base(LAID_READY)?;
     let mut key = Key::default()

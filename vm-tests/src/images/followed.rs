@@ -5,10 +5,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
+use testkit::script::script;
 
 use super::containerfile::{Containerfile, Step};
 use super::layer::Layer;
-use super::script::script;
 
 /// The file needed from a package. The whole package, and Debian with it, would take an emulated
 /// node minutes to pull.

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use testkit::cache::{Key, built};
+use testkit::script::{beside, finish, step};
 
 use super::base::Base;
-use super::cache::{Key, built};
 use super::layer::Layer;
 use super::ours;
-use super::script::{beside, finish, step};
 
 /// Our files in an initramfs. Only a change in them requires another one.
 const OURS: [&str; 4] = [

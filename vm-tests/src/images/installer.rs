@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use testkit::cache::{self, Key, built};
+use testkit::programs as rig;
+use testkit::script::{beside, finish, script, step};
 
-use super::base::root;
-use super::cache::{self, Key, built};
 use super::containerfile::Containerfile;
 use super::followed::{Site, config, follow};
 use super::layer::Layer;
-use super::ours::{STATIC_TARGET, cargo, programs, source};
-use super::script::{beside, finish, script, step};
-use crate::programs as rig;
+use super::ours::{STATIC_TARGET, programs};
+use testkit::cargo;
+use testkit::debian::root;
 
 /// The pod's program, which no node image has.
 const PROGRAM: &str = "careen-installer";
@@ -43,7 +44,7 @@ exit 1
 pub fn installer(version: &str, agent: PodAgent) -> Result<PathBuf> {
     let _lock = cache::lock()?;
     let (root, all) = (root()?, with_installer(agent)?);
-    let packaging = source().join("packaging/daemonset");
+    let packaging = cargo::source().join("packaging/daemonset");
     let key = Key::default()
         .text("followed 1")
         .text(version)
@@ -69,7 +70,7 @@ pub fn installer(version: &str, agent: PodAgent) -> Result<PathBuf> {
 /// The context of the Containerfile, laid out as for every user.
 fn lay_out(all: &Path, version: &str, work: &Path) -> Result<PathBuf> {
     let context = work.join("context");
-    let script = source().join("packaging/daemonset/context.sh");
+    let script = cargo::source().join("packaging/daemonset/context.sh");
     finish(
         Command::new(script)
             .arg(&context)
@@ -95,7 +96,7 @@ fn papers(all: &Path, work: &Path) -> Result<PathBuf> {
 
 /// Follows the Containerfile and packs the result.
 fn make(root: &Path, context: &Path, work: &Path, out: &Path, version: &str) -> Result<()> {
-    let recipe = source().join("packaging/daemonset/Containerfile");
+    let recipe = cargo::source().join("packaging/daemonset/Containerfile");
     let recipe = Containerfile::parse(&fs::read_to_string(recipe)?)?;
     let (layer, said) = (work.join("layer"), work.join("config.json"));
     let site = Site {
@@ -116,7 +117,7 @@ fn with_installer(agent: PodAgent) -> Result<PathBuf> {
     let target = rig::cache()?.join("target");
     step(PROGRAM, || {
         let flags = "-C target-feature=+crt-static";
-        cargo(
+        cargo::build(
             &target,
             "stage",
             &["-p", PROGRAM, "--target", STATIC_TARGET],

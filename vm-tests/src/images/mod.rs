@@ -9,7 +9,6 @@
 //! package.
 
 mod base;
-mod cache;
 mod containerfile;
 mod disk;
 mod followed;
@@ -19,18 +18,17 @@ mod layer;
 mod ours;
 mod recipe;
 mod repository;
-mod script;
 mod signing;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use testkit::{cache, debian};
 
-pub use base::{containers, kubernetes, root};
-pub use cache::Key;
+pub use base::kubernetes;
 pub use disk::DiskKind;
 pub use installer::{PodAgent, installer};
-pub use ours::{careen_image, programs};
+pub use ours::programs;
 
 /// An image in the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +68,7 @@ pub fn ensure_commit(name: &str) -> Result<Commit> {
 /// Fails when a step fails. Its own output is on standard error.
 pub fn prepare() -> Result<()> {
     let _lock = cache::lock()?;
-    containers()?;
+    debian::containers()?;
     programs()?;
     Ok(())
 }

@@ -3,16 +3,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
+use testkit::cache::{Key, built};
+use testkit::cargo;
+use testkit::programs;
+use testkit::script::step;
 
-use super::cache::{Key, built};
 use super::layer::Layer;
-use super::script::{finish, step};
 use super::signing::Signer;
-use crate::programs;
 
 /// The static programs run in the initramfs. careen-grub also runs on the host that makes a disk.
 /// The others link the image's libostree.
@@ -52,13 +52,13 @@ fn compile() -> Result<PathBuf> {
     let target = programs::cache()?.join("target");
     let bin = target.join("image-programs");
     step("our programs", || {
-        cargo(
+        cargo::build(
             &target,
             "image",
             &["-p", "careen-agent", "-p", "careen-deploy"],
             "",
         )?;
-        cargo(
+        cargo::build(
             &target,
             "stage",
             &["-p", "careen-stage", "--target", STATIC_TARGET],
@@ -110,7 +110,7 @@ fn key_alone() -> Result<PathBuf> {
 ///
 /// Fails when something does not build.
 pub fn layer() -> Result<PathBuf> {
-    let source = source();
+    let source = cargo::source();
     let bin = programs()?;
     let public = Signer::Rig.public()?;
     let mut key = Key::default().text("ours 2").built(&public);
@@ -131,41 +131,6 @@ pub fn layer() -> Result<PathBuf> {
         layer.copy(&public, KEY)?;
         units(&layer, &source.join("systemd"))
     })
-}
-
-/// The program that wraps a commit in a container image and pushes it. It runs on the host and is
-/// in no image.
-///
-/// # Errors
-///
-/// Fails when it does not compile.
-pub fn careen_image() -> Result<PathBuf> {
-    let target = programs::cache()?.join("target");
-    step("careen-image", || {
-        cargo(&target, "image", &["-p", "careen-image"], "")
-    })?;
-    Ok(target.join("image/careen-image"))
-}
-
-/// The source tree of this crate.
-pub(super) fn source() -> PathBuf {
-    programs::home()
-        .parent()
-        .unwrap_or(Path::new("/"))
-        .to_owned()
-}
-
-pub(super) fn cargo(target: &Path, profile: &str, arguments: &[&str], flags: &str) -> Result<()> {
-    let mut command = Command::new("cargo");
-    command
-        .current_dir(source())
-        .args(["build", "--quiet", "--profile", profile])
-        .args(arguments);
-    finish(
-        command
-            .env("CARGO_TARGET_DIR", target)
-            .env("RUSTFLAGS", flags),
-    )
 }
 
 /// Copies the folders of `systemd/` to systemd's paths and enables the units. The links are below

@@ -4,15 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use testkit::cache::{self, Key, built};
+use testkit::programs;
+use testkit::script::{read, run, step};
 
 use super::Commit;
 use super::base::Base;
-use super::cache::{self, Key, built};
 use super::initramfs::kernel;
 use super::layer::Layer;
 use super::recipe::{Extra, Recipe};
-use super::script::{read, run, step};
-use crate::programs;
 
 /// The repository, made on first use.
 ///

@@ -4,9 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-
-use super::cache::{Key, built};
-use super::script::{read, run};
+use testkit::cache::{Key, built};
+use testkit::script::{read, run};
 
 /// The signer of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

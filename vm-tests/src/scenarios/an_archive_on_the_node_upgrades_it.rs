@@ -7,11 +7,12 @@ use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::Context;
+use testkit::cargo::careen_image;
+use testkit::registry::Registry;
 use tokio::process::Command;
 
 use super::prelude::*;
 use crate::images::{self, Commit};
-use crate::registry::Registry;
 use crate::repo_server::RepoServer;
 
 /// The scenario.
@@ -79,7 +80,7 @@ async fn bring(rig: &mut Rig, image: &Commit) -> Result<String> {
 
 async fn make(folder: &Path, image: &Commit) -> Result<String> {
     let path = std::env::var("PATH").unwrap_or_default();
-    let output = Command::new(images::careen_image()?)
+    let output = Command::new(careen_image()?)
         .env("PATH", format!("{}:{path}", folder.display()))
         .arg("--repo")
         .arg(images::repository()?)

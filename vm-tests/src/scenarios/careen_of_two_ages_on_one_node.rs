@@ -6,10 +6,10 @@
 use std::process::{Command, Stdio};
 
 use anyhow::Context;
+use testkit::programs;
 
 use super::prelude::*;
 use crate::images::Commit;
-use crate::programs;
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {

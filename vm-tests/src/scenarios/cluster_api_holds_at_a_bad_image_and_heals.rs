@@ -2,8 +2,8 @@
 //! deleted. Another image in the catalogue heals it.
 
 use super::prelude::*;
+use crate::adopted::Adopted;
 use crate::boots::boots;
-use crate::cluster_api::adopted::Adopted;
 use crate::images::Commit;
 use crate::node::NAME;
 

@@ -2,8 +2,8 @@
 //! once, and the Machine remains the same.
 
 use super::prelude::*;
+use crate::adopted::Adopted;
 use crate::boots::boots;
-use crate::cluster_api::adopted::Adopted;
 use crate::node::NAME;
 
 /// The scenario.

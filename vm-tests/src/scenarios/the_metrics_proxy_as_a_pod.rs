@@ -5,12 +5,12 @@
 mod image;
 
 use anyhow::Context;
+use testkit::control_plane::HOST_SEEN_FROM_GUEST;
+use testkit::programs;
+use testkit::registry::Registry;
 use tokio::process::Command;
 
 use super::prelude::*;
-use crate::control_plane::HOST_SEEN_FROM_GUEST;
-use crate::programs;
-use crate::registry::Registry;
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
@@ -51,7 +51,7 @@ const AT: &str = "\"https://$(ip -4 route get 10.0.2.2 | sed 's/.* src \\([^ ]*\
 
 async fn run(rig: &mut Rig) -> Result<()> {
     let registry = Registry::start(&rig.dir().join("registry")).await?;
-    registry.introduce_to(&mut rig.guest).await?;
+    rig.guest.run(&registry.introduction()).await?;
     let image = image::pushed(rig, &registry).await?;
     rig.policy(POLICY).await?;
     lead_to_the_api_server(rig).await?;

@@ -1,10 +1,11 @@
 //! A plan and an upgrade both reject an unsigned container image with zstd layers. Nothing of it is
 //! left on the disk. Only root can enter the repository.
 
+use testkit::registry::Registry;
 use upgrade::plan::Plan;
 
 use super::prelude::*;
-use crate::registry::Registry;
+use crate::images;
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
@@ -36,8 +37,14 @@ async fn run(rig: &mut Rig) -> Result<()> {
     let unsigned = rig.image("unsigned")?;
     rig.progress
         .step("careen-image writes it, skopeo pushes it packed by zstd");
-    let image = registry.push_packed_by_zstd(&unsigned).await?;
-    registry.introduce_to(&mut rig.guest).await?;
+    let image = registry
+        .push_packed_by_zstd(
+            &images::repository()?,
+            &unsigned.digest,
+            &unsigned.reference,
+        )
+        .await?;
+    rig.guest.run(&registry.introduction()).await?;
     rig.policy(&policy(&registry)).await?;
     expect_closed(rig).await?;
     let before = rig.before().await?;

@@ -3,11 +3,11 @@
 //! asks systemd for what its own permissions do not allow. Doctor and journal report no problem.
 
 use anyhow::Context;
+use testkit::registry::Registry;
+use testkit::secure_registry::SecureRegistry;
 
 use super::prelude::*;
-use crate::images::Commit;
-use crate::registry::Registry;
-use crate::secure_registry::SecureRegistry;
+use crate::images::{self, Commit};
 
 /// The scenario.
 pub const SCENARIO: Scenario = Scenario {
@@ -51,7 +51,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
         "0".repeat(64)
     );
 
-    registry.introduce_to(&mut rig.guest).await?;
+    rig.guest.run(&registry.introduction()).await?;
     let allowed = [registry.seen_from_guest(), secure.seen_from_guest()];
     rig.policy(&policy(allowed)).await?;
     hook(rig).await?;
@@ -72,7 +72,7 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.expect_failed(&["RemoteAway"], 5 * MINUTE).await?;
     rig.expect_untouched(&before, &traces).await?;
     rig.withdraw().await?;
-    secure.introduce_to(&mut rig.guest).await?;
+    rig.guest.run(&secure.introduction()).await?;
     rig.ask_raw(&over_tls).await?;
     let view = rig.expect_upgraded(&before, &good).await?;
     let id = view.status.and_then(|status| status.id);
@@ -113,5 +113,7 @@ async fn expect_hook_ran(rig: &mut Rig, id: &str) -> Result<()> {
 async fn push(rig: &Rig, registry: &Registry, commit: &Commit) -> Result<String> {
     rig.progress
         .step(&format!("careen-image pushes {}", commit.reference));
-    registry.push_commit(commit).await
+    registry
+        .push_commit(&images::repository()?, &commit.digest, &commit.reference)
+        .await
 }

@@ -23,12 +23,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use testkit::programs::out;
 
-use crate::images::{self, DiskKind, Key};
+use testkit::cache::Key;
+
+use crate::images::{self, DiskKind};
 use crate::joined::Joined;
 use crate::progress::Progress;
 use crate::rig::Rig;
-use crate::runner::out;
 use cut::Cut;
 use judge::Verdict;
 use place::Recorded;

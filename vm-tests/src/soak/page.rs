@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use testkit::programs;
 
 use super::judge::Verdict;
 use super::missed::Expected;
 use super::report::{Report, rows};
-use crate::programs;
 
 /// The page, and the marker before the part that is written here.
 const PAGE: &str = "../docs/reliability.md";

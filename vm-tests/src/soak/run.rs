@@ -251,6 +251,8 @@ fn expect_room(folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use testkit::cache::Key;
+
     use crate::soak::report::tests::verdict;
 
     fn names_in(folder: &Path) -> Result<BTreeSet<String>> {
@@ -304,7 +306,7 @@ mod tests {
         let built = folder.path().join("image-programs");
         fs::create_dir(&built)?;
         fs::write(built.join("careen-agent"), "ours")?;
-        let key = |programs: &Path| anyhow::Ok(images::Key::default().files(programs)?.digits());
+        let key = |programs: &Path| anyhow::Ok(Key::default().files(programs)?.digits());
         let before = key(&built)?;
         let kept = keep_programs(&built, &folder.path().join("run"))?;
         fs::write(built.join("careen-agent"), "theirs")?;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
-use vm_tests::images;
+use testkit::debian;
 
 /// The root.
 pub struct Root {
@@ -78,7 +78,7 @@ impl Drop for Root {
 /// The bootstrapped Debian. Tests ask for it at once, and it may have to be made.
 fn debian() -> &'static Path {
     static DEBIAN: OnceLock<PathBuf> = OnceLock::new();
-    DEBIAN.get_or_init(|| images::root().unwrap())
+    DEBIAN.get_or_init(|| debian::root().unwrap())
 }
 
 /// All there is below a folder, as [`Root::all`] says it.

@@ -13,7 +13,7 @@ mod writes;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use vm_tests::runner::out;
+use testkit::programs::out;
 
 /// How often each quantity is measured.
 const RUNS: usize = 5;

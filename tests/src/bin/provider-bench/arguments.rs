@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use anyhow::{Context, Result, bail, ensure};
-use vm_tests::cluster_api::Version;
+use testkit::cluster_api::Version;
 
 /// The default sizes.
 const SIZES: [usize; 3] = [100, 1_000, 10_000];

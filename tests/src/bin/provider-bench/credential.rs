@@ -6,8 +6,8 @@ use anyhow::Result;
 use k8s_openapi::ByteString;
 use provider::names;
 use serde_json::{Value, json};
-use vm_tests::cluster_api::account::kubeconfig_of;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::account::kubeconfig_of;
+use testkit::cluster_api::objects;
 
 use crate::machines::SPACE;
 use crate::server::Server;

@@ -13,7 +13,7 @@ use kube::Client;
 use provider::hooks::{API_VERSION, Hook};
 use provider::names;
 use serde_json::Value;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 use crate::calls;
 

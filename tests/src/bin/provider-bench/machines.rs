@@ -5,7 +5,7 @@
 use careen_tests::fleet::images::{FIRST, LATEST};
 use provider::names;
 use serde_json::{Value, json};
-use vm_tests::cluster_api::infrastructure;
+use testkit::cluster_api::infrastructure;
 
 /// The namespace, and the name of the only Cluster in it. A second Cluster on the same API server
 /// would show every Node twice.

@@ -37,8 +37,8 @@ mod server;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use vm_tests::cluster_api::Version;
-use vm_tests::runner::out;
+use testkit::cluster_api::Version;
+use testkit::programs::out;
 
 use arguments::Wanted;
 use row::Size;

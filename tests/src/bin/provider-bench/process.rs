@@ -12,9 +12,9 @@ use careen_tests::replica;
 use kube::Client;
 use provider::names;
 use serde_json::json;
-use vm_tests::cluster_api::objects;
-use vm_tests::control_plane::{ControlPlane, ports};
-use vm_tests::process::Process;
+use testkit::cluster_api::objects;
+use testkit::control_plane::{ControlPlane, ports};
+use testkit::process::Process;
 
 use crate::hooks::Hooks;
 

@@ -8,9 +8,9 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use provider::names;
 use serde_json::{Value, json};
-use vm_tests::cluster_api::{infrastructure, install_definitions, objects};
-use vm_tests::control_plane::ControlPlane;
-use vm_tests::programs;
+use testkit::cluster_api::{infrastructure, install_definitions, objects};
+use testkit::control_plane::ControlPlane;
+use testkit::programs;
 
 use crate::credential;
 use crate::machines::{self, PER_DEPLOYMENT, SPACE};

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use careen_tests::cluster::PATIENCE;
 use kube::Client;
-use vm_tests::cluster_api::objects;
-use vm_tests::control_plane::{ControlPlane, HOST_SEEN_FROM_GUEST, ports};
-use vm_tests::process::Process;
-use vm_tests::programs;
+use testkit::cluster_api::objects;
+use testkit::control_plane::{ControlPlane, HOST_SEEN_FROM_GUEST, ports};
+use testkit::process::Process;
+use testkit::programs;
 
 /// A running server. A drop kills it.
 pub struct Server {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use careen_tests::node::TestNode;
 use careen_tests::pods::Namespace;
 use serde_json::json;
-use vm_tests::cluster_api::objects;
+use testkit::cluster_api::objects;
 
 use super::{captured, within};
 use crate::hand::{Try, delete, get, patch, post};

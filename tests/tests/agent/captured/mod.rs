@@ -11,8 +11,8 @@ use careen_tests::node::{TestNode, annotation, condition};
 use kube::Client;
 use provider::{manifests, rights};
 use serde_json::json;
+use testkit::cluster_api::objects;
 use upgrade::names::{self, Kind, Name};
-use vm_tests::cluster_api::objects;
 
 use crate::hand::{Hand, Try, delete, patch, post};
 

@@ -7,17 +7,17 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use testkit::control_plane::ControlPlane;
+use testkit::programs;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use upgrade::exit;
 use upgrade::report::Answer;
 
-use crate::control_plane::ControlPlane;
 use crate::guest::Guest;
 use crate::joined;
 use crate::node::{NAME, NodeWatch, View};
 use crate::patience::within;
-use crate::programs;
 use crate::progress::Progress;
 use crate::qemu::{Firmware, Machine, Running};
 use crate::rig::BOOT;

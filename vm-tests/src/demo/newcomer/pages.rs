@@ -5,8 +5,7 @@
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-
-use crate::programs;
+use testkit::programs;
 
 /// What the demo does with a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

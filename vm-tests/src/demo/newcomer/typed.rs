@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use testkit::control_plane::HOST_SEEN_FROM_GUEST;
+use testkit::{debian, programs};
 
 use super::pages::{Block, Fate};
-use crate::control_plane::HOST_SEEN_FROM_GUEST;
 use crate::images;
-use crate::programs;
 
 /// The variables of the pages that name this machine or no machine.
 const OURS: &str = "URL=$RIG_URL\nMIRROR=$RIG_MIRROR\n";
@@ -67,8 +67,8 @@ pub fn on_this_machine(blocks: &[Block], dir: &Path, port: u16) -> Result<Made> 
     bash.arg(&file).current_dir(&folder).env("HOME", &home);
     bash.env("RIG", programs::home())
         .env("RIG_KUBERNETES", home.join("releases"))
-        .env("RIG_DEBIAN", images::root()?)
-        .env("RIG_CONTAINERS", images::containers()?)
+        .env("RIG_DEBIAN", debian::root()?)
+        .env("RIG_CONTAINERS", debian::containers()?)
         .env("RIG_URL", format!("http://{HOST_SEEN_FROM_GUEST}:{port}/"));
     let status = bash.status().context("cannot run bash")?;
     ensure!(status.success(), "{} ended with {status}", file.display());

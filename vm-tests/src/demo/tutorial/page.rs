@@ -12,8 +12,7 @@
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-
-use crate::programs;
+use testkit::programs;
 
 /// The place where a block is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

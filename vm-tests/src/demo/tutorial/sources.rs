@@ -3,11 +3,11 @@
 use std::fs;
 
 use anyhow::Result;
+use testkit::programs;
 use upgrade::{Phase, names};
 
 use super::page::{Block, Place, blocks, text};
 use crate::node;
-use crate::programs;
 use crate::workload::BUDGET;
 
 /// The commands that a newcomer's machine has, or gets from the page's first lines.

@@ -11,8 +11,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
+use testkit::control_plane::ports;
 
-use crate::control_plane::ports;
 use crate::node::NAME;
 use crate::rig::Rig;
 

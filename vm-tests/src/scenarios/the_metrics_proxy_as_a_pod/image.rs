@@ -6,9 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use testkit::programs;
+use testkit::registry::Registry;
+
 use super::super::prelude::*;
-use crate::programs;
-use crate::registry::Registry;
 
 const NAME: &str = "kube-rbac-proxy:v0.19.1";
 const PROGRAM: &str = "usr/local/bin/kube-rbac-proxy";

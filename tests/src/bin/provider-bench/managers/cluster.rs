@@ -8,9 +8,9 @@ use kube::Client;
 use kube::api::{Patch, PatchParams};
 use provider::names;
 use serde_json::{Value, json};
-use vm_tests::cluster_api::cluster::{Cluster, Rolling};
-use vm_tests::cluster_api::{infrastructure, objects};
-use vm_tests::control_plane::ControlPlane;
+use testkit::cluster_api::cluster::{Cluster, Rolling};
+use testkit::cluster_api::{infrastructure, objects};
+use testkit::control_plane::ControlPlane;
 
 use crate::machines::SPACE;
 

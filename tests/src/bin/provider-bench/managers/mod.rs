@@ -16,8 +16,8 @@ use careen_tests::fleet::images::LATEST;
 use careen_tests::machines::Machine;
 use careen_tests::rollout::Rollout;
 use provider::names;
-use vm_tests::cluster_api::Version;
-use vm_tests::cluster_api::provider::until_discovered;
+use testkit::cluster_api::Version;
+use testkit::cluster_api::provider::until_discovered;
 
 use crate::agents::Agents;
 use crate::conditions::Conditions;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use k8s_openapi::api::core::v1::Node;
 use kube::Client;
 use kube::api::{Api, DeleteParams, PostParams};
-use vm_tests::cluster_api::infrastructure::{Host, Hosts, Order};
+use testkit::cluster_api::infrastructure::{Host, Hosts, Order};
 
 use crate::machines::{node_named, provider_id};
 

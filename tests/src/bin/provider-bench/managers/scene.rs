@@ -9,10 +9,10 @@ use careen_tests::machines::{self, Machine, core, until_counted};
 use careen_tests::provider_release;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
-use vm_tests::cluster_api::cluster::Cluster;
-use vm_tests::cluster_api::infrastructure::{self, Infrastructure};
-use vm_tests::cluster_api::{Manager, Managers, Version, objects};
-use vm_tests::control_plane::ControlPlane;
+use testkit::cluster_api::cluster::Cluster;
+use testkit::cluster_api::infrastructure::{self, Infrastructure};
+use testkit::cluster_api::{Manager, Managers, Version, objects};
+use testkit::control_plane::ControlPlane;
 
 use super::PATIENCE;
 use super::cluster::{self, all_at_once, deployments};

@@ -1,4 +1,4 @@
-//! Runs the scripts in `images/` and prints what it makes and how long that took.
+//! Runs the rig's scripts in `images/` and prints what it makes and how long that took.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use crate::programs;
 use crate::ticker::Ticker;
 
 /// A file or folder beside the scripts.
+#[must_use]
 pub fn beside(name: &str) -> PathBuf {
     programs::home().join("images").join(name)
 }
@@ -69,7 +70,7 @@ pub fn read<S: AsRef<OsStr>>(
     Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
 }
 
-/// Runs one of the scripts beside this crate.
+/// Runs one of the scripts in `images/`.
 ///
 /// # Errors
 ///

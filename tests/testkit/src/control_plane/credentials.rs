@@ -8,15 +8,15 @@ use anyhow::{Context, Result};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-use super::ControlPlane;
+use super::folder::Folder;
 
 /// All keys and kubeconfigs of a new cluster; about a second.
-pub fn make(plane: &ControlPlane) -> Result<()> {
-    let config = path(&plane.dir.join("kubeadm.yaml"));
-    plane.kubeadm(&["init", "phase", "certs", "all", "--config", &config])?;
-    let folder = path(&plane.dir.join("kubeconfigs"));
+pub fn make(folder: &Folder) -> Result<()> {
+    let config = path(&folder.dir.join("kubeadm.yaml"));
+    folder.kubeadm(&["init", "phase", "certs", "all", "--config", &config])?;
+    let kubeconfigs = path(&folder.dir.join("kubeconfigs"));
     for user in ["super-admin", "admin", "controller-manager", "scheduler"] {
-        plane.kubeadm(&[
+        folder.kubeadm(&[
             "init",
             "phase",
             "kubeconfig",
@@ -24,20 +24,20 @@ pub fn make(plane: &ControlPlane) -> Result<()> {
             "--config",
             &config,
             "--kubeconfig-dir",
-            &folder,
+            &kubeconfigs,
         ])?;
-        let file = plane.kubeconfig(user);
-        write_for_this_machine(plane, Kubeconfig::read_from(&file)?, &file)?;
+        let file = folder.kubeconfig(user);
+        write_for_this_machine(folder, Kubeconfig::read_from(&file)?, &file)?;
     }
     Ok(())
 }
 
-/// See [`ControlPlane::node_kubeconfig`].
-pub fn for_node(plane: &ControlPlane, node: &str, valid_for: Duration) -> Result<PathBuf> {
-    let config = path(&plane.dir.join("kubeadm.yaml"));
+/// See [`super::ControlPlane::node_kubeconfig`].
+pub fn for_node(folder: &Folder, node: &str, valid_for: Duration) -> Result<PathBuf> {
+    let config = path(&folder.dir.join("kubeadm.yaml"));
     let name = format!("--client-name=system:node:{node}");
     let validity = format!("--validity-period={}s", valid_for.as_secs());
-    let text = plane.kubeadm(&[
+    let text = folder.kubeadm(&[
         "kubeconfig",
         "user",
         "--config",
@@ -46,8 +46,8 @@ pub fn for_node(plane: &ControlPlane, node: &str, valid_for: Duration) -> Result
         "--org=system:nodes",
         &validity,
     ])?;
-    let file = plane.kubeconfig(&format!("node-{node}"));
-    write_for_this_machine(plane, Kubeconfig::from_yaml(&text)?, &file)?;
+    let file = folder.kubeconfig(&format!("node-{node}"));
+    write_for_this_machine(folder, Kubeconfig::from_yaml(&text)?, &file)?;
     Ok(file)
 }
 
@@ -61,17 +61,13 @@ pub async fn client(kubeconfig: &Path) -> Result<Client> {
 
 /// kubeadm writes the address that guests use; here the same server is 127.0.0.1. (JSON is YAML, so
 /// kubectl reads it too.)
-fn write_for_this_machine(
-    plane: &ControlPlane,
-    mut content: Kubeconfig,
-    file: &Path,
-) -> Result<()> {
+fn write_for_this_machine(folder: &Folder, mut content: Kubeconfig, file: &Path) -> Result<()> {
     for cluster in content
         .clusters
         .iter_mut()
         .filter_map(|named| named.cluster.as_mut())
     {
-        cluster.server = Some(format!("https://127.0.0.1:{}", plane.ports.api));
+        cluster.server = Some(format!("https://127.0.0.1:{}", folder.ports.api));
     }
     let fresh = file.with_extension("new");
     fs::write(&fresh, serde_json::to_string_pretty(&content)?)?;

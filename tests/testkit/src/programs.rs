@@ -94,7 +94,7 @@ pub fn ours(name: &str) -> Result<PathBuf> {
     Ok(target.join("debug").join(name))
 }
 
-/// The folder of this crate in the source tree, for the scripts and manifests next to it.
+/// The folder `vm-tests` in the source tree, for the scripts and manifests in it.
 ///
 /// It reads the environment at run time, not at compile time. Clones share one target folder, where
 /// cargo takes a program from another clone as fresh, and that clone's path may be gone.
@@ -107,8 +107,14 @@ pub fn home() -> &'static Path {
         places
             .filter_map(|place| in_the_tree_of(&place))
             .next()
-            .unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into())
+            .unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../../vm-tests").into())
     })
+}
+
+/// The folder for the files of runs.
+#[must_use]
+pub fn out() -> PathBuf {
+    home().join("out")
 }
 
 fn in_the_tree_of(place: &Path) -> Option<PathBuf> {

@@ -8,14 +8,15 @@ use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 
-use super::{ControlPlane, HOST_SEEN_FROM_GUEST, credentials};
+use super::credentials;
+use super::folder::{Folder, HOST_SEEN_FROM_GUEST};
 
 /// The administrator's permissions, the uploaded configuration, the bootstrap token and
 /// cluster-info.
-pub async fn run(plane: &ControlPlane) -> Result<()> {
-    bind_administrators(plane).await?;
-    let config = plane.dir.join("upload.yaml").display().to_string();
-    let kubeconfig = plane.admin_kubeconfig().display().to_string();
+pub async fn run(folder: &Folder) -> Result<()> {
+    bind_administrators(folder).await?;
+    let config = folder.dir.join("upload.yaml").display().to_string();
+    let kubeconfig = folder.kubeconfig("admin").display().to_string();
     let phase = |names: &[&str]| {
         let arguments = [
             &["init", "phase"],
@@ -23,17 +24,17 @@ pub async fn run(plane: &ControlPlane) -> Result<()> {
             &["--config", &config, "--kubeconfig", &kubeconfig],
         ]
         .concat();
-        plane.kubeadm(&arguments)
+        folder.kubeadm(&arguments)
     };
     phase(&["upload-config", "kubeadm"])?;
     phase(&["upload-config", "kubelet"])?;
     phase(&["bootstrap-token", "--skip-token-print"])?;
-    point_cluster_info_at_guest_address(plane).await
+    point_cluster_info_at_guest_address(folder).await
 }
 
 /// `kubeadm init` does this outside its phases, with the super-admin's credential.
-async fn bind_administrators(plane: &ControlPlane) -> Result<()> {
-    let client = credentials::client(&plane.kubeconfig("super-admin")).await?;
+async fn bind_administrators(folder: &Folder) -> Result<()> {
+    let client = credentials::client(&folder.kubeconfig("super-admin")).await?;
     let binding: ClusterRoleBinding = serde_json::from_value(json!({
         "metadata": {"name": "kubeadm:cluster-admins"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
@@ -49,8 +50,11 @@ async fn bind_administrators(plane: &ControlPlane) -> Result<()> {
 
 /// The phase took the server from our own kubeconfig, 127.0.0.1. A join would pass discovery and
 /// then be refused. The bootstrapsigner signs the changed ConfigMap again within a second.
-async fn point_cluster_info_at_guest_address(plane: &ControlPlane) -> Result<()> {
-    let api: Api<ConfigMap> = Api::namespaced(plane.client().await?, "kube-public");
+async fn point_cluster_info_at_guest_address(folder: &Folder) -> Result<()> {
+    let api: Api<ConfigMap> = Api::namespaced(
+        credentials::client(&folder.kubeconfig("admin")).await?,
+        "kube-public",
+    );
     let info = api.get("cluster-info").await?;
     let data = info.data.context("cluster-info has no data")?;
     let text = data

@@ -9,8 +9,8 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::json;
+use testkit::control_plane::{ControlPlane, HOST_SEEN_FROM_GUEST, copy};
 use tokio::time::timeout;
-use vm_tests::control_plane::{ControlPlane, HOST_SEEN_FROM_GUEST, copy};
 
 type Outcome = anyhow::Result<()>;
 

@@ -10,11 +10,10 @@ use kube::api::DynamicObject;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, ResourceExt};
 use serde_json::Value;
+use testkit::cluster_api::objects;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-
-use super::objects;
 
 /// The parts of a Machine that scenarios look at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

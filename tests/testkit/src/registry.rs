@@ -11,9 +11,8 @@ use anyhow::{Context, Result, bail, ensure};
 use tokio::net::TcpStream;
 use tokio::process::Command;
 
+use crate::cargo::careen_image;
 use crate::control_plane::{HOST_SEEN_FROM_GUEST, ports};
-use crate::guest::Guest;
-use crate::images::{self, Commit};
 use crate::process::{Process, tail};
 use crate::programs;
 
@@ -39,7 +38,7 @@ pub struct Registry {
 /// Fails when Debian's mirror does not answer, or careen-image does not compile.
 pub fn prepare() -> Result<()> {
     tools()?;
-    images::careen_image().map(drop)
+    careen_image().map(drop)
 }
 
 /// The folder of skopeo and docker-registry.
@@ -107,20 +106,21 @@ impl Registry {
         format!("{HOST_SEEN_FROM_GUEST}:{}", self.port)
     }
 
-    /// Wraps and pushes a commit of the rig's repository. Returns the image to request.
+    /// Wraps a commit of an OSTree repository and pushes it under this tag. Returns the image to
+    /// request.
     ///
     /// # Errors
     ///
     /// Fails when careen-image fails.
-    pub async fn push_commit(&self, commit: &Commit) -> Result<String> {
+    pub async fn push_commit(&self, repository: &Path, commit: &str, tag: &str) -> Result<String> {
         let path = std::env::var("PATH").unwrap_or_default();
-        let destination = format!("docker://{}/os:{}", self.here(), commit.reference);
-        let mut command = Command::new(images::careen_image()?);
+        let destination = format!("docker://{}/os:{tag}", self.here());
+        let mut command = Command::new(careen_image()?);
         command
             .env("PATH", format!("{}:{path}", self.dir.display()))
             .arg("--repo")
-            .arg(images::repository()?)
-            .args([&commit.digest, &destination]);
+            .arg(repository)
+            .args([commit, &destination]);
         let image = read(command).await?;
         Ok(image.replacen(&self.here(), &self.seen_from_guest(), 1))
     }
@@ -130,18 +130,23 @@ impl Registry {
     /// # Errors
     ///
     /// Fails when careen-image or skopeo fails.
-    pub async fn push_packed_by_zstd(&self, commit: &Commit) -> Result<String> {
+    pub async fn push_packed_by_zstd(
+        &self,
+        repository: &Path,
+        commit: &str,
+        tag: &str,
+    ) -> Result<String> {
         let path = std::env::var("PATH").unwrap_or_default();
         let folder = format!("oci:{}", self.dir.join("packed").display());
-        let mut command = Command::new(images::careen_image()?);
+        let mut command = Command::new(careen_image()?);
         command
             .env("PATH", format!("{}:{path}", self.dir.display()))
             .arg("--repo")
-            .arg(images::repository()?)
-            .args([&commit.digest, &folder]);
+            .arg(repository)
+            .args([commit, &folder]);
         read(command).await?;
         let digest = self.dir.join("digest");
-        let name = format!("{}-zstd", commit.reference);
+        let name = format!("{tag}-zstd");
         let mut command = Command::new(self.dir.join(SKOPEO));
         command
             .args([
@@ -180,13 +185,10 @@ impl Registry {
         Ok(fs::read_to_string(digest)?.trim().to_owned())
     }
 
-    /// Lets the node pull from it without TLS: the tools that read `/etc/containers`, and
-    /// containerd.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the guest does not answer.
-    pub async fn introduce_to(&self, guest: &mut Guest) -> Result<()> {
+    /// The script that lets a node pull from it without TLS: the tools that read `/etc/containers`,
+    /// and containerd.
+    #[must_use]
+    pub fn introduction(&self) -> String {
         let name = self.seen_from_guest();
         let pulls = format!("/etc/containerd/certs.d/{name}");
         let containers = insecure(&name);
@@ -194,12 +196,11 @@ impl Registry {
         let containerd = format!(
             "server = \"http://{name}\"\n[host.\"http://{name}\"]\ncapabilities = [\"pull\", \"resolve\"]\n"
         );
-        let script = format!(
+        format!(
             "set -e\nmkdir -p /etc/containers/registries.conf.d {pulls}\n\
              cat >/etc/containers/registries.conf.d/rig.conf <<'END'\n{containers}END\n\
              cat >{pulls}/hosts.toml <<'END'\n{containerd}END\n"
-        );
-        guest.run(&script).await.map(drop)
+        )
     }
 }
 

@@ -1,21 +1,4 @@
-//! The real managers of Cluster API as plain processes next to a control plane: core, kubeadm
-//! bootstrap, kubeadm control plane.
-//!
-//! Their CRDs and their defaulting and validating webhooks are in use; nothing here is mocked. They
-//! need no kubelet, container runtime, cert-manager or kustomize. They are ready in seconds after a
-//! build, which takes minutes, once.
-
-pub mod account;
-pub mod adopted;
-pub mod cluster;
-mod host;
-pub mod infrastructure;
-pub mod machine;
-mod manager;
-mod manifests;
-pub mod objects;
-mod probe;
-pub mod provider;
+//! The managers: their definitions, processes and webhooks.
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,40 +10,13 @@ use base64::engine::general_purpose::STANDARD;
 use kube::Client;
 use serde_json::Value;
 
-pub use manager::Manager;
-use manager::Ports;
-use manifests::Endpoint;
-pub use manifests::read as documents;
-
-use crate::control_plane::ControlPlane;
+use super::manager::{Manager, Ports};
+use super::manifests::{self, Endpoint};
+use super::probe::{self, PATIENCE};
+use super::version::Version;
+use super::{definitions, objects};
+use crate::control_plane::{ControlPlane, ports};
 use crate::process::{Process, tail};
-
-/// How long a manager may take to be ready. It takes less than a second on a quiet machine; the
-/// limit is long because the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// A minor of Cluster API. Its module is in `cluster-api/<version>`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    /// v1.13.
-    V1_13,
-    /// v1.14.
-    V1_14,
-}
-
-impl Version {
-    /// The newest.
-    pub const NEWEST: Self = Self::V1_14;
-
-    /// The folder of its module.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::V1_13 => "v1.13",
-            Self::V1_14 => "v1.14",
-        }
-    }
-}
 
 /// Running managers. Dropping them kills their processes.
 pub struct Managers {
@@ -177,7 +133,7 @@ impl Managers {
         for part in &self.parts {
             all.extend(manifests::definitions(&part.built, part.manager)?);
         }
-        install_definitions(&self.client, &all).await
+        definitions::install(&self.client, &all).await
     }
 
     /// Runs after the managers are up, because an unreachable webhook rejects every write.
@@ -197,22 +153,9 @@ impl Managers {
     }
 }
 
-/// Applies definitions and waits until the API server serves them.
-///
-/// # Errors
-///
-/// Fails when it refuses one or does not take it up.
-pub async fn install_definitions(client: &Client, definitions: &[Value]) -> Result<()> {
-    objects::apply_all(client, definitions).await?;
-    for definition in definitions {
-        probe::is_served(client, definition).await?;
-    }
-    Ok(())
-}
-
 impl Part {
     fn new(manager: Manager, version: Version, plane: &ControlPlane) -> Result<Self> {
-        let [webhook, health, diagnostics] = crate::control_plane::ports::free()?;
+        let [webhook, health, diagnostics] = ports::free()?;
         let ports = Ports {
             webhook,
             health,

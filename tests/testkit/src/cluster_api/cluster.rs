@@ -15,7 +15,7 @@ use kube::api::{DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParam
 use serde_json::{Value, json};
 
 use super::infrastructure::{GROUP, VERSION};
-use super::objects;
+use super::{objects, probe};
 use crate::control_plane::ControlPlane;
 
 const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
@@ -227,7 +227,7 @@ impl Cluster {
             ensure!(left.is_none(), "{:?}", left.map(|cluster| cluster.data));
             Ok(())
         };
-        objects::until("the Cluster gone", super::PATIENCE, ask).await
+        objects::until("the Cluster gone", probe::PATIENCE, ask).await
     }
 
     /// Creates a RigMachineTemplate.

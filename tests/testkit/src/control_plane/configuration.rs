@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::Result;
 
-use super::{ControlPlane, HOST_SEEN_FROM_GUEST};
+use super::folder::{Folder, HOST_SEEN_FROM_GUEST};
 
 /// The bootstrap token of every cluster of the rig. It gives access only to a cluster on loopback.
 pub const JOIN_TOKEN: &str = "careen.0123456789abcdef";
@@ -17,13 +17,13 @@ const KUBERNETES: &str = "v1.36.3";
 ///
 /// They differ only in `certificatesDir`. kubeadm copies it into the uploaded kubelet configuration
 /// as `clientCAFile`. A kubelet on a node then exits at once, because the path is this machine's.
-pub fn write(plane: &ControlPlane) -> Result<()> {
-    let certificates = format!("certificatesDir: {}", plane.dir.join("pki").display());
+pub fn write(folder: &Folder) -> Result<()> {
+    let certificates = format!("certificatesDir: {}", folder.dir.join("pki").display());
     fs::write(
-        plane.dir.join("kubeadm.yaml"),
-        text(plane.ports.api, &certificates),
+        folder.dir.join("kubeadm.yaml"),
+        text(folder.ports.api, &certificates),
     )?;
-    fs::write(plane.dir.join("upload.yaml"), text(plane.ports.api, ""))?;
+    fs::write(folder.dir.join("upload.yaml"), text(folder.ports.api, ""))?;
     Ok(())
 }
 

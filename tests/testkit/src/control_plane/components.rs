@@ -1,13 +1,13 @@
 //! The command lines of the four programs.
 
-use super::{ControlPlane, HOST_SEEN_FROM_GUEST};
+use super::folder::{Folder, HOST_SEEN_FROM_GUEST};
 
 /// A single member without fsync. Durability is not worth the time on a VM's disk.
-pub fn etcd(plane: &ControlPlane) -> Vec<String> {
-    let client = format!("http://127.0.0.1:{}", plane.ports.etcd);
-    let peer = format!("http://127.0.0.1:{}", plane.ports.etcd_peer);
+pub fn etcd(folder: &Folder) -> Vec<String> {
+    let client = format!("http://127.0.0.1:{}", folder.ports.etcd);
+    let peer = format!("http://127.0.0.1:{}", folder.ports.etcd_peer);
     vec![
-        format!("--data-dir={}", plane.dir.join("etcd").display()),
+        format!("--data-dir={}", folder.dir.join("etcd").display()),
         format!("--listen-client-urls={client}"),
         format!("--advertise-client-urls={client}"),
         format!("--listen-peer-urls={peer}"),
@@ -19,14 +19,14 @@ pub fn etcd(plane: &ControlPlane) -> Vec<String> {
 }
 
 /// As in kubeadm's manifest, but on loopback, and without its own endpoint in the cluster.
-pub fn api_server(plane: &ControlPlane) -> Vec<String> {
-    let pki = plane.dir.join("pki");
+pub fn api_server(folder: &Folder) -> Vec<String> {
+    let pki = folder.dir.join("pki");
     let pki = pki.display();
     vec![
         format!("--advertise-address={HOST_SEEN_FROM_GUEST}"),
         "--bind-address=127.0.0.1".into(),
-        format!("--secure-port={}", plane.ports.api),
-        format!("--etcd-servers=http://127.0.0.1:{}", plane.ports.etcd),
+        format!("--secure-port={}", folder.ports.api),
+        format!("--etcd-servers=http://127.0.0.1:{}", folder.ports.etcd),
         "--endpoint-reconciler-type=none".into(),
         "--authorization-mode=Node,RBAC".into(),
         "--enable-admission-plugins=NodeRestriction".into(),
@@ -51,11 +51,12 @@ pub fn api_server(plane: &ControlPlane) -> Vec<String> {
     ]
 }
 
-/// With the two controllers that `kubeadm join` needs and that are off by default.
-pub fn controller_manager(plane: &ControlPlane) -> Vec<String> {
-    let pki = plane.dir.join("pki");
+/// With the two controllers that `kubeadm join` needs and that are off by default. A patient one
+/// waits longer for a silent node.
+pub fn controller_manager(folder: &Folder, is_patient: bool) -> Vec<String> {
+    let pki = folder.dir.join("pki");
     let pki = pki.display();
-    let mut arguments = secured(plane, "controller-manager", plane.ports.controllers);
+    let mut arguments = secured(folder, "controller-manager", folder.ports.controllers);
     arguments.extend([
         "--controllers=*,bootstrapsigner,tokencleaner".into(),
         "--use-service-account-credentials=true".into(),
@@ -68,21 +69,21 @@ pub fn controller_manager(plane: &ControlPlane) -> Vec<String> {
         format!("--root-ca-file={pki}/ca.crt"),
         format!("--service-account-private-key-file={pki}/sa.key"),
     ]);
-    if plane.is_patient {
+    if is_patient {
         arguments.push("--node-monitor-grace-period=120s".into());
     }
     arguments
 }
 
 /// The scheduler, without special flags.
-pub fn scheduler(plane: &ControlPlane) -> Vec<String> {
-    secured(plane, "scheduler", plane.ports.scheduler)
+pub fn scheduler(folder: &Folder) -> Vec<String> {
+    secured(folder, "scheduler", folder.ports.scheduler)
 }
 
 /// The common flags of controller manager and scheduler. There is one of each, so waiting for a
 /// lease would only cost 15 s at every start.
-fn secured(plane: &ControlPlane, user: &str, port: u16) -> Vec<String> {
-    let kubeconfig = plane.kubeconfig(user);
+fn secured(folder: &Folder, user: &str, port: u16) -> Vec<String> {
+    let kubeconfig = folder.kubeconfig(user);
     let kubeconfig = kubeconfig.display();
     vec![
         format!("--kubeconfig={kubeconfig}"),

@@ -5,6 +5,9 @@
 //! simulated: the Machine gets the existing node. The infrastructure provider refuses to give it
 //! another node or to remove this one.
 
+mod host;
+pub mod machine;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -13,14 +16,14 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, ResourceExt};
 use serde_json::Value;
+use testkit::cluster_api::cluster::{Cluster, Rolling};
+use testkit::cluster_api::infrastructure::Infrastructure;
+use testkit::cluster_api::provider::{self, Provider};
+use testkit::cluster_api::{Manager, Managers, Version, objects};
+use testkit::control_plane::ControlPlane;
 
-use super::cluster::{Cluster, Rolling};
-use super::host::JoinedHost;
-use super::infrastructure::Infrastructure;
-use super::machine::{MachineWatch, View};
-use super::provider::{self, Provider};
-use super::{Manager, Managers, Version, objects};
-use crate::control_plane::ControlPlane;
+use self::host::JoinedHost;
+use self::machine::{MachineWatch, View};
 
 /// The Cluster, and its namespace.
 pub const CLUSTER: &str = "edge";

@@ -5,8 +5,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
-
-use super::infrastructure::{Host, Hosts, Order};
+use testkit::cluster_api::infrastructure::{Host, Hosts, Order};
 
 /// The host. It belongs to the first Machine that asks. No other Machine gets one, and it cannot be
 /// removed.

@@ -18,7 +18,7 @@ use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::{install_definitions, manifests, objects};
+use super::{definitions, manifests, objects};
 use crate::programs;
 
 /// The group of the rig's machines and clusters.
@@ -109,7 +109,7 @@ impl Infrastructure {
     /// Fails when the API server refuses a definition.
     pub async fn start(client: Client, hosts: impl Hosts) -> Result<Self> {
         let file = programs::home().join("cluster-api/infrastructure.yaml");
-        install_definitions(&client, &manifests::read(&file)?).await?;
+        definitions::install(&client, &manifests::read(&file)?).await?;
         let machines = ApiResource::from_gvk(&machine_kind());
         let owners = ApiResource::from_gvk(&owner_kind());
         let api = Api::all_with(client.clone(), &machines);

@@ -1,35 +1,17 @@
-//! A control plane as four processes on this machine: etcd, API server, controller manager,
-//! scheduler.
-//!
-//! kubeadm's own phases create it, so that `kubeadm join` and `kubeadm upgrade node` find what they
-//! expect. A guest reaches the API server as 10.0.2.2 (QEMU's user network maps that to our
-//! loopback); programs on this machine reach it as 127.0.0.1. It is ready in about 6 s. Everything
-//! is in one folder, which can be copied while stopped and started elsewhere. So a cluster can be
-//! restored together with a VM's snapshot. It is not for production: etcd neither encrypts nor
-//! fsyncs.
-
-mod bootstrap;
-mod components;
-mod configuration;
-mod credentials;
-pub mod ports;
+//! The four processes: started, stopped, frozen, saved.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use kube::Client;
 
+use super::folder::{Folder, copy};
+use super::{bootstrap, components, configuration, credentials};
 use crate::process::{Process, tail};
 use crate::programs;
-pub use configuration::JOIN_TOKEN;
-use ports::Ports;
-
-/// The address at which QEMU's user network shows the host's loopback to the guest.
-pub const HOST_SEEN_FROM_GUEST: &str = "10.0.2.2";
 
 /// How long a component may take to answer. It takes seconds on a quiet machine; the limit is long
 /// because the machine may be busy.
@@ -38,9 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A running control plane. Dropping it kills its processes; its folder remains.
 #[derive(Debug)]
 pub struct ControlPlane {
-    dir: PathBuf,
-    bin: PathBuf,
-    ports: Ports,
+    folder: Folder,
     etcd: Mutex<Option<Process>>,
     api: Mutex<Option<Process>>,
     controllers: Option<Process>,
@@ -67,26 +47,23 @@ impl ControlPlane {
             "{} holds a cluster whose making was cut short; remove it",
             dir.display()
         );
-        let bin = programs::kubernetes(programs::CONTROL_PLANE)?;
-        let ports = Ports::of(&dir)?;
+        let folder = Folder::of(dir)?;
+        // Also for a copy, because kubeadm needs the path of the folder.
+        configuration::write(&folder)?;
+        if new {
+            credentials::make(&folder)?;
+        }
         let mut this = Self {
-            dir,
-            bin,
-            ports,
+            folder,
             etcd: Mutex::default(),
             api: Mutex::default(),
             controllers: None,
             scheduler: None,
             is_patient: true,
         };
-        // Also for a copy, because kubeadm needs the path of the folder.
-        configuration::write(&this)?;
-        if new {
-            credentials::make(&this)?;
-        }
         this.start_all().await?;
         if new {
-            bootstrap::run(&this).await?;
+            bootstrap::run(&this.folder).await?;
             fs::write(complete, "")?;
         }
         Ok(this)
@@ -95,25 +72,25 @@ impl ControlPlane {
     /// The cluster administrator's kubeconfig, for programs on this machine.
     #[must_use]
     pub fn admin_kubeconfig(&self) -> PathBuf {
-        self.kubeconfig("admin")
+        self.folder.kubeconfig("admin")
     }
 
     /// The port of the API server, the same on 127.0.0.1 and, for a guest, on 10.0.2.2.
     #[must_use]
     pub fn api_port(&self) -> u16 {
-        self.ports.api
+        self.folder.ports.api
     }
 
     /// The folder that holds the cluster.
     #[must_use]
     pub fn dir(&self) -> &Path {
-        &self.dir
+        &self.folder.dir
     }
 
     /// A program of the control plane's version: `kubectl`, `kubeadm`, ...
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
-        self.bin.join(name)
+        self.folder.program(name)
     }
 
     /// A client with the administrator's rights, bound to the caller's runtime.
@@ -132,7 +109,7 @@ impl ControlPlane {
     ///
     /// Fails when kubeadm refuses.
     pub fn node_kubeconfig(&self, node: &str, valid_for: Duration) -> Result<PathBuf> {
-        credentials::for_node(self, node, valid_for)
+        credentials::for_node(&self.folder, node, valid_for)
     }
 
     /// Kills the API server, so that connections are refused. The rest continues, as in a real
@@ -160,7 +137,7 @@ impl ControlPlane {
             return Ok(false);
         }
         let program = self.program("kube-apiserver");
-        let arguments = components::api_server(self);
+        let arguments = components::api_server(&self.folder);
         let log = self.log("kube-apiserver");
         *api = Some(Process::start(&program, &arguments, &log)?);
         Ok(true)
@@ -206,14 +183,14 @@ impl ControlPlane {
     /// Fails when the copy or the new start fails.
     pub async fn save(&mut self, to: &Path) -> Result<()> {
         self.stop();
-        copy(&self.dir, to)?;
+        copy(&self.folder.dir, to)?;
         self.start_all().await
     }
 
     async fn start_all(&mut self) -> Result<()> {
         let etcd = Process::start(
             &programs::etcd()?,
-            &components::etcd(self),
+            &components::etcd(&self.folder),
             &self.log("etcd"),
         )?;
         *lock(&self.etcd) = Some(etcd);
@@ -222,7 +199,7 @@ impl ControlPlane {
         let log = self.log("kube-scheduler");
         self.scheduler = Some(Process::start(
             &self.program("kube-scheduler"),
-            &components::scheduler(self),
+            &components::scheduler(&self.folder),
             &log,
         )?);
         Ok(())
@@ -231,7 +208,7 @@ impl ControlPlane {
     fn start_controllers(&mut self) -> Result<()> {
         self.controllers = Some(Process::start(
             &self.program("kube-controller-manager"),
-            &components::controller_manager(self),
+            &components::controller_manager(&self.folder, self.is_patient),
             &self.log("kube-controller-manager"),
         )?);
         Ok(())
@@ -251,7 +228,7 @@ impl ControlPlane {
     /// Uses the administrator's kubeconfig. Its CA is only ours, so another server on this port
     /// never counts.
     async fn wait_for_api(&self) -> Result<()> {
-        let client = credentials::client(&self.kubeconfig("super-admin")).await?;
+        let client = credentials::client(&self.folder.kubeconfig("super-admin")).await?;
         let start = Instant::now();
         loop {
             for part in [&self.etcd, &self.api] {
@@ -276,65 +253,15 @@ impl ControlPlane {
         }
     }
 
-    fn kubeadm(&self, arguments: &[&str]) -> Result<String> {
-        let output = Command::new(self.program("kubeadm"))
-            .args(arguments)
-            .output()?;
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        ensure!(
-            output.status.success(),
-            "kubeadm {}: {}\n{complaint}",
-            arguments.join(" "),
-            output.status
-        );
-        Ok(String::from_utf8(output.stdout)?)
-    }
-
-    fn kubeconfig(&self, user: &str) -> PathBuf {
-        self.dir.join("kubeconfigs").join(format!("{user}.conf"))
-    }
-
     fn log(&self, component: &str) -> PathBuf {
-        self.dir.join("logs").join(format!("{component}.log"))
+        self.folder
+            .dir
+            .join("logs")
+            .join(format!("{component}.log"))
     }
 }
 
 /// A panicked test leaves a process or none; either way the value is usable.
 fn lock(part: &Mutex<Option<Process>>) -> MutexGuard<'_, Option<Process>> {
     part.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Whether another program listens on the port that a stopped cluster needs for its API server.
-///
-/// # Errors
-///
-/// Fails when the folder holds no cluster.
-pub fn port_is_taken(dir: &Path) -> Result<bool> {
-    Ok(std::net::TcpListener::bind(("127.0.0.1", Ports::of(dir)?.api)).is_err())
-}
-
-/// Copies a stopped cluster; start it with [`ControlPlane::start`] on the copy.
-///
-/// # Errors
-///
-/// Fails when the target exists or the copy fails.
-pub fn copy(from: &Path, to: &Path) -> Result<()> {
-    ensure!(
-        !to.exists(),
-        "{} exists already; remove it to copy a cluster there",
-        to.display()
-    );
-    let status = Command::new("cp")
-        .args(["-a", "--reflink=auto"])
-        .arg(from)
-        .arg(to)
-        .status()?;
-    ensure!(
-        status.success(),
-        "cannot copy {} to {}: {status}",
-        from.display(),
-        to.display()
-    );
-    fs::remove_dir_all(to.join("logs"))?;
-    Ok(())
 }

@@ -9,7 +9,8 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use super::account::kubeconfig_of;
-use super::{PATIENCE, infrastructure, install_definitions, manifests, objects, probe};
+use super::probe::{self, PATIENCE};
+use super::{definitions, infrastructure, manifests, objects};
 use crate::control_plane::{ControlPlane, ports};
 use crate::process::Process;
 use crate::programs;
@@ -130,7 +131,7 @@ async fn install(admin: &Client, hooks: u16) -> Result<()> {
     for mut object in manifests::read(&file)? {
         match object["kind"].as_str().unwrap_or_default() {
             kind if FOR_PODS.contains(&kind) => continue,
-            "CustomResourceDefinition" => install_definitions(admin, &[object]).await?,
+            "CustomResourceDefinition" => definitions::install(admin, &[object]).await?,
             "ExtensionConfig" => {
                 object["spec"]["clientConfig"] =
                     json!({ "url": format!("https://127.0.0.1:{hooks}") });

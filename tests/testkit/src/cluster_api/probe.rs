@@ -1,6 +1,8 @@
 //! Checks whether a manager is ready, a definition is served, or a webhook is in use. It asks
 //! instead of waiting a fixed time.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, bail, ensure};
 use kube::Client;
 use kube::api::{ListParams, PostParams};
@@ -9,7 +11,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::manager::Manager;
-use super::{PATIENCE, objects};
+use super::objects;
+
+/// How long a manager may take to be ready. It takes less than a second on a quiet machine; the
+/// limit is long because the machine may be busy.
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Whether `/readyz` on this port of loopback answers 200; false while nothing listens.
 pub async fn is_ready(port: u16) -> bool {

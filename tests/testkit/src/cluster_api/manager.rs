@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::Version;
+use super::version::Version;
 use crate::control_plane::ControlPlane;
 use crate::programs;
 

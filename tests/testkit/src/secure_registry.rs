@@ -10,7 +10,6 @@ use rcgen::{
 use upgrade::container::SKOPEO;
 
 use crate::control_plane::{HOST_SEEN_FROM_GUEST, ports};
-use crate::guest::Guest;
 use crate::process::Process;
 use crate::registry::{Registry, serving};
 
@@ -79,24 +78,20 @@ impl SecureRegistry {
         format!("{HOST_SEEN_FROM_GUEST}:{}", self.port)
     }
 
-    /// Gives the node the CA and the node's own certificate. skopeo can read the key, but not every
-    /// user can (docs/policy.md).
-    ///
-    /// # Errors
-    ///
-    /// Fails when the guest does not answer.
-    pub async fn introduce_to(&self, guest: &mut Guest) -> Result<()> {
+    /// The script that gives a node the CA and the node's own certificate. skopeo can read the key,
+    /// but not every user can (docs/policy.md).
+    #[must_use]
+    pub fn introduction(&self) -> String {
         let folder = format!("/etc/containers/certs.d/{}", self.seen_from_guest());
         let Keys { authority, client } = &self.keys;
-        let script = format!(
+        format!(
             "set -e\nmkdir -p {folder}\n\
              cat >{folder}/ca.crt <<'END'\n{authority}END\n\
              cat >{folder}/client.cert <<'END'\n{}END\n\
              install -m 0640 -g {SKOPEO} /dev/null {folder}/client.key\n\
              cat >{folder}/client.key <<'END'\n{}END\n",
             client.certificate, client.key
-        );
-        guest.run(&script).await.map(drop)
+        )
     }
 }
 
