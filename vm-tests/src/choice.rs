@@ -1,10 +1,9 @@
 //! Selects the scenarios of a run.
 
 use anyhow::{Result, bail};
+use scenarios::Scenario;
+use scenarios::{ALL, POWER_CUT, POWER_CUTS, is_on_cluster_api};
 use sha2::{Digest, Sha256};
-
-use crate::scenario::Scenario;
-use crate::scenarios::{ALL, POWER_CUT, POWER_CUTS, is_on_cluster_api};
 
 /// How many of the other scenarios one commit runs in turn besides the core. The whole must stay
 /// within 25 minutes.

@@ -1,6 +1,7 @@
 //! A demonstration of Careen on one machine: in each of its three modes, as in the tutorial, and
 //! with a reader's own image, disk and node.
 
+mod act;
 mod annotate;
 mod capi;
 mod daemonset;
@@ -10,17 +11,8 @@ mod prepare;
 mod table;
 mod tutorial;
 
-use std::process::Command;
-use std::time::Instant;
-
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::ValueEnum;
-use upgrade::names;
-use upgrade::report::Answer;
-
-use crate::images::Commit;
-use crate::node::{NAME, Seen};
-use crate::rig::Rig;
 
 /// The way to request upgrades and to install the agent, or the pages to type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -36,14 +28,6 @@ pub enum Way {
     /// An image, a disk and a node of one's own, as docs/images.md and docs/install.md say (more
     /// than an hour)
     Newcomer,
-}
-
-/// The record of one upgrade, from the request to the answer.
-struct Act {
-    title: &'static str,
-    begun: Instant,
-    ended: Instant,
-    seen: Vec<Seen>,
 }
 
 /// Runs the demo and prints which other ways there are.
@@ -79,62 +63,6 @@ impl Way {
         let help = value.as_ref().and_then(|value| value.get_help());
         help.map(ToString::to_string).unwrap_or_default()
     }
-}
-
-/// Requests an upgrade as a person would, and shows the Node's status until the answer.
-async fn play(rig: &mut Rig, title: &'static str, image: &Commit, wanted: Answer) -> Result<Act> {
-    rig.expect_a_new_answer();
-    let from = rig.node.history().len();
-    let image = format!("{}={}", names::IMAGE, image.pinned());
-    let request = format!("{}={}", names::REQUEST, names::REQUEST_SCHEDULED);
-    let begun = Instant::now();
-    show(
-        rig,
-        &["annotate", "--overwrite", "node", NAME, &image, &request],
-    )?;
-    let answer = live::follow(rig, title).await?;
-    let ended = Instant::now();
-    ensure!(
-        answer == wanted.as_str(),
-        "the answer is {answer}, not {}",
-        wanted.as_str()
-    );
-    // Waits a moment for the kubelet's own report of the boot that answered.
-    let boot = rig.boot_id().await?;
-    let settled = |view: &crate::node::View| view.ready && view.schedulable && view.boot == boot;
-    rig.node
-        .wait("the node is Ready and schedulable", live::PATIENCE, settled)
-        .await?;
-    let seen = rig.node.history().split_off(from);
-    Ok(Act {
-        title,
-        begun,
-        ended,
-        seen,
-    })
-}
-
-/// Prints a command and its output.
-fn show(rig: &Rig, arguments: &[&str]) -> Result<()> {
-    println!("\n$ kubectl {}", arguments.join(" "));
-    print!("{}", kubectl(rig, arguments)?);
-    Ok(())
-}
-
-fn kubectl(rig: &Rig, arguments: &[&str]) -> Result<String> {
-    let mut command = Command::new(rig.plane.program("kubectl"));
-    let output = command
-        .arg("--kubeconfig")
-        .arg(rig.plane.admin_kubeconfig())
-        .args(arguments)
-        .output()?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(
-        output.status.success(),
-        "kubectl {}: {complaint}",
-        arguments.join(" ")
-    );
-    Ok(String::from_utf8(output.stdout)?)
 }
 
 #[cfg(test)]

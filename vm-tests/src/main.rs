@@ -1,15 +1,25 @@
 //! `vm-tests`: lists and runs the scenarios, opens a shell in a joined node, shows the demo.
 
+mod bench;
+mod changed;
+mod choice;
+mod demo;
+mod outcome;
+mod passed;
+mod runner;
+mod shell;
+mod side_by_side;
+mod time;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
+use rig::{adopted, kubectl_careen};
+use soak::Soak;
 use testkit::{programs, registry};
-use vm_tests::adopted;
-use vm_tests::soak::Soak;
-use vm_tests::{bench, choice, demo, kubectl_careen, runner, scenarios, shell, soak};
 
 /// Scenarios on a virtual machine: a joined Kubernetes node, its cluster, and every failure to
 /// cause.

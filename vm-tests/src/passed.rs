@@ -6,18 +6,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use rig::joined::qemu_version;
+use scenarios::Scenario;
+use scenarios::{ALL, is_on_cluster_api};
 use testkit::cache::Key;
 use testkit::{debian, programs};
 
-use crate::joined::qemu_version;
-use crate::runner::Outcome;
-use crate::scenario::Scenario;
-use crate::scenarios::{ALL, is_on_cluster_api};
+use crate::outcome::Outcome;
 
 /// The content on which each scenario depends, besides our built programs and its own file: the
 /// sources (not the tests) that the rig shares with the programs, the images, the rig, and the
 /// build configuration.
-const CONTENT: [&str; 14] = [
+const CONTENT: [&str; 15] = [
     "Cargo.lock",
     "Cargo.toml",
     "dracut",
@@ -31,50 +31,51 @@ const CONTENT: [&str; 14] = [
     "vm-tests/images",
     "vm-tests/kube",
     "vm-tests/registry",
-    "vm-tests/src/scenarios/prelude.rs",
+    "vm-tests/scenarios/src/prelude.rs",
+    "vm-tests/scenarios/src/scenario.rs",
 ];
 /// The rig, except for code that no scenario runs. Each scenario depends only on its own file in
 /// it.
-const RIG: [&str; 2] = ["tests/testkit/src", "vm-tests/src"];
-const NOT_THE_RIG: [&str; 14] = [
+const RIG: [&str; 3] = ["tests/testkit/src", "vm-tests/rig/src", "vm-tests/src"];
+const NOT_THE_RIG: [&str; 15] = [
     "tests/testkit/src/registry.rs",
     "tests/testkit/src/secure_registry.rs",
+    "vm-tests/rig/src/daemonset.rs",
+    "vm-tests/rig/src/fate.rs",
+    "vm-tests/rig/src/kubectl_careen.rs",
+    "vm-tests/rig/src/overlay.rs",
+    "vm-tests/rig/src/terminal.rs",
+    "vm-tests/rig/src/writes.rs",
     "vm-tests/src/bench",
+    "vm-tests/src/bench.rs",
     "vm-tests/src/bin",
     "vm-tests/src/choice.rs",
-    "vm-tests/src/clock.rs",
-    "vm-tests/src/daemonset.rs",
     "vm-tests/src/demo",
     "vm-tests/src/demo.rs",
-    "vm-tests/src/kubectl_careen.rs",
     "vm-tests/src/passed.rs",
-    "vm-tests/src/scenarios",
-    "vm-tests/src/soak",
-    "vm-tests/src/terminal.rs",
 ];
 /// Parts on which only their users depend. The DaemonSet also depends on its pod's program, which
 /// is built apart from a node's programs, and on its packaging.
-const PARTS: [(&str, &[&str]); 8] = [
+const PARTS: [(&str, &[&str]); 7] = [
     ("aged/build.sh", &["vm-tests/aged"]),
-    ("crate::clock::", &["vm-tests/src/clock.rs"]),
     (
-        "crate::daemonset::",
+        "rig::daemonset::",
         &[
             "packaging/daemonset",
             "src/installer",
             "src/systemd",
-            "vm-tests/src/daemonset.rs",
+            "vm-tests/rig/src/daemonset.rs",
             "tests/testkit/src/registry.rs",
-            "vm-tests/src/terminal.rs",
+            "vm-tests/rig/src/terminal.rs",
         ],
     ),
     (
-        "crate::kubectl_careen::",
+        "rig::kubectl_careen::",
         &[
             "src/client",
             "src/kubectl",
             "src/requests",
-            "vm-tests/src/kubectl_careen.rs",
+            "vm-tests/rig/src/kubectl_careen.rs",
         ],
     ),
     ("testkit::registry::", &["tests/testkit/src/registry.rs"]),
@@ -82,7 +83,14 @@ const PARTS: [(&str, &[&str]); 8] = [
         "testkit::secure_registry::",
         &["tests/testkit/src/secure_registry.rs"],
     ),
-    ("crate::soak::", &["vm-tests/src/soak"]),
+    (
+        "rig::fate::",
+        &[
+            "vm-tests/rig/src/fate.rs",
+            "vm-tests/rig/src/overlay.rs",
+            "vm-tests/rig/src/writes.rs",
+        ],
+    ),
     (
         "packaging/monitoring/",
         &[
@@ -91,7 +99,7 @@ const PARTS: [(&str, &[&str]); 8] = [
         ],
     ),
 ];
-const SCENARIOS: &str = "vm-tests/src/scenarios";
+const SCENARIOS: &str = "vm-tests/scenarios/src";
 /// More content for the scenarios on Cluster API: careen-provider, which is built apart from a
 /// node's programs, its release, and the managers.
 const CLUSTER_API: [&str; 5] = [
@@ -233,13 +241,13 @@ mod tests {
     fn a_scenario_with_a_registry_depends_on_it_and_no_other_does() {
         let registry = "tests/testkit/src/registry.rs";
         assert_eq!(parts_of("use testkit::registry::Registry;"), [registry]);
-        assert!(parts_of("use crate::daemonset::agent;").contains(&registry));
+        assert!(parts_of("use rig::daemonset::agent;").contains(&registry));
         assert!(parts_of("use super::prelude::*;").is_empty());
     }
 
     /// The parts of a scenario, by its own file.
     fn parts_of_scenario(name: &str) -> Result<Vec<&'static str>> {
-        let own = programs::home().join("src/scenarios");
+        let own = programs::home().join("scenarios/src");
         let own = own.join(format!("{}.rs", name.replace('-', "_")));
         Ok(parts_of(&fs::read_to_string(own)?))
     }

@@ -1,6 +1,5 @@
 //! Runs scenarios, each on a fresh node and only once. A failure is investigated, not retried.
 
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -8,60 +7,21 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use serde::{Deserialize, Serialize};
+use rig::Rig;
+use rig::images;
+use rig::joined::Joined;
+use rig::progress::Progress;
+use scenarios::Scenario;
+use scenarios::loses_writes;
 use testkit::programs::out;
 
-use crate::images;
-use crate::joined::Joined;
-use crate::lanes;
+use crate::outcome::Outcome;
 use crate::passed::Passed;
-use crate::progress::Progress;
-use crate::rig::Rig;
-use crate::scenario::Scenario;
-use crate::scenarios::loses_writes;
+use crate::side_by_side;
+use crate::time::Time;
 
 /// The failure of a scenario that a person stopped.
 const INTERRUPTED: &str = "interrupted";
-
-/// The outcome of one scenario.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Outcome {
-    /// The name of the scenario.
-    pub name: String,
-    /// Whether the scenario passed.
-    pub passed: bool,
-    /// Seconds from its start to its end.
-    pub seconds: f64,
-    /// What the scenario found instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = if self.passed { "passed" } else { "FAILED" };
-        write!(to, "{verdict}  {:>6.1} s  {}", self.seconds, self.name)
-    }
-}
-
-/// The time within which scenarios may start.
-#[derive(Clone, Copy)]
-pub struct Time {
-    begun: Instant,
-    for_others: Option<Duration>,
-}
-
-impl Time {
-    /// Whether this scenario may still start: always for the core, within the time for all others.
-    pub fn is_left_for(&self, scenario: &Scenario) -> bool {
-        let over = |time| self.begun.elapsed() >= time;
-        let late = !scenario.core && self.for_others.is_some_and(over);
-        if late {
-            println!("left out, for the time is over: {}", scenario.name);
-        }
-        !late
-    }
-}
 
 /// The options of a run.
 pub struct How {
@@ -93,13 +53,10 @@ pub async fn run(scenarios: &[Scenario], how: How) -> Result<bool> {
         .collect();
     prepare(&left).await?;
     let begun = Instant::now();
-    let time = Time {
-        begun,
-        for_others: how.for_others,
-    };
+    let time = Time::from(begun, how.for_others);
     // A single scenario keeps its logs and needs no network of its own.
     let new = if how.jobs > 1 && left.len() > 1 {
-        lanes::run(&left, how.jobs, time, &passed).await?
+        side_by_side::run(&left, how.jobs, time, &passed).await?
     } else {
         one_by_one(&left, time, &passed).await?
     };
@@ -159,7 +116,7 @@ fn close(outcomes: &[Outcome], before: usize, start: Instant) -> Result<bool> {
     Ok(failed == 0)
 }
 
-/// Runs one scenario for [`lanes`]. Standard output contains only its outcome.
+/// Runs one scenario for [`rig::lanes`]. Standard output contains only its outcome.
 ///
 /// # Errors
 ///

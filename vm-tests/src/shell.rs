@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use rig::Rig;
+use rig::images::DiskKind;
+use rig::kubectl_careen::KubectlCareen;
+use rig::progress::Progress;
 use testkit::programs::out;
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
-
-use crate::images::DiskKind;
-use crate::kubectl_careen::KubectlCareen;
-use crate::progress::Progress;
-use crate::rig::Rig;
 
 /// Starts a node and takes commands until the end of input.
 ///

@@ -8,6 +8,8 @@ use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
+use rig::adopted::Adopted;
+use rig::node::NAME;
 use serde_json::{Value, json};
 use testkit::cluster_api::objects;
 use testkit::control_plane::ControlPlane;
@@ -15,8 +17,6 @@ use testkit::programs;
 use tokio::task::JoinHandle;
 use upgrade::names;
 use upgrade::report::{Answer, Status};
-use vm_tests::adopted::Adopted;
-use vm_tests::node::NAME;
 
 const OLD: &str = "v1.35.4";
 const NEW: &str = "v1.36.3";

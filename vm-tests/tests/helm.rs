@@ -2,8 +2,8 @@
 //! is no node. The scenario a-daemonset-rolls-out-in-the-middle-of-an-upgrade tests it on one.
 
 use anyhow::{Result, ensure};
+use rig::terminal::typed_at;
 use testkit::control_plane::ControlPlane;
-use vm_tests::terminal::typed_at;
 
 const INSTALL: &str = "kubectl apply -f packaging/daemonset/namespace.yaml
 helm -n careen install careen packaging/daemonset/chart --set nodeSelector.ostree=yes --set image=registry.example.org/one";

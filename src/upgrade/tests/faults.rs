@@ -31,9 +31,17 @@ fn rows() -> Vec<Vec<String>> {
 
 /// Every source file, by its path in the source tree.
 fn sources() -> BTreeMap<String, String> {
-    let mut folders = ["src", "tests", "vm-tests/src", "vm-tests/tests"]
-        .map(PathBuf::from)
-        .to_vec();
+    let mut folders = [
+        "src",
+        "tests",
+        "vm-tests/rig/src",
+        "vm-tests/scenarios/src",
+        "vm-tests/soak/src",
+        "vm-tests/src",
+        "vm-tests/tests",
+    ]
+    .map(PathBuf::from)
+    .to_vec();
     let mut files = BTreeMap::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(source().join(&folder)).unwrap() {

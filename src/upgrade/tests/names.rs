@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 const LONGEST: usize = 60;
 
 /// The folders that hold Rust. A run of scenarios changes `vm-tests/out` meanwhile.
-const FOLDERS: [&str; 5] = [
+const FOLDERS: [&str; 8] = [
     "src",
     "tests",
+    "vm-tests/rig",
+    "vm-tests/scenarios",
+    "vm-tests/soak",
     "vm-tests/src",
     "vm-tests/tests",
     "packaging",

@@ -49,7 +49,7 @@ fn every_verb_of_make_is_in_the_makefile() {
 
 #[test]
 fn every_scenario_that_is_to_be_run_by_name_is_there() {
-    let folder = page::source().join("vm-tests/src/scenarios");
+    let folder = page::source().join("vm-tests/scenarios/src");
     let files = fs::read_dir(folder).unwrap();
     // One of several files has the others in a folder.
     let all: String = files
@@ -74,7 +74,7 @@ fn every_scenario_that_is_to_be_run_by_name_is_there() {
 
 #[test]
 fn every_image_of_the_tutorial_is_one_of_the_rig() {
-    let recipes = text_of("vm-tests/src/images/recipe.rs");
+    let recipes = text_of("vm-tests/rig/src/images/recipe.rs");
     let tutorial = page::read("tutorial.md");
     let images: BTreeSet<_> = tutorial
         .split("debug/images ")

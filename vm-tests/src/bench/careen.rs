@@ -3,12 +3,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use rig::UPGRADE;
+use rig::images::{Commit, DiskKind};
+use rig::node::Seen;
 use serde::{Deserialize, Serialize};
 
 use super::meter::{Meter, Took};
-use super::{Commit, DiskKind, Place, empty_node, stage};
-use crate::node::Seen;
-use crate::rig::UPGRADE;
+use super::place::{Place, empty_node};
+use super::stage;
 
 /// What one upgrade took.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
+use rig::images::{Commit, DiskKind};
+use rig::{Rig, UPGRADE};
 use serde::{Deserialize, Serialize};
 
 use super::meter::{Meter, Took};
-use super::{Commit, DiskKind, Place, empty_node};
-use crate::rig::{Rig, UPGRADE};
+use super::place::{Place, empty_node};
 
 /// What it took by hand.
 #[derive(Debug, Clone, Serialize, Deserialize)]

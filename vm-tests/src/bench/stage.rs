@@ -2,9 +2,8 @@
 //! units.
 
 use anyhow::{Context, Result};
+use rig::guest::Guest;
 use serde::{Deserialize, Serialize};
-
-use crate::guest::Guest;
 
 /// MESSAGE_ID of "Starting ..." and "Started/Finished ..." (sd-messages(3)).
 const STARTING: &str = "7d4958e842da4a758f6c1cdc7b36dcc5";

@@ -1,6 +1,7 @@
 //! The table that a person reads: median, least and most of all runs.
 
-use super::{Run, stage};
+use super::pair::Run;
+use super::stage;
 
 /// Prints it; `bare` is the stage on a disk without fs-verity, once.
 pub fn print(runs: &[Run], bare: Option<&stage::Times>) {

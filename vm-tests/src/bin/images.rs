@@ -2,7 +2,7 @@
 //! them.
 
 use anyhow::Result;
-use vm_tests::images::{DiskKind, ensure_commit, ensure_disk, names};
+use rig::images::{DiskKind, ensure_commit, ensure_disk, names};
 
 fn main() -> Result<()> {
     let wanted: Vec<String> = std::env::args().skip(1).collect();

@@ -2,16 +2,17 @@
 //! own.
 
 use anyhow::Result;
+use rig::Rig;
+use rig::images::{DiskKind, ensure_commit};
+use rig::node::NAME;
+use rig::progress::Progress;
 use testkit::programs::out;
 use testkit::ticker::Ticker;
 use upgrade::names;
 use upgrade::report::Answer;
 
-use super::{kubectl, play, show, table};
-use crate::images::{DiskKind, ensure_commit};
-use crate::node::NAME;
-use crate::progress::Progress;
-use crate::rig::Rig;
+use super::act::{kubectl, play, show};
+use super::table;
 
 /// Runs the demo.
 ///

@@ -5,19 +5,20 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
+use rig::Rig;
+use rig::adopted::{self, Adopted, CLUSTER, DEPLOYMENT};
+use rig::boots::boots;
+use rig::images::{Commit, DiskKind, ensure_commit};
+use rig::node::{NAME, View};
+use rig::progress::Progress;
 use serde_json::json;
 use testkit::cluster_api::provider::CATALOGUE;
 use testkit::programs::out;
 use upgrade::report::Answer;
 
+use super::act::{Act, show};
 use super::live::{Line, words};
-use super::{Act, show, table};
-use crate::adopted::{self, Adopted, CLUSTER, DEPLOYMENT};
-use crate::boots::boots;
-use crate::images::{Commit, DiskKind, ensure_commit};
-use crate::node::{NAME, View};
-use crate::progress::Progress;
-use crate::rig::Rig;
+use super::table;
 
 /// The version of both images.
 const VERSION: &str = "v1.36.3";

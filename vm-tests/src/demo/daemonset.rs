@@ -1,15 +1,16 @@
 //! A DaemonSet brings an agent to a node and monitors it there. That agent upgrades the node.
 
 use anyhow::Result;
+use rig::Rig;
+use rig::daemonset::{DaemonSet, agent, expect_agent, rolled_out};
+use rig::images::{DiskKind, ensure_commit};
+use rig::progress::Progress;
 use testkit::programs::out;
 use testkit::registry;
 use upgrade::report::Answer;
 
-use super::{play, show, table};
-use crate::daemonset::{DaemonSet, agent, expect_agent, rolled_out};
-use crate::images::{DiskKind, ensure_commit};
-use crate::progress::Progress;
-use crate::rig::Rig;
+use super::act::{play, show};
+use super::table;
 
 /// Newer than the agents in the node's images, which have Cargo's version.
 const VERSION: &str = "0.1.98";

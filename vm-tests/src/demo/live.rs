@@ -4,11 +4,10 @@ use std::io::{IsTerminal, Write, stdout};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use rig::Rig;
+use rig::node::View;
 use testkit::ticker::{EVERY, expected, remember};
 use upgrade::report::Answer;
-
-use crate::node::View;
-use crate::rig::Rig;
 
 /// The longest that any part of the demo may take.
 pub const PATIENCE: Duration = Duration::from_secs(900);

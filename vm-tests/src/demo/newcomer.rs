@@ -10,6 +10,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use rig::images;
+use rig::progress::Progress;
+use rig::qemu::Firmware;
+use rig::repo_server::RepoServer;
 use testkit::programs;
 use testkit::programs::out;
 use upgrade::exit;
@@ -18,10 +22,6 @@ use upgrade::report::Answer;
 use self::machine::Newcomer;
 use self::pages::{Block, Fate, blocks};
 use self::typed::Made;
-use crate::images;
-use crate::progress::Progress;
-use crate::qemu::Firmware;
-use crate::repo_server::RepoServer;
 
 /// The placeholder in the pages' lines.
 const COMMIT: &str = "<commit>";

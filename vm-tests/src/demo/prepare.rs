@@ -3,9 +3,8 @@
 use std::thread;
 
 use anyhow::{Result, anyhow};
+use rig::images;
 use testkit::programs;
-
-use crate::images;
 
 /// Builds the Kubernetes programs and etcd in one thread, and the images' Debian and our programs
 /// in this one. What is in the cache costs nothing.

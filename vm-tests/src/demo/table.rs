@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::Act;
-use crate::node::{Seen, View};
+use rig::node::{Seen, View};
+
+use super::act::Act;
 
 /// Prints one column per act.
 pub fn print(acts: &[Act]) {

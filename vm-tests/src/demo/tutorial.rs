@@ -8,16 +8,16 @@ mod sources;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use rig::Rig;
+use rig::guest::Output;
+use rig::images::{DiskKind, ensure_commit};
+use rig::node::View;
+use rig::patience::within;
+use rig::progress::Progress;
 use testkit::programs::out;
 
 use self::host::Host;
 use self::page::{Block, Place};
-use crate::guest::Output;
-use crate::images::{DiskKind, ensure_commit};
-use crate::node::View;
-use crate::patience::within;
-use crate::progress::Progress;
-use crate::rig::Rig;
 
 /// The longest time for one block: an upgrade with its two boots.
 const PATIENCE: Duration = Duration::from_secs(1200);

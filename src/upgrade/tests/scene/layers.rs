@@ -14,7 +14,7 @@ pub const LAYERS: [(&str, &str); 16] = [
     ("model", "tests/model/tests"),
     ("agent", "tests/tests/agent"),
     ("fuzz", "tests/fuzz/tests"),
-    ("vm", "vm-tests/src/scenarios"),
+    ("vm", "vm-tests/scenarios/src"),
     ("provider", "src/provider/tests"),
     ("kubectl", "src/kubectl/tests"),
     ("installer", "src/installer/tests"),

@@ -60,7 +60,7 @@ pub fn port_is_taken(dir: &Path) -> Result<bool> {
     Ok(std::net::TcpListener::bind(("127.0.0.1", Ports::of(dir)?.api)).is_err())
 }
 
-/// Copies a stopped cluster; start it with [`ControlPlane::start`] on the copy.
+/// Copies a stopped cluster; start it with [`super::ControlPlane::start`] on the copy.
 ///
 /// # Errors
 ///

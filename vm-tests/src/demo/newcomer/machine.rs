@@ -7,20 +7,19 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use rig::BOOT;
+use rig::guest::Guest;
+use rig::joined;
+use rig::node::{NAME, NodeWatch, View};
+use rig::patience::within;
+use rig::progress::Progress;
+use rig::qemu::{Firmware, Machine, Running};
 use testkit::control_plane::ControlPlane;
 use testkit::programs;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use upgrade::exit;
 use upgrade::report::Answer;
-
-use crate::guest::Guest;
-use crate::joined;
-use crate::node::{NAME, NodeWatch, View};
-use crate::patience::within;
-use crate::progress::Progress;
-use crate::qemu::{Firmware, Machine, Running};
-use crate::rig::BOOT;
 
 /// The limit for an upgrade with two boots, with an image that is not reduced for emulation.
 const PATIENCE: Duration = Duration::from_secs(3600);

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use rig::images;
 use testkit::control_plane::HOST_SEEN_FROM_GUEST;
 use testkit::{debian, programs};
 
 use super::pages::{Block, Fate};
-use crate::images;
 
 /// The variables of the pages that name this machine or no machine.
 const OURS: &str = "URL=$RIG_URL\nMIRROR=$RIG_MIRROR\n";

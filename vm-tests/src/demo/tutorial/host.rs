@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, Result};
+use rig::Rig;
+use rig::guest::Output;
 use testkit::programs;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
-
-use crate::guest::Output;
-use crate::rig::Rig;
 
 /// Paths on this machine that the page abbreviates.
 #[derive(Debug)]

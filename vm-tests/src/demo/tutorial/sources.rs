@@ -3,12 +3,12 @@
 use std::fs;
 
 use anyhow::Result;
+use rig::node;
+use rig::workload::BUDGET;
 use testkit::programs;
 use upgrade::{Phase, names};
 
 use super::page::{Block, Place, blocks, text};
-use crate::node;
-use crate::workload::BUDGET;
 
 /// The commands that a newcomer's machine has, or gets from the page's first lines.
 const ON_THE_HOST: [&str; 9] = [
