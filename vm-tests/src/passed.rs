@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use rig::joined::qemu_version;
 use scenarios::Scenario;
 use scenarios::{ALL, is_on_cluster_api};
@@ -100,6 +100,8 @@ const PARTS: [(&str, &[&str]); 7] = [
     ),
 ];
 const SCENARIOS: &str = "vm-tests/scenarios/src";
+/// The file whose scenarios are rows.
+const BAD_IMAGES: &str = "vm-tests/scenarios/src/bad_images.rs";
 /// More content for the scenarios on Cluster API: careen-provider, which is built apart from a
 /// node's programs, its release, and the managers.
 const CLUSTER_API: [&str; 5] = [
@@ -144,12 +146,13 @@ impl Passed {
             };
             let own = tree.join(SCENARIOS).join(scenario.name.replace('-', "_"));
             let file = own.with_extension("rs");
-            let text = fs::read_to_string(&file).with_context(|| {
-                let (name, file) = (scenario.name, file.display());
-                format!("scenario {name} must be in {file}: the file has the scenario's name with _ for -")
-            })?;
+            let (key, text) = if file.exists() {
+                (key.clone().files(&file)?, fs::read_to_string(&file)?)
+            } else {
+                let text = row(&fs::read_to_string(tree.join(BAD_IMAGES))?, scenario.name)?;
+                (key.clone().text(&text), text)
+            };
             let mut parts = parts_of(&text).into_iter();
-            let key = key.clone().files(&file)?;
             // A scenario of several files has the others in a folder.
             let key = if own.is_dir() { key.files(&own)? } else { key };
             let key = parts.try_fold(key, |key, part| key.files(&tree.join(part)))?;
@@ -187,6 +190,19 @@ impl Passed {
         fs::rename(&part, note)?;
         Ok(())
     }
+}
+
+/// The file of rows without the rows of other scenarios.
+fn row(text: &str, scenario: &str) -> Result<String> {
+    let own = format!("    name: \"{scenario}\"");
+    ensure!(
+        text.contains(&own),
+        "scenario {scenario} must be in {SCENARIOS}, in a file with its name and _ for -, \
+         or a row of {BAD_IMAGES}"
+    );
+    let other = |piece: &&str| piece.contains("\n    name: \"") && !piece.contains(&own);
+    let kept = text.split("\n\n").filter(|piece| !other(piece));
+    Ok(kept.collect::<Vec<_>>().join("\n\n"))
 }
 
 /// The parts that a scenario's source uses besides the common content.
@@ -249,7 +265,18 @@ mod tests {
     fn parts_of_scenario(name: &str) -> Result<Vec<&'static str>> {
         let own = programs::home().join("scenarios/src");
         let own = own.join(format!("{}.rs", name.replace('-', "_")));
-        Ok(parts_of(&fs::read_to_string(own)?))
+        // A row uses no parts.
+        Ok(parts_of(&fs::read_to_string(own).unwrap_or_default()))
+    }
+
+    #[test]
+    fn row_depends_on_the_shared_code_and_on_no_other_row() -> Result<()> {
+        let text = fs::read_to_string(programs::home().join("..").join(BAD_IMAGES))?;
+        let own = row(&text, "watchdog-ends-a-hang")?;
+        assert!(own.contains("fn falls_back") && own.contains("image: \"deaf\""));
+        assert!(!own.contains("image: \"panic\""));
+        assert!(row(&text, "no-such-scenario").is_err());
+        Ok(())
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The scenarios, one file each. The name of the file is the name of the scenario.
+//! The scenarios, one file each. The name of the file is the name of the scenario. Those that
+//! differ only by a bad image are rows of `bad_images.rs`.
 
 mod a_daemonset_changes_while_an_upgrade_waits;
 mod a_daemonset_rolls_out_in_the_middle_of_an_upgrade;
@@ -13,7 +14,6 @@ mod a_node_health_operator_resets_the_trial;
 mod a_node_without_its_module_and_huge_pages_falls_back;
 mod a_person_boots_the_old_system_of_a_blessed_node;
 mod a_person_reboots_at_every_step;
-mod a_service_that_dies_in_the_trial_falls_back;
 mod a_site_without_a_steady_api_server;
 mod a_system_without_a_network_is_not_blessed_alone;
 mod a_volume_that_detaches_late_delays_the_reboot;
@@ -23,6 +23,7 @@ mod an_operators_policy_is_kept_on_the_way;
 mod an_unreadable_kernel_falls_back;
 mod api_away_until_after_the_deadline;
 mod bad_image_is_tried_then_refused;
+mod bad_images;
 mod bad_requests_are_refused;
 mod boot_full_is_refused;
 mod boot_on_lvm_is_refused;
@@ -37,7 +38,6 @@ mod four_upgrades_in_a_row;
 mod hours_by_a_clock_nobody_has_set;
 mod initramfs_hangs_falls_back;
 mod initramfs_without_its_root_falls_back;
-mod kernel_panic_falls_back;
 mod kills_and_reboots_on_the_way_back_lose_nothing;
 mod kubeadm_fails_falls_back;
 mod kubectl_careen_takes_a_node_there_and_back;
@@ -49,7 +49,6 @@ mod power_cuts_before_the_trial;
 mod power_cuts_on_the_way_back;
 mod prelude;
 mod programs_killed_in_every_phase_come_back;
-mod runtime_without_its_pause_image_falls_back;
 mod scenario;
 mod short_memory_automount_and_kexec_stop_no_upgrade;
 mod somebody_stages_another_system_before_the_reboot;
@@ -60,9 +59,6 @@ mod uefi_falls_back_and_upgrades;
 mod unsigned_zstd_image_leaves_nothing;
 mod upgrade_with_a_new_kernel;
 mod upgrades_from_a_container_registry;
-mod userspace_hang_falls_back;
-mod version_lies_falls_back;
-mod watchdog_ends_a_hang;
 mod what_a_node_has_of_its_own_spoils_no_upgrade;
 mod what_a_node_waits_for_is_told_and_the_upgrade_goes_on;
 mod withdrawn_while_fetching;
@@ -90,7 +86,7 @@ pub const ALL: &[Scenario] = &[
     a_moved_default_on_stock_grub_does_not_loop::SCENARIO,
     a_person_boots_the_old_system_of_a_blessed_node::SCENARIO,
     a_person_reboots_at_every_step::SCENARIO,
-    a_service_that_dies_in_the_trial_falls_back::SCENARIO,
+    bad_images::SERVICE_DIES,
     a_site_without_a_steady_api_server::SCENARIO,
     a_system_without_a_network_is_not_blessed_alone::SCENARIO,
     a_volume_that_detaches_late_delays_the_reboot::SCENARIO,
@@ -114,7 +110,7 @@ pub const ALL: &[Scenario] = &[
     four_upgrades_in_a_row::SCENARIO,
     initramfs_hangs_falls_back::SCENARIO,
     initramfs_without_its_root_falls_back::SCENARIO,
-    kernel_panic_falls_back::SCENARIO,
+    bad_images::KERNEL_PANIC,
     kills_and_reboots_on_the_way_back_lose_nothing::SCENARIO,
     kubeadm_fails_falls_back::SCENARIO,
     kubectl_careen_takes_a_node_there_and_back::SCENARIO,
@@ -122,7 +118,7 @@ pub const ALL: &[Scenario] = &[
     power_cuts_before_the_trial::SCENARIO,
     power_cuts_on_the_way_back::SCENARIO,
     programs_killed_in_every_phase_come_back::SCENARIO,
-    runtime_without_its_pause_image_falls_back::SCENARIO,
+    bad_images::NO_PAUSE_IMAGE,
     short_memory_automount_and_kexec_stop_no_upgrade::SCENARIO,
     somebody_stages_another_system_before_the_reboot::SCENARIO,
     stock_grub_mkconfig_falls_back_and_upgrades::SCENARIO,
@@ -130,9 +126,9 @@ pub const ALL: &[Scenario] = &[
     the_metrics_proxy_as_a_pod::SCENARIO,
     uefi_falls_back_and_upgrades::SCENARIO,
     upgrades_from_a_container_registry::SCENARIO,
-    userspace_hang_falls_back::SCENARIO,
-    version_lies_falls_back::SCENARIO,
-    watchdog_ends_a_hang::SCENARIO,
+    bad_images::USERSPACE_HANGS,
+    bad_images::VERSION_LIES,
+    bad_images::DEAF,
     what_a_node_has_of_its_own_spoils_no_upgrade::SCENARIO,
     what_a_node_waits_for_is_told_and_the_upgrade_goes_on::SCENARIO,
     withdrawn_while_fetching::SCENARIO,
