@@ -2,10 +2,13 @@
 
 use std::net::SocketAddr;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::Api;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use provider::hooks::API_VERSION;
+use provider::{manifests, names};
 use serde_json::{Value, json};
 
 /// The hook that core calls repeatedly while it updates a Machine, with its handler.
@@ -57,6 +60,30 @@ pub fn update_call((namespace, machine): (&str, &str), infra: &str, version: &st
             "infrastructureMachine": { "kind": infra, "metadata": { "name": machine }, "spec": {} },
         },
     })
+}
+
+/// The authorities in the Secret of a release, as core copies them into the caBundle (base64).
+///
+/// # Errors
+/// When the Secret does not exist or has none.
+pub async fn bundle(admin: &Client) -> Result<String> {
+    let secrets: Api<Secret> = Api::namespaced(admin.clone(), manifests::NAMESPACE);
+    let bundle = bundle_of(&secrets.get(names::TLS_SECRET).await?);
+    ensure!(!bundle.is_empty(), "no authorities");
+    Ok(bundle)
+}
+
+/// The authorities in a Secret (base64); empty if there are none.
+#[must_use]
+pub fn bundle_of(secret: &Secret) -> String {
+    let found = secret.data.as_ref().and_then(|data| data.get("ca.crt"));
+    // A ByteString is base64 in JSON.
+    let encoded = found.and_then(|found| serde_json::to_value(found).ok());
+    encoded
+        .as_ref()
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// A client of the hooks at this address. It trusts only a caBundle (base64), and keeps its

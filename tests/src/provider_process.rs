@@ -63,22 +63,22 @@ impl ProviderProcess {
             running: Mutex::new(None),
         };
         this.announce(admin).await?;
-        // The provider looks for the ExtensionConfig at its start, and then every ten seconds.
         this.start_again()?;
         until_discovered(admin).await?;
         Ok(this)
     }
 
-    /// Applies its ExtensionConfig, which gives core its address. The provider adds the CA bundle
-    /// itself.
+    /// Applies its ExtensionConfig, which gives core its address, and the Secret with the
+    /// authorities to trust.
     ///
     /// # Errors
     /// When the API server refuses.
     pub async fn announce(&self, admin: &Client) -> Result<()> {
         let url = format!("https://127.0.0.1:{}", self.wire.port);
+        let secret = format!("{}/{}", manifests::NAMESPACE, names::TLS_SECRET);
         let extension = json!({
             "apiVersion": "runtime.cluster.x-k8s.io/v1beta2", "kind": "ExtensionConfig",
-            "metadata": { "name": names::MANAGER },
+            "metadata": { "name": names::MANAGER, "annotations": { names::CA_FROM_SECRET: secret } },
             "spec": { "clientConfig": { "url": url } },
         });
         objects::apply(admin, &extension).await?;
@@ -212,7 +212,7 @@ fn setup(address: SocketAddr, settings: Settings) -> Setup {
         namespace: None,
         certificate: Certificate::Own(Own {
             namespace: manifests::NAMESPACE.to_owned(),
-            name: "careen-provider-tls".to_owned(),
+            name: names::TLS_SECRET.to_owned(),
             names: vec![address.ip().to_string()],
         }),
         client_ca: None,

@@ -132,7 +132,7 @@ impl Replica {
         objects::until("a replica that leads", PATIENCE, ask).await
     }
 
-    /// Calls a hook as core does, which trusts only the ExtensionConfig's caBundle (base64).
+    /// Calls a hook as core does, which trusts only this bundle (base64).
     ///
     /// # Errors
     /// When the caller does not trust it, or it does not answer with 200.

@@ -4,12 +4,11 @@
 //! careen-provider [--kubeconfig FILE]          management cluster; without it the ServiceAccount's
 //!     --hook-address 0.0.0.0:9443              hooks, HTTPS
 //!     --metrics-address 0.0.0.0:8080           /healthz /readyz /metrics, HTTP
-//!     --tls-dir DIR                            tls.crt, tls.key (and ca.crt: then the ExtensionConfig's caBundle is kept);
-//!                                              without it a certificate of our own in Secret --tls-secret
+//!     --tls-dir DIR                            tls.crt, tls.key; without it a certificate of our own in Secret --tls-secret
 //!     --tls-name NAME                          (repeated) further names or addresses that we are called by; 127.0.0.1, localhost
 //!                                              and careen-provider.<namespace>.svc are in it anyway
 //!     --client-ca FILE                         only callers with a certificate by this authority
-//!     --extension-config careen-provider       whose caBundle is kept right
+//!     --extension-config careen-provider       whose settings are read
 //!     --leader-elect                           by Lease --lease-name in --own-namespace; without it this process leads
 //!     --own-namespace careen-system            (env POD_NAMESPACE) for Lease and Secret
 //!     --namespace NS                           only this namespace's Machines
@@ -59,7 +58,7 @@ struct Cli {
     /// The address of /healthz, /readyz and /metrics.
     #[arg(long, default_value = "0.0.0.0:8080")]
     metrics_address: SocketAddr,
-    /// A folder with tls.crt, tls.key and, optionally, ca.crt.
+    /// A folder with tls.crt and tls.key.
     #[arg(long)]
     tls_dir: Option<PathBuf>,
     /// The Secret with the certificate that careen-provider makes.
@@ -71,7 +70,7 @@ struct Cli {
     /// Serve only callers with a certificate of an authority in this file.
     #[arg(long)]
     client_ca: Option<PathBuf>,
-    /// The ExtensionConfig whose caBundle careen-provider keeps.
+    /// The ExtensionConfig whose settings careen-provider reads.
     #[arg(long, default_value = provider::names::MANAGER)]
     extension_config: String,
     /// Elect one of several replicas as leader.

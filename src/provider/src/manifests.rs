@@ -219,12 +219,13 @@ fn deployment(image: &str) -> Value {
     })
 }
 
-/// The provider fills in the caBundle. Core waits until it is set.
+/// Core fills in the caBundle from the provider's Secret, and waits until that exists.
 fn extension_config() -> Value {
+    let secret = format!("{NAMESPACE}/{}", names::TLS_SECRET);
     json!({
         "apiVersion": format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION),
         "kind": "ExtensionConfig",
-        "metadata": { "name": names::MANAGER },
+        "metadata": { "name": names::MANAGER, "annotations": { names::CA_FROM_SECRET: secret } },
         "spec": {
             "clientConfig": { "service": { "name": names::MANAGER, "namespace": NAMESPACE, "port": 443 } },
         },

@@ -61,6 +61,10 @@ pub const KUBECONFIG_KEY: &str = "value";
 /// The suffix of the Secret's name, after the Cluster's name.
 pub const KUBECONFIG_SUFFIX: &str = "-kubeconfig";
 
+/// On the ExtensionConfig: the Secret, as `namespace/name`, whose `ca.crt` core writes into the
+/// caBundle and trusts. Source: reconcileCABundle in Cluster API 1.13 and 1.14.
+pub const CA_FROM_SECRET: &str = "runtime.cluster.x-k8s.io/inject-ca-from-secret";
+
 /// The field manager of the provider's writes.
 pub const MANAGER: &str = "careen-provider";
 /// The Secret with the certificate that the provider generates.

@@ -12,15 +12,15 @@ struct Rule {
     verbs: &'static [&'static str],
 }
 
-/// The objects that belong only to the provider, by name. The provider may not write other objects
-/// of their kinds.
+/// The objects that belong only to the provider, by name. The provider may not write other Leases
+/// and Secrets, nor read other ExtensionConfigs.
 #[derive(Clone, Copy, Debug)]
 pub struct Ours<'a> {
     /// The Lease for the election.
     pub lease: &'a str,
     /// The Secret with the certificate that careen-provider makes.
     pub secret: &'a str,
-    /// The ExtensionConfig whose caBundle careen-provider keeps.
+    /// The ExtensionConfig whose settings careen-provider reads.
     pub extension_config: &'a str,
 }
 
@@ -175,12 +175,12 @@ pub fn objects(namespace: &str) -> Vec<Value> {
 #[must_use]
 pub fn for_ours(namespace: &str, suffix: &str, ours: &Ours<'_>) -> Vec<Value> {
     let name = format!("{}-{suffix}", names::MANAGER);
-    // For the caBundle and the settings.
+    // For the settings.
     let extension = named(
         names::RUNTIME_GROUP,
         "extensionconfigs",
         ours.extension_config,
-        &["get", "patch"],
+        &["get"],
     );
     let everywhere = bound(
         "ClusterRole",

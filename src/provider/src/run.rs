@@ -45,7 +45,7 @@ pub struct Setup {
     pub certificate: Certificate,
     /// The authority whose certificates callers need. Without it anybody may call.
     pub client_ca: Option<PathBuf>,
-    /// The ExtensionConfig whose caBundle the provider maintains.
+    /// The ExtensionConfig whose settings the provider reads.
     pub extension_config: String,
     /// The Lease for the election. Without it this process leads at once.
     pub lease: Option<Candidate>,
@@ -239,33 +239,15 @@ fn keep_certificate(
     setup: &Setup,
     current: &Arc<Current>,
 ) {
-    let (authorities, known) = watch::channel(None);
-    let own = match &setup.certificate {
-        Certificate::Own(own) => Some(own.clone()),
-        Certificate::Given(_) => None,
-    };
-    let name = setup.extension_config.clone();
-    let bundle = tls::Bundle { name, own };
-    tasks.spawn(tls::keep_ca_bundle(client.clone(), bundle, known));
     let current = Arc::clone(current);
     match setup.certificate.clone() {
         Certificate::Own(own) => {
-            tasks.spawn(tls::follow_secret(
-                client.clone(),
-                own,
-                current,
-                authorities,
-            ));
+            tasks.spawn(tls::follow_secret(client.clone(), own, current));
         }
         Certificate::Given(folder) => {
             tasks.spawn(async move {
                 loop {
-                    let Err(error) = tls::follow_folder(
-                        folder.clone(),
-                        Arc::clone(&current),
-                        authorities.clone(),
-                    )
-                    .await;
+                    let Err(error) = tls::follow_folder(folder.clone(), Arc::clone(&current)).await;
                     tracing::warn!("{error} careen-provider retries soon.");
                     tokio::time::sleep(FOLLOW).await;
                 }

@@ -1,26 +1,21 @@
-//! The ExtensionConfig, which gives core the certificate authorities that it trusts when it calls a
-//! hook.
+//! The ExtensionConfig, and the certificate authorities that core trusts when it calls a hook.
+//! (Core copies them from the Secret that the replicas share. No core runs here.)
 
 use anyhow::{Context, Result, ensure};
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use k8s_openapi::api::core::v1::Secret;
 use provider::names;
-use serde_json::{Value, json};
+use serde_json::json;
 use testkit::cluster_api::objects;
 
 use super::{History, Management, certificate};
+use crate::caller::bundle_of;
 use crate::replica::Replica;
 
 /// The line that ends a certificate.
 const END: &str = "-----END CERTIFICATE-----\n";
 
 impl Management {
-    fn extensions(&self) -> Result<Api<DynamicObject>> {
-        let kind = format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION);
-        let kind = objects::kind(&kind, "ExtensionConfig")?;
-        Ok(objects::api(&self.admin, &kind, None))
-    }
-
-    /// Applies it as a release ships it: without a bundle.
+    /// Applies the ExtensionConfig as a release ships it: without a bundle.
     pub(super) async fn extension_config(&self) -> Result<()> {
         let object = json!({
             "apiVersion": format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION), "kind": "ExtensionConfig",
@@ -29,13 +24,13 @@ impl Management {
         objects::apply(&self.admin, &object).await.map(drop)
     }
 
-    /// The bundle, in base64.
+    /// The bundle that core would trust, in base64.
     ///
     /// # Errors
     /// When it does not exist.
     pub async fn bundle(&self) -> Result<String> {
-        let object = self.extensions()?.get(&self.space).await?;
-        let bundle = bundle_of(&object);
+        let secrets = self.secrets(provider::manifests::NAMESPACE);
+        let bundle = bundle_of(&secrets.get(&certificate(&self.space)).await?);
         ensure!(!bundle.is_empty(), "no bundle");
         Ok(bundle)
     }
@@ -43,21 +38,10 @@ impl Management {
     /// All bundles from now on, including the current one.
     ///
     /// # Errors
-    /// When the ExtensionConfig does not exist.
+    /// When the Secret does not exist.
     pub async fn bundles(&self) -> Result<History> {
-        History::of(self.extensions()?, &self.space, bundle_of).await
-    }
-
-    /// Removes the bundle, as a forced apply of the release's file does.
-    ///
-    /// # Errors
-    /// When the API server refuses.
-    pub async fn take_bundle_away(&self) -> Result<()> {
-        let change = Patch::Merge(json!({ "spec": { "clientConfig": { "caBundle": null } } }));
-        self.extensions()?
-            .patch(&self.space, &PatchParams::default(), &change)
-            .await?;
-        Ok(())
+        let secrets = self.secrets(provider::manifests::NAMESPACE);
+        History::of::<Secret>(secrets, &certificate(&self.space), bundle_of).await
     }
 
     /// Waits until the current bundle makes a replica trusted, and returns the bundle.
@@ -88,9 +72,4 @@ impl Management {
         let encoded = serde_json::to_value(k8s_openapi::ByteString(newest.as_bytes().to_vec()))?;
         Ok(encoded.as_str().unwrap_or_default().to_owned())
     }
-}
-
-fn bundle_of(object: &DynamicObject) -> String {
-    let found = object.data.pointer("/spec/clientConfig/caBundle");
-    found.and_then(Value::as_str).unwrap_or_default().to_owned()
 }

@@ -2,12 +2,12 @@
 
 use anyhow::{Result, ensure};
 use careen_tests::cluster::PATIENCE;
-use careen_tests::core_log;
 use careen_tests::fleet::images::{LATEST, MINOR};
 use careen_tests::machines::{identities, until_all_serve, until_counted};
 use careen_tests::provider_process::extensions;
 use careen_tests::world::{self, World};
-use kube::api::DeleteParams;
+use careen_tests::{caller, core_log};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
 use provider::names;
 use serde_json::{Value, json};
 use testkit::cluster_api::cluster::deployment_kind;
@@ -79,6 +79,32 @@ fn core_replaces_machines_until_it_discovers_the_provider() -> Result<()> {
         let after = until_all_serve(&world.client, "unheard", 1, LATEST.version).await?;
         assert_eq!(identities(&replaced), identities(&after));
         Ok(())
+    })
+}
+
+/// A forced apply of the release's file removes the bundle.
+#[test]
+fn core_restores_a_removed_bundle_from_the_providers_secret() -> Result<()> {
+    world::run_alone(VERSION, |world| async move {
+        let extensions = extensions(&world.client)?;
+        let bundle_of = |config: &DynamicObject| {
+            let found = config.data.pointer("/spec/clientConfig/caBundle");
+            found.and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let trusted = caller::bundle(&world.client).await?;
+        let removed = json!({ "spec": { "clientConfig": { "caBundle": null } } });
+        let params = PatchParams::default();
+        let without = extensions
+            .patch(names::MANAGER, &params, &Patch::Merge(removed))
+            .await?;
+        assert_eq!(bundle_of(&without), "");
+        let restored = || async {
+            let config = extensions.get(names::MANAGER).await?;
+            ensure!(bundle_of(&config) == trusted, "not yet");
+            Ok(())
+        };
+        objects::until("the bundle", PATIENCE, restored).await?;
+        until_discovered(&world.client).await
     })
 }
 

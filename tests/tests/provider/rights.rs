@@ -41,7 +41,7 @@ const SECRETS: (&str, &str) = ("", "secrets");
 const EXTENSIONS: (&str, &str) = (names::RUNTIME_GROUP, "extensionconfigs");
 
 #[tokio::test]
-async fn provider_may_change_only_its_own_lease_secret_and_extension() -> Result<()> {
+async fn provider_may_change_only_its_own_lease_and_secret() -> Result<()> {
     let scene = Management::new("rightful").await?;
     let content = kubeconfig(plane().await?, &scene.admin).await?;
     let config = Config::from_custom_kubeconfig(content, &KubeConfigOptions::default()).await?;
@@ -49,7 +49,7 @@ async fn provider_may_change_only_its_own_lease_secret_and_extension() -> Result
     let ours = [
         ("update", LEASES, names::MANAGER),
         ("update", SECRETS, names::TLS_SECRET),
-        ("patch", EXTENSIONS, names::MANAGER),
+        ("get", EXTENSIONS, names::MANAGER),
     ];
     for (verb, kind, name) in ours {
         let known = || async {
@@ -64,6 +64,9 @@ async fn provider_may_change_only_its_own_lease_secret_and_extension() -> Result
             let theirs = may(&client, verb, kind, "of-somebody-else").await?;
             assert!(!theirs, "{verb} {kind:?}");
         }
+    }
+    for verb in ["patch", "update"] {
+        assert!(!may(&client, verb, EXTENSIONS, names::MANAGER).await?);
     }
     for verb in ["list", "watch", "delete", "deletecollection"] {
         assert!(!may(&client, verb, SECRETS, "").await?, "{verb}");

@@ -1,11 +1,9 @@
-//! A certificate that somebody else maintains in a folder: tls.crt, tls.key and, to tell clients
-//! whom to trust, ca.crt.
+//! A certificate that somebody else maintains in a folder: tls.crt and tls.key.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tracing::{info, warn};
 
 use super::current::Current;
@@ -14,22 +12,20 @@ use super::error::{TlsError, unusable};
 /// How often the folder is checked.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Loads the folder's content, now and whenever it changes. `authorities` receives what clients
-/// should trust.
+/// Loads the folder's content, now and whenever it changes.
 ///
 /// # Errors
 /// If there is no usable pair at the start.
 pub async fn follow(
     folder: PathBuf,
     current: Arc<Current>,
-    authorities: watch::Sender<Option<String>>,
 ) -> Result<std::convert::Infallible, TlsError> {
-    let mut known = take(&folder, &current, &authorities).await?;
+    let mut known = take(&folder, &current).await?;
     loop {
         tokio::time::sleep(LOOK).await;
         match read(&folder).await {
             Ok(now) if now == known => {}
-            Ok(_) => match take(&folder, &current, &authorities).await {
+            Ok(_) => match take(&folder, &current).await {
                 Ok(taken) => {
                     info!("a new certificate is in use");
                     known = taken;
@@ -42,16 +38,11 @@ pub async fn follow(
     }
 }
 
-type Files = (Vec<u8>, Vec<u8>, Option<String>);
+type Files = (Vec<u8>, Vec<u8>);
 
-async fn take(
-    folder: &Path,
-    current: &Current,
-    authorities: &watch::Sender<Option<String>>,
-) -> Result<Files, TlsError> {
+async fn take(folder: &Path, current: &Current) -> Result<Files, TlsError> {
     let files = read(folder).await?;
     current.set(&files.0, &files.1)?;
-    authorities.send_replace(files.2.clone());
     Ok(files)
 }
 
@@ -61,6 +52,5 @@ async fn read(folder: &Path) -> Result<Files, TlsError> {
         let content = tokio::fs::read(&path).await;
         content.map_err(|error| unusable(&path.display().to_string(), error))
     };
-    let authority = tokio::fs::read_to_string(folder.join("ca.crt")).await.ok();
-    Ok((file("tls.crt").await?, file("tls.key").await?, authority))
+    Ok((file("tls.crt").await?, file("tls.key").await?))
 }

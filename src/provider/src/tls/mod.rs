@@ -1,9 +1,11 @@
 //! The certificate of the hooks' server. It comes from a folder, or the provider creates and renews
 //! it. Either may change while the server runs.
+//!
+//! Core learns whom to trust from the Secret that an annotation of the ExtensionConfig names
+//! ([`crate::names::CA_FROM_SECRET`]).
 
 mod current;
 mod error;
-mod extension;
 mod given;
 mod own;
 mod pair;
@@ -19,7 +21,6 @@ use rustls::server::WebPkiClientVerifier;
 pub use current::Current;
 pub use error::TlsError;
 use error::unusable;
-pub use extension::{Bundle, keep_ca_bundle};
 pub use given::follow as follow_folder;
 pub use own::{Own, follow as follow_secret};
 pub use pair::{Due, Pair, due, make};

@@ -8,7 +8,6 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
-use tokio::sync::watch;
 use tracing::{info, warn};
 
 use super::current::Current;
@@ -35,27 +34,8 @@ pub struct Own {
     pub names: Vec<String>,
 }
 
-impl Own {
-    /// The authorities that all replicas agree on.
-    ///
-    /// # Errors
-    /// If the Secret is missing, cannot be read, or contains no pair.
-    pub(super) async fn authorities(&self, client: &Client) -> Result<String, HandError> {
-        let secrets: Api<Secret> = Api::namespaced(client.clone(), &self.namespace);
-        let secret = limited(secrets.get(&self.name)).await?;
-        read(&secret)
-            .map(|pair| pair.authorities)
-            .ok_or(HandError::Missing)
-    }
-}
-
 /// Creates, loads and renews the pair, for ever.
-pub async fn follow(
-    client: Client,
-    own: Own,
-    current: Arc<Current>,
-    authorities: watch::Sender<Option<String>>,
-) {
+pub async fn follow(client: Client, own: Own, current: Arc<Current>) {
     let secrets: Api<Secret> = Api::namespaced(client, &own.namespace);
     let mut known = None;
     loop {
@@ -64,7 +44,6 @@ pub async fn follow(
             Ok(pair) => match current.set(pair.certificate.as_bytes(), pair.key.as_bytes()) {
                 Ok(()) => {
                     info!(ends = pair.terms.ends, "a new certificate is in use");
-                    authorities.send_replace(Some(pair.authorities.clone()));
                     known = Some(pair);
                 }
                 Err(error) => pause(&error).await,
@@ -122,6 +101,7 @@ fn read(secret: &Secret) -> Option<Pair> {
 fn write(pair: &Pair, own: &Own, version: Option<String>) -> Result<Secret, TlsError> {
     let terms = serde_json::to_string(&pair.terms).map_err(|error| unusable("the terms", error))?;
     let data: BTreeMap<String, ByteString> = [
+        // Core reads this key.
         ("ca.crt", &pair.authorities),
         ("ca.key", &pair.authority_key),
         ("tls.crt", &pair.certificate),

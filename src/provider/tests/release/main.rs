@@ -92,10 +92,7 @@ fn write_rules_for_own_objects_are_limited_by_resource_name() {
         }
     }
     named.sort_unstable();
-    assert_eq!(
-        named,
-        ["careen-provider", "careen-provider", "careen-provider-tls"]
-    );
+    assert_eq!(named, ["careen-provider", "careen-provider-tls"]);
 }
 
 #[test]

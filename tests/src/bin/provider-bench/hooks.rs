@@ -1,17 +1,16 @@
 //! The hooks as core calls them: over HTTPS on persistent connections, with trust only in the
-//! authority in the ExtensionConfig.
+//! authority in the provider's Secret, which core copies.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use careen_tests::caller::trusting;
+use careen_tests::caller::{bundle, trusting};
 use careen_tests::cluster::PATIENCE;
 use careen_tests::measured::milliseconds;
 
 use kube::Client;
 use provider::hooks::{API_VERSION, Hook};
-use provider::names;
 use serde_json::Value;
 use testkit::cluster_api::objects;
 
@@ -24,22 +23,16 @@ const PATIENCE_OF_CORE: Duration = Duration::from_secs(10);
 pub struct Hooks(Client);
 
 impl Hooks {
-    /// Returns a client as soon as the provider has written its authority into the ExtensionConfig
-    /// and answers.
+    /// Returns a client as soon as the provider has written its authority into its Secret and
+    /// answers.
     pub async fn trusted(address: SocketAddr, admin: &Client) -> Result<Self> {
         let ask = || Self::now(address, admin);
         objects::until("a provider that core trusts", PATIENCE, ask).await
     }
 
-    /// Returns a client if the ExtensionConfig already contains the authority, and Discovery
-    /// succeeds.
+    /// Returns a client if the Secret already contains the authority, and Discovery succeeds.
     pub async fn now(address: SocketAddr, admin: &Client) -> Result<Self> {
-        let version = format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION);
-        let configs = objects::api(admin, &objects::kind(&version, "ExtensionConfig")?, None);
-        let config = configs.get(names::MANAGER).await?;
-        let bundle = config.data.pointer("/spec/clientConfig/caBundle");
-        let bundle = bundle.and_then(Value::as_str).context("no caBundle yet")?;
-        let hooks = Self(trusting(address, bundle).await?);
+        let hooks = Self(trusting(address, &bundle(admin).await?).await?);
         hooks.discover().await?;
         Ok(hooks)
     }

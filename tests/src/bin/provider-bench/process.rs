@@ -114,7 +114,7 @@ impl Provider {
     }
 }
 
-/// Gives core the address of the hooks. The provider writes the CA bundle itself.
+/// Gives core the address of the hooks.
 async fn register(admin: &Client, hooks: SocketAddr) -> Result<()> {
     let extension = json!({
         "apiVersion": format!("{}/{}", names::RUNTIME_GROUP, names::CORE_VERSION), "kind": "ExtensionConfig",
