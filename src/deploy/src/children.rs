@@ -45,14 +45,13 @@ impl Children {
     }
 
     /// Adds the cause that libostree cannot know, because it only sees a child that a signal ended.
-    pub fn explain(&self, reason: Reason) -> Reason {
-        match (reason, self.ended.get()) {
-            (Reason::DeployFailed { verb, detail }, Some(ended)) => {
-                let detail = format!("{detail}; {ended}");
-                Reason::DeployFailed { verb, detail }
-            }
-            (other, _) => other,
+    pub fn explain(&self, mut reason: Reason) -> Reason {
+        if let Reason::DeployFailed { detail, .. } = &mut reason
+            && let Some(ended) = self.ended.get()
+        {
+            detail.push_str(&format!("; {ended}"));
         }
+        reason
     }
 }
 

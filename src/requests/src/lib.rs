@@ -3,6 +3,8 @@
 //!
 //! Everything here is pure. The requesters read and write the Node themselves.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod ended;
 mod id;
 mod node;

@@ -291,11 +291,10 @@ async fn within<T>(limit: Duration, call: impl Future<Output = Result<T>>) -> Re
 /// Whether systemd reports that it has no such unit, which is how a transient one ends. Any other
 /// error says nothing about the unit.
 pub(crate) fn is_not_loaded(error: &Error) -> bool {
-    match error {
-        Error::MethodError(name, ..) => name.as_str() == NO_SUCH_UNIT,
-        Error::FDO(error) => matches!(**error, zbus::fdo::Error::UnknownObject(_)),
-        _ => false,
+    if let Error::MethodError(name, ..) = error {
+        return name.as_str() == NO_SUCH_UNIT;
     }
+    matches!(error, Error::FDO(error) if matches!(**error, zbus::fdo::Error::UnknownObject(_)))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! (docs/decisions.md says why).
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![deny(clippy::wildcard_enum_match_arm)]
 
 mod bus;
 mod fallen;

@@ -135,9 +135,10 @@ impl Step {
     /// boot through.
     #[must_use]
     pub const fn at_home(&self, home: Home) -> bool {
-        match home {
-            Home::Agent => !matches!(self, Self::Pass),
-            Home::Stage => self.in_the_stage().is_some(),
+        match (home, self.in_the_stage()) {
+            (Home::Agent, Some(StageStep::Pass)) | (Home::Stage, None) => false,
+            (Home::Agent, Some(StageStep::Disarm | StageStep::Reboot) | None) => true,
+            (Home::Stage, Some(_)) => true,
         }
     }
 

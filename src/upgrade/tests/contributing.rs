@@ -131,3 +131,22 @@ fn prose_for_the_next_person_wraps_at_100_columns() {
         }
     }
 }
+
+/// clippy sees neither a tuple nor `matches!`; a reader must.
+#[test]
+fn each_program_and_library_below_src_denies_wildcards() {
+    let mut roots = 0;
+    for folder in fs::read_dir(source().join("src")).unwrap() {
+        let folder = folder.unwrap().path().join("src");
+        let bins = fs::read_dir(folder.join("bin")).into_iter().flatten();
+        let bins = bins.map(|entry| entry.unwrap().path());
+        let named = ["lib.rs", "main.rs"].map(|name| folder.join(name));
+        for root in named.into_iter().chain(bins).filter(|root| root.is_file()) {
+            let text = fs::read_to_string(&root).unwrap();
+            let denies = text.contains("#![deny(clippy::wildcard_enum_match_arm)]");
+            assert!(denies, "{}", root.display());
+            roots += 1;
+        }
+    }
+    assert!(roots > 13, "{roots}");
+}

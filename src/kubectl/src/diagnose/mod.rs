@@ -103,6 +103,8 @@ fn headline(case: &Case<'_>) -> String {
         }
         (Standing::Working, None) => format!("{}: an upgrade is under way", node.name),
         (Standing::Upgraded, _) => format!("{}: Upgraded", node.name),
-        (standing, _) => format!("{}: {}: {meaning}", node.name, standing.word()),
+        (Standing::Failed | Standing::Refused | Standing::Halted, _) => {
+            format!("{}: {}: {meaning}", node.name, case.standing.word())
+        }
     }
 }

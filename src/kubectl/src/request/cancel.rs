@@ -19,16 +19,24 @@ pub fn cancel(node: &NodeView) -> Turn {
         };
         return Turn::Done(why.to_owned());
     }
-    match (standing, node.reply.phase()) {
+    match standing {
         // Withdrawing a finished request would make the agent forget that the image failed here.
-        (standing, _) if standing.is_end() => Turn::Done("nothing is under way on it".to_owned()),
+        Standing::Upgraded | Standing::Failed | Standing::Refused | Standing::Halted => {
+            Turn::Done("nothing is under way on it".to_owned())
+        }
+        Standing::Idle | Standing::Asked | Standing::Held => Turn::Write,
         // The request waits after the upgrade in progress, so it can be withdrawn at any time.
-        (Standing::Working, _) if !is_answered(node) => Turn::Write,
-        (Standing::Working, PhaseName::Other) => Turn::Write,
-        (Standing::Working, phase) if !phase.can_be_withdrawn() => Turn::Refuse(format!(
-            "too late, {}; it continues to its own verdict, and goes back to the old system if that is bad",
-            meaning(phase)
-        )),
-        _ => Turn::Write,
+        Standing::Working if !is_answered(node) => Turn::Write,
+        Standing::Working => under_way(node.reply.phase()),
     }
+}
+
+fn under_way(phase: PhaseName) -> Turn {
+    if phase == PhaseName::Other || phase.can_be_withdrawn() {
+        return Turn::Write;
+    }
+    Turn::Refuse(format!(
+        "too late, {}; it continues to its own verdict, and goes back to the old system if that is bad",
+        meaning(phase)
+    ))
 }

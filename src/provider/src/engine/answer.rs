@@ -1,5 +1,6 @@
 //! The result of a decision, for the Node, the Machine, Cluster API and people.
 
+use requests::PhaseName;
 use serde::{Deserialize, Serialize};
 use upgrade::{Target, UpgradeId};
 
@@ -163,18 +164,31 @@ impl Answer {
     #[must_use]
     pub fn retry_after(&self) -> u32 {
         match self {
-            Self::Working(progress) => match progress.phase.as_str() {
-                "Healthy" | "Blessed" | "Upgraded" => 1,
-                // An agent accepts or refuses a request within moments.
-                "Scheduled" => 2,
-                "Trial" | "Armed" => 5,
-                _ => 10,
-            },
+            Self::Working(progress) => progress.retry_after(),
             Self::Held(why) => why.retry_after(),
             Self::Idle | Self::Untold => 2,
             Self::Failed(_) | Self::Cancelled(_) => 15,
             // A "done" that the provider must not report yet.
             Self::Done => 1,
+        }
+    }
+}
+
+impl Progress {
+    /// The phase of a request that no agent has answered.
+    pub const SCHEDULED: &'static str = "Scheduled";
+
+    fn retry_after(&self) -> u32 {
+        use PhaseName as P;
+        if self.phase == Self::SCHEDULED {
+            // An agent accepts or refuses a request within moments.
+            return 2;
+        }
+        match P::of(&self.phase) {
+            P::Healthy | P::Blessed | P::Upgraded => 1,
+            P::Trial | P::Armed => 5,
+            P::Accepted | P::Fetched | P::Verified | P::Deployed | P::Drained => 10,
+            P::Reverting | P::Failed | P::Halted | P::Refused | P::Other => 10,
         }
     }
 }

@@ -50,7 +50,7 @@ fn ask(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
 
 fn scheduled(reason: Option<String>) -> Answer {
     Answer::Working(Progress {
-        phase: "Scheduled".to_owned(),
+        phase: Progress::SCHEDULED.to_owned(),
         percent: 0,
         reason,
     })

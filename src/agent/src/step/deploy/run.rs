@@ -63,18 +63,17 @@ impl Run {
     /// The reason for a run that ended without a verdict. A stopped run cannot report what stopped
     /// it, and systemd has then already forgotten the unit.
     #[must_use]
-    pub fn with_its_time(&self, reason: Reason) -> Reason {
-        match (reason, self.seconds) {
-            (Reason::DeployDied { verb, detail }, Some(seconds)) => {
-                let whose = match self.verb {
-                    "fetch" | "plan" => "limits.fetch-seconds = ",
-                    _ => "",
-                };
-                let detail = format!("{detail}; its limit is {whose}{seconds} s");
-                Reason::DeployDied { verb, detail }
-            }
-            (other, _) => other,
+    pub fn with_its_time(&self, mut reason: Reason) -> Reason {
+        if let Reason::DeployDied { detail, .. } = &mut reason
+            && let Some(seconds) = self.seconds
+        {
+            let whose = match self.verb {
+                "fetch" | "plan" => "limits.fetch-seconds = ",
+                _ => "",
+            };
+            detail.push_str(&format!("; its limit is {whose}{seconds} s"));
         }
+        reason
     }
 }
 
