@@ -98,8 +98,12 @@ impl Notes {
     #[must_use]
     pub fn why_not(&self) -> String {
         let noted = std::fs::read(&self.failure).unwrap_or_default();
-        let why = host::programs::last_line(&noted);
-        let why = why.unwrap_or_else(|| "it has not succeeded yet".to_owned());
+        // The note is cut already, and a second cut would take the end of kubeadm's words.
+        let noted = upgrade::plain::line(&String::from_utf8_lossy(&noted));
+        let why = match noted.as_str() {
+            "" => "it has not succeeded yet",
+            why => why,
+        };
         format!("{why}; {}", where_to_look())
     }
 

@@ -30,8 +30,9 @@ const LINKER: &[u8] = b"LD_";
 /// files say.
 const MISLEADING: [&str; 4] = ["BASH_ENV", "ENV", "GCONV_PATH", "KUBECONFIG"];
 
-/// How much of a last line is repeated, in characters.
-pub const SHOWN: usize = 200;
+/// How much of a message is repeated, in characters. A message of the container runtime names the
+/// image in its first 150 characters and the cause in its last 250.
+pub const SHOWN: usize = 400;
 
 /// A program that Careen starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,8 +204,10 @@ pub fn last_line(bytes: &[u8]) -> Option<String> {
     lines.find(|line| !line.is_empty())
 }
 
-fn shown(line: &str) -> String {
-    upgrade::plain::cut(line, SHOWN)
+/// A message of a program: what failed and why, as far as it fits.
+#[must_use]
+pub fn shown(message: &str) -> String {
+    upgrade::plain::cut(message, SHOWN)
 }
 
 #[cfg(test)]
@@ -310,6 +313,10 @@ mod tests {
             ended(path, failed, said),
             "/usr/bin/kubeadm ended with exit status 1: no  [2Jserver"
         );
+        let long = format!("pull of os:9{}: no route\n", " retried".repeat(100));
+        let long = ended(path, failed, long.as_bytes());
+        assert!(long.contains("1: pull of os:9"), "{long}");
+        assert!(long.ends_with(": no route"), "{long}");
         let silent = ended(path, killed, b"");
         assert!(
             silent.contains("signal: 9") && silent.contains("nothing"),

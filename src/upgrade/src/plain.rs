@@ -53,11 +53,36 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// One harmless line of at most `longest` characters.
+/// The mark of the middle that a text lost.
+const GAP: &str = " … ";
+
+/// The text, without its middle if it has more than `longest` characters: its begin says what
+/// failed, and its end says why. The end is the longer part. Where there is no room for both, the
+/// begin stays.
+#[must_use]
+pub fn ends(text: &str, longest: usize) -> Cow<'_, str> {
+    let long = text.chars().count();
+    if long <= longest {
+        return Cow::Borrowed(text);
+    }
+    let room = longest.saturating_sub(GAP.chars().count());
+    let begin = room * 3 / 8;
+    let place = |letters: usize| {
+        let found = text.char_indices().nth(letters);
+        found.map_or(text.len(), |(place, _)| place)
+    };
+    if begin == 0 {
+        return Cow::Borrowed(&text[..place(longest)]);
+    }
+    let (begin, end) = (&text[..place(begin)], &text[place(long - (room - begin))..]);
+    Cow::Owned(format!("{}{GAP}{}", begin.trim_end(), end.trim_start()))
+}
+
+/// One harmless line of at most `longest` characters, as [`ends`] cuts it.
 #[must_use]
 pub fn cut(text: &str, longest: usize) -> String {
-    let kept: String = harmless(text).trim().chars().take(longest).collect();
-    kept.trim_end().to_owned()
+    let text = harmless(text);
+    ends(text.trim(), longest).trim_end().to_owned()
 }
 
 /// One harmless line of at most [`SHOWN`] characters.
@@ -129,6 +154,21 @@ mod tests {
 
     #[test]
     fn a_text_without_end_is_cut() {
-        assert_eq!(line(&"x".repeat(200_000)).len(), SHOWN);
+        assert_eq!(line(&"x".repeat(200_000)).chars().count(), SHOWN);
+        for longest in 0..20 {
+            let cut = cut(&"é".repeat(200), longest);
+            assert!(cut.chars().count() <= longest, "{longest}: {cut}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_keeps_its_begin_and_its_end() {
+        let middle = "failed: ".repeat(200);
+        let long = format!("image pause:9.9 {middle}no such host\n");
+        let cut = cut(&long, 100);
+        assert!(cut.starts_with("image pause:9.9"), "{cut}");
+        assert!(cut.ends_with("no such host"), "{cut}");
+        assert!(cut.contains(" … ") && cut.chars().count() <= 100, "{cut}");
+        assert_eq!(super::cut("whole", 5), "whole");
     }
 }

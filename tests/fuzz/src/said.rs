@@ -3,7 +3,9 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Output};
 
-use crate::agent_said::{SHOWN, last_line};
+use host::programs::SHOWN;
+
+use crate::agent_said::last_line;
 
 /// The suffix of the line.
 const STATUS: &str = " (exit status 1)";

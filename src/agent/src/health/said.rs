@@ -4,8 +4,6 @@ use std::process::Output;
 
 use host::programs::last_line as last_of;
 
-pub use host::programs::SHOWN;
-
 /// Why a check failed: the last line with text on standard error, or else on standard output, and
 /// how the check ended.
 #[must_use]

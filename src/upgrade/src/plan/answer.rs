@@ -19,6 +19,9 @@ use crate::window::{Door, NO_TIME};
 const ENTRIES: usize = 18;
 const TEXT: usize = 120;
 
+/// The longest question that is repeated, in characters.
+const ECHOED: usize = 500;
+
 /// The input for an answer.
 pub struct Case<'a> {
     /// The question as the Node has it.
@@ -37,8 +40,7 @@ pub struct Case<'a> {
 #[must_use]
 pub fn refusal(asked: &str, wall: u64, reason: &Reason) -> Plan {
     let mut plan = Plan {
-        // An invalid question may be of any length.
-        asked: complaint(&asked),
+        asked: echo(asked),
         at: wall,
         ..Plan::default()
     };
@@ -49,7 +51,13 @@ pub fn refusal(asked: &str, wall: u64, reason: &Reason) -> Plan {
 /// Whether the plan answers this question.
 #[must_use]
 pub fn answers(plan: &Plan, asked: &str) -> bool {
-    plan.asked == complaint(&asked)
+    plan.asked == echo(asked)
+}
+
+/// The question as an answer repeats it. An invalid one may be of any length. Readers of another
+/// version compare it, so this form does not change.
+fn echo(asked: &str) -> String {
+    asked.chars().take(ECHOED).collect()
 }
 
 fn refuse(plan: &mut Plan, reason: &Reason) {

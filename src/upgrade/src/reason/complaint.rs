@@ -25,11 +25,11 @@ pub fn cut(text: &str) -> String {
     format!("{}{CUT}", &text[..end])
 }
 
-/// A parser's error, as the detail of a reason. It may repeat input of any length, so it is cut to
-/// fit the Node's annotations.
+/// The error of a parser or a program, as the detail of a reason. It may repeat input of any length,
+/// so it loses its middle where it does not fit the Node's annotations.
 #[must_use]
 pub fn complaint(error: &impl std::fmt::Display) -> String {
-    error.to_string().chars().take(SHOWN).collect()
+    plain::ends(&error.to_string(), SHOWN).into_owned()
 }
 
 impl Reason {
@@ -67,6 +67,14 @@ impl From<Malformed> for Reason {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn complaint_says_what_failed_and_why() {
+        let long = format!("pull of os:9 {} no route", "x".repeat(2000));
+        let told = complaint(&long);
+        assert!(told.starts_with("pull of os:9"), "{told}");
+        assert!(told.ends_with("no route"), "{told}");
+    }
 
     #[test]
     fn the_words_of_others_steer_no_terminal_on_the_node() {

@@ -4,17 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cri::Outcome;
-use host::programs::of_careen;
+use host::programs::{of_careen, shown};
 use tokio::process::Command;
-use upgrade::plain::harmless;
 
 use super::super::output::{self, Run, late};
 use super::super::runtime::SOCKET;
 use crate::own;
-
-/// How much of a message is shown, in characters: its begin names the image, its end the cause.
-pub(super) const BEGIN: usize = 150;
-pub(super) const END: usize = 250;
 
 /// What is asked of the runtime.
 #[derive(Clone, Debug)]
@@ -49,7 +44,7 @@ impl Asked {
         }
         match output::within(limit, &mut command).await {
             Run::Ended(said) => {
-                let (code, why) = (said.output.status.code(), shown(&said.output.stderr));
+                let (code, why) = (said.output.status.code(), said_why(&said.output.stderr));
                 let outcome = code.and_then(|code| Outcome::from_code(code, why));
                 outcome.unwrap_or_else(|| Outcome::Unknown(said.why()))
             }
@@ -60,14 +55,6 @@ impl Asked {
     }
 }
 
-/// The message of a probe without its middle if it is long.
-pub(super) fn shown(stderr: &[u8]) -> String {
-    let text = String::from_utf8_lossy(stderr);
-    let letters: Vec<char> = harmless(text.trim()).chars().collect();
-    if letters.len() <= BEGIN + END {
-        return letters.into_iter().collect();
-    }
-    let begin: String = letters[..BEGIN].iter().collect();
-    let end: String = letters[letters.len() - END..].iter().collect();
-    format!("{begin} … {end}")
+fn said_why(stderr: &[u8]) -> String {
+    shown(&String::from_utf8_lossy(stderr))
 }
