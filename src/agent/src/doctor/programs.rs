@@ -18,6 +18,9 @@ const FOLDERS: [(&str, Verdict); 4] = [
     ("post.d", Verdict::Warn),
 ];
 
+/// The folders of checks among them. A hook that is not executable is switched off.
+const CHECKS: [&str; 2] = ["required.d", "wanted.d"];
+
 /// One finding for each program that is not run, or one for all if every program is fine.
 pub(super) fn programs(patient: &Patient) -> Vec<Finding> {
     let mut amiss = Vec::new();
@@ -41,7 +44,12 @@ pub(super) fn programs(patient: &Patient) -> Vec<Finding> {
 fn in_folder(patient: &Patient, folder: &str) -> Vec<Program> {
     let root = &patient.places.root;
     let folders = HOMES.map(|home| root.join(home).join(folder));
-    let mut found: Vec<_> = programs::find(&folders).into_values().collect();
+    let found = if CHECKS.contains(&folder) {
+        programs::find_checks(&folders)
+    } else {
+        programs::find(&folders)
+    };
+    let mut found: Vec<_> = found.into_values().collect();
     if found.is_empty() {
         // A finding names a folder at fault with each program in it. An empty folder gets its own
         // finding.
@@ -57,6 +65,6 @@ fn in_folder(patient: &Patient, folder: &str) -> Vec<Program> {
 
 fn judge(program: Program, verdict: Verdict) -> Option<Finding> {
     let seen = format!("{}: {}", program.path.display(), program.fault?);
-    let fix = "run that command, or remove the program";
+    let fix = "run that command, or remove the program (or the link)";
     Some(Finding::new(NAME, verdict, seen, fix))
 }

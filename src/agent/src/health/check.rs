@@ -1,6 +1,6 @@
 //! One of the operator's own checks: runs it, and counts its failures.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use host::programs::of_the_operator;
@@ -10,6 +10,7 @@ use upgrade::exit;
 use upgrade::observe::{Cause, Check};
 
 use super::output::{self, Run, late};
+use super::programs::is_the_images;
 
 /// How fast runs and failures follow each other.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +58,8 @@ impl One {
     #[must_use]
     pub fn new(path: PathBuf, fault: Option<String>) -> Self {
         let not_yet = Check::Pending("not run yet".to_owned());
-        // A fault is who may write it: the image's own checks are the image's.
-        let cause = if path.starts_with("/usr") {
+        // A fault is who may write or execute it: the image's own checks are the image's.
+        let cause = if is_the_images(Path::new("/"), &path) {
             Cause::Image
         } else {
             Cause::Node

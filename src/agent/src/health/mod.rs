@@ -231,7 +231,7 @@ fn tell(before: Option<&Local>, now: &Local) {
 pub fn may_be_run(root: &Path) -> Result<(), Reason> {
     let [_, operators] = REQUIRED;
     let folder = root.join(operators.trim_start_matches('/'));
-    let found = programs::find(std::slice::from_ref(&folder)).into_iter();
+    let found = programs::find_checks(std::slice::from_ref(&folder)).into_iter();
     let mut all = found.chain(programs::folder(&folder));
     let amiss = all.find_map(|(name, program)| Some((name, program.fault?)));
     amiss.map_or(Ok(()), |(name, detail)| {
@@ -333,6 +333,14 @@ mod tests {
         };
         assert_eq!(name, "50-storage");
         assert!(detail.contains("mode 0777"), "{detail}");
+        write("etc/careen/required.d", 0o644);
+        let Err(Reason::CheckUntrusted { detail, .. }) = may_be_run(root.path()) else {
+            panic!("it is let through");
+        };
+        assert!(
+            detail.contains("50-storage is not executable (mode 0644)"),
+            "{detail}"
+        );
     }
 
     #[test]

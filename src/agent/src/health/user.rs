@@ -22,7 +22,7 @@ impl UserChecks {
     /// folder holds no checks.
     #[must_use]
     pub fn read(folders: &[PathBuf], policy: &policy::Health, pace: Pace) -> Self {
-        let checks = programs::find(folders).into_iter();
+        let checks = programs::find_checks(folders).into_iter();
         Self {
             checks: checks
                 .map(|(name, program)| (name, One::new(program.path, program.fault)))

@@ -146,7 +146,7 @@ const ADVICE: &[(&str, Advice)] = &[
     (
         "CheckUntrusted",
         advice(
-            "make root the only one who may write the check named above and the folders on the way to it (chown root:root, chmod go-w), or remove the check",
+            "make the check named above executable (chmod a+x), and root the only one who may write it and the folders on the way to it (chown root:root, chmod go-w), or remove the check",
             Then::Retry,
         ),
     ),

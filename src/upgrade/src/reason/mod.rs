@@ -127,7 +127,7 @@ pub enum Reason {
     },
     /// A required check cannot run, so a trial would fail.
     #[error(
-        "required check {name} cannot run during a trial: {}. Fix that (chown root:root, chmod go-w) or remove the check, and ask again with a new careen.dev/upgrade-id.",
+        "required check {name} cannot run during a trial: {}. Fix that (chown root:root, chmod go-w, chmod a+x) or remove the check, and ask again with a new careen.dev/upgrade-id.",
         bare(.detail)
     )]
     CheckUntrusted { name: String, detail: String },

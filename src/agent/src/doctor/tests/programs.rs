@@ -46,3 +46,14 @@ fn each_untrusted_program_has_a_finding_and_trusted_ones_none() {
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found.iter().all(|found| !found.found.contains("/good")));
 }
+
+#[test]
+fn check_that_is_not_executable_is_found_and_a_hook_is_not() {
+    let node = Node::sound();
+    program(&node, "etc/careen/pre.d/10-lb", 0o644);
+    assert_eq!(node.found("programs").verdict, Verdict::Ok);
+    program(&node, "etc/careen/wanted.d/net", 0o644);
+    assert_eq!(node.found("programs").verdict, Verdict::Warn);
+    program(&node, "etc/careen/required.d/net", 0o644);
+    node.is_bad("programs", "required.d/net is not executable (mode 0644)");
+}
