@@ -279,7 +279,7 @@ async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> Se
     };
     if let Some(root) = tools.hands.root() {
         let forecast = kubelet::forecast(root, &tools.cluster, &policy).await?;
-        rehearsed.settings = forecast.lost.iter().map(ToString::to_string).collect();
+        rehearsed.settings = forecast.told();
         rehearsed.refusal = forecast.refusal;
     }
     Ok((found, rehearsed))

@@ -1,5 +1,7 @@
 //! Which settings of the kubelet's present configuration the next one would not have.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 /// The most settings that a sentence names.
@@ -10,51 +12,69 @@ const NAMED: usize = 5;
 pub struct Lost {
     /// Its path in the configuration.
     path: Vec<String>,
-    /// The value now.
-    now: Value,
+    /// The value now; `None` if it is unset.
+    now: Option<Value>,
     /// The value after the upgrade; `None` if it would be unset.
     then: Option<Value>,
 }
 
-impl std::fmt::Display for Lost {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} is {} and would be ", self.path.join("."), self.now)?;
-        match &self.then {
-            Some(then) => write!(f, "{then}"),
-            None => f.write_str("unset"),
-        }
+impl Lost {
+    /// Whether the node has no value now. It has taken the cluster's away, or the cluster has got one
+    /// since.
+    pub const fn is_removed(&self) -> bool {
+        self.now.is_none()
     }
 }
 
-/// The settings of `now` that `then` does not have. What a patch of the node sets is wanted:
-/// there `then` differs from `base`. A setting that is only in `then` is new and takes nothing away.
+impl std::fmt::Display for Lost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown = |value: &Option<Value>| match value {
+            Some(value) => value.to_string(),
+            None => "unset".to_owned(),
+        };
+        let (now, then) = (shown(&self.now), shown(&self.then));
+        write!(f, "{} is {now} and would be {then}", self.path.join("."))
+    }
+}
+
+/// The settings of `now` that `then` does not have, and those that only `then` has. What a patch of
+/// the node sets is wanted: there `then` differs from `base`.
 pub fn between(now: &Value, base: &Value, then: &Value) -> Vec<Lost> {
     let mut found = Vec::new();
-    walk(&mut Vec::new(), now, &[Some(base), Some(then)], &mut found);
+    let all = [Some(now), Some(base), Some(then)];
+    walk(&mut Vec::new(), all, &mut found);
     found
 }
 
-fn walk(
-    path: &mut Vec<String>,
-    now: &Value,
-    [base, then]: &[Option<&Value>; 2],
-    found: &mut Vec<Lost>,
-) {
-    if let Value::Object(fields) = now {
-        for (name, now) in fields {
-            path.push(name.clone());
-            let below =
-                |value: &Option<&'_ Value>| value.and_then(|value| value.get(name)).cloned();
-            let (base, then) = (below(base), below(then));
-            walk(path, now, &[base.as_ref(), then.as_ref()], found);
-            path.pop();
+fn walk(path: &mut Vec<String>, all: [Option<&Value>; 3], found: &mut Vec<Lost>) {
+    let [now, base, then] = all.map(|value| value.filter(|value| !is_unset(path, value)));
+    if !is_folder(now, then) {
+        if now != then && base == then {
+            let path = path.clone();
+            let (now, then) = (now.cloned(), then.cloned());
+            found.push(Lost { path, now, then });
         }
-    } else if !is_unset(path, now) && *then != Some(now) && base == then {
-        found.push(Lost {
-            path: path.clone(),
-            now: now.clone(),
-            then: then.filter(|then| !is_unset(path, then)).cloned(),
-        });
+        return;
+    }
+    let fields = [now, then].into_iter().flatten();
+    let names: BTreeSet<&String> = fields
+        .filter_map(Value::as_object)
+        .flat_map(Map::keys)
+        .collect();
+    for name in names {
+        let below = [now, base, then].map(|value| value.and_then(|value| value.get(name)));
+        path.push(name.clone());
+        walk(path, below, found);
+        path.pop();
+    }
+}
+
+/// Whether fields are below: those of the node, or those that only the next configuration has.
+const fn is_folder(now: Option<&Value>, then: Option<&Value>) -> bool {
+    match (now, then) {
+        (Some(Value::Object(_)), _) => true,
+        (None, Some(Value::Object(_))) => true,
+        (Some(_) | None, _) => false,
     }
 }
 
@@ -67,8 +87,9 @@ fn is_unset(path: &[String], value: &Value) -> bool {
         Value::Null => true,
         Value::String(text) => text.is_empty() || text == "0s" || logging && text == "0",
         Value::Array(values) => values.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
         Value::Number(number) => logging && number.as_u64() == Some(0),
-        Value::Bool(_) | Value::Object(_) => false,
+        Value::Bool(_) => false,
     }
 }
 
@@ -94,14 +115,27 @@ pub fn told(lost: &[Lost], folder: &str) -> Option<String> {
     ))
 }
 
-/// A merge patch that keeps the settings.
+/// A merge patch that keeps the settings. Its null takes a field away (RFC 7386).
 fn patch(lost: &[Lost]) -> Value {
-    let mut whole = Value::Object(Map::new());
+    let mut whole = Map::new();
     for one in lost {
-        let nested = one.path.iter().rev().fold(one.now.clone(), |below, name| {
-            Value::Object([(name.clone(), below)].into_iter().collect())
-        });
-        json_patch::merge(&mut whole, &nested);
+        put(&mut whole, &one.path, one.now.clone().unwrap_or_default());
     }
-    whole
+    Value::Object(whole)
+}
+
+fn put(fields: &mut Map<String, Value>, path: &[String], value: Value) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    if rest.is_empty() {
+        fields.insert(first.clone(), value);
+        return;
+    }
+    let below = fields
+        .entry(first.clone())
+        .or_insert_with(|| Map::new().into());
+    if let Value::Object(below) = below {
+        put(below, rest, value);
+    }
 }

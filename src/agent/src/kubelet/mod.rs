@@ -11,11 +11,12 @@ pub mod patches;
 
 use std::io::ErrorKind;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::Api;
 use serde_json::Value;
-use tracing::warn;
+use tokio::time::Instant;
 use upgrade::Reason;
 use upgrade::policy::{Kubeadm, LocalSettings};
 
@@ -31,13 +32,44 @@ const NAMESPACE: &str = "kube-system";
 const MAP: &str = "kubelet-config";
 const KEY: &str = "kubelet";
 
+/// For how long the server may say that there is no such ConfigMap, or that this node may not read
+/// it, before that is believed: a server that has just started may not have its rights yet.
+const LIMIT: Duration = Duration::from_secs(30);
+/// Pause before it is asked again.
+const AGAIN: Duration = Duration::from_secs(2);
+
 /// What an upgrade would do to the settings of the system at this root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forecast {
     /// The settings that the node would lose.
     pub lost: Vec<Lost>,
+    /// What may be lost, or why that is not known, in sentences. The policy does not refuse it.
+    pub unsure: Vec<String>,
     /// Why the upgrade may not begin, by the policy.
     pub refusal: Option<Reason>,
+}
+
+impl Forecast {
+    /// All of it but the refusal, for a person.
+    #[must_use]
+    pub fn told(&self) -> Vec<String> {
+        let lost = self.lost.iter().map(ToString::to_string);
+        lost.chain(self.unsure.iter().cloned()).collect()
+    }
+}
+
+/// The cluster's configuration of the kubelet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// This node may read it.
+    Known {
+        /// The text.
+        text: String,
+        /// When somebody changed it last, in seconds since 1970, if the server says so.
+        changed: Option<u64>,
+    },
+    /// Why this node cannot read it.
+    Unknown(String),
 }
 
 /// Looks at the node's files and at the cluster's configuration.
@@ -49,54 +81,79 @@ pub async fn forecast(
     cluster: &Cluster,
     policy: &Kubeadm,
 ) -> Result<Forecast, Reason> {
+    if !root.join(CONFIG).exists() {
+        return Ok(judge(root, &Base::Unknown(String::new()), policy));
+    }
     let base = base(cluster).await.map_err(ApiError::into_reason)?;
-    Ok(judge(root, base.as_deref(), policy))
+    Ok(judge(root, &base, policy))
 }
 
-/// As [`forecast`], with this text of the cluster's configuration. Without one nothing can be said:
-/// kubeadm will say the same.
+/// As [`forecast`], with this configuration of the cluster.
 #[must_use]
-pub fn judge(root: &Path, base: Option<&str>, policy: &Kubeadm) -> Forecast {
+pub fn judge(root: &Path, base: &Base, policy: &Kubeadm) -> Forecast {
     let patches = match patches::of(root, &policy.patches) {
         Ok(patches) => patches,
-        Err(detail) => {
-            return Forecast {
-                lost: Vec::new(),
-                refusal: Some(Reason::BadPatches { detail }),
-            };
-        }
+        Err(detail) => return refused(Reason::BadPatches { detail }),
     };
-    let lost = compare(root, base, &patches);
-    let refusal = match (policy.local_settings, &lost) {
-        (LocalSettings::Refuse, Ok(lost)) => lost::told(lost, &policy.patches),
-        (LocalSettings::Refuse, Err(detail)) => Some(detail.clone()),
-        (LocalSettings::Drop, Ok(_)) => None,
-        (LocalSettings::Drop, Err(detail)) => {
-            warn!("cannot compare the kubelet's settings: {detail}");
-            None
+    match (compare(root, base, &patches), policy.local_settings) {
+        (Ok(found), LocalSettings::Refuse) => {
+            let detail = lost::told(&found.lost, &policy.patches);
+            let refusal = detail.map(|detail| Reason::KubeletSettings { detail });
+            Forecast { refusal, ..found }
         }
-    };
-    Forecast {
-        lost: lost.unwrap_or_default(),
-        refusal: refusal.map(|detail| Reason::KubeletSettings { detail }),
+        (Ok(found), LocalSettings::Drop) => found,
+        (Err(detail), LocalSettings::Refuse) => refused(Reason::KubeletSettings { detail }),
+        (Err(detail), LocalSettings::Drop) => Forecast {
+            unsure: vec![format!("not known: {detail}")],
+            ..Forecast::default()
+        },
     }
 }
 
-fn compare(
-    root: &Path,
-    base: Option<&str>,
-    patches: &[patches::Patch],
-) -> Result<Vec<Lost>, String> {
-    let (Some(base), Some(now)) = (base, read(&root.join(CONFIG))?) else {
-        return Ok(Vec::new());
+fn refused(reason: Reason) -> Forecast {
+    Forecast {
+        refusal: Some(reason),
+        ..Forecast::default()
+    }
+}
+
+/// What would be lost. What is not known is an error: kubeadm reads the same ConfigMap with the same
+/// credential.
+fn compare(root: &Path, base: &Base, patches: &[patches::Patch]) -> Result<Forecast, String> {
+    let file = root.join(CONFIG);
+    let Some(now) = read(&file)? else {
+        return Ok(Forecast::default());
     };
-    let base = one(base).map_err(|error| format!("cannot read ConfigMap {MAP}: {error}"))?;
+    let (text, changed) = match base {
+        Base::Known { text, changed } => (text, *changed),
+        Base::Unknown(why) => return Err(why.clone()),
+    };
+    let base = one(text).map_err(|error| format!("cannot read ConfigMap {MAP}: {error}"))?;
     let mut then = base.clone();
     patches::apply(patches, &mut then)?;
     if let Some(instance) = read(&root.join(INSTANCE))? {
         json_patch::merge(&mut then, &instance);
     }
-    Ok(lost::between(&now, &base, &then))
+    let all = lost::between(&now, &base, &then);
+    let is_newer = changed.is_some_and(|changed| written(&file) < Some(changed));
+    let (new, lost): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|one| one.is_removed() && is_newer);
+    let unsure = new
+        .iter()
+        .map(|one| format!("{one}: the cluster may have set it since this node was configured"));
+    Ok(Forecast {
+        unsure: unsure.collect(),
+        lost,
+        refusal: None,
+    })
+}
+
+/// When a file was written, in seconds since 1970.
+fn written(file: &Path) -> Option<u64> {
+    let time = std::fs::metadata(file).and_then(|meta| meta.modified());
+    let time = time.ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(time.as_secs())
 }
 
 /// A file of YAML, or `None` if it does not exist.
@@ -117,16 +174,47 @@ fn one(text: &str) -> Result<Value, String> {
     first.ok_or_else(|| "it is empty".to_owned())
 }
 
-/// The text of the cluster's configuration. `None` if this cluster has none that a node may read.
-async fn base(cluster: &Cluster) -> Result<Option<String>, ApiError> {
+/// The cluster's configuration.
+async fn base(cluster: &Cluster) -> Result<Base, ApiError> {
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client().await?, NAMESPACE);
-    match limited(maps.get(MAP)).await {
-        Ok(map) => Ok(map.data.and_then(|mut data| data.remove(KEY))),
-        Err(error @ (ApiError::Missing | ApiError::Refused(_))) => {
-            warn!("cannot compare the kubelet's settings with ConfigMap {MAP}: {error}");
-            Ok(None)
+    let ask = || {
+        let maps = maps.clone();
+        async move { limited(maps.get(MAP)).await.map(known) }
+    };
+    believed(ask).await
+}
+
+fn known(map: ConfigMap) -> Option<Base> {
+    let text = map.data?.remove(KEY)?;
+    let fields = map.metadata.managed_fields.unwrap_or_default();
+    let times = fields.into_iter().filter_map(|entry| entry.time);
+    let times = times.chain(map.metadata.creation_timestamp);
+    let changed = times.filter_map(|time| u64::try_from(time.0.as_second()).ok());
+    let changed = changed.max();
+    Some(Base::Known { text, changed })
+}
+
+/// What the server says, once it says so for long enough.
+async fn believed<F>(ask: impl Fn() -> F) -> Result<Base, ApiError>
+where
+    F: Future<Output = Result<Option<Base>, ApiError>>,
+{
+    let begun = Instant::now();
+    loop {
+        let why = match ask().await {
+            Ok(Some(base)) => return Ok(base),
+            Ok(None) => format!("it has no key {KEY:?}"),
+            Err(error @ (ApiError::Missing | ApiError::Refused(_))) => error.to_string(),
+            Err(error) => return Err(error),
+        };
+        if begun.elapsed() >= LIMIT {
+            let detail = format!(
+                "cannot read ConfigMap {NAMESPACE}/{MAP}, which kubeadm upgrade node needs, in {} s: {why}",
+                LIMIT.as_secs()
+            );
+            return Ok(Base::Unknown(detail));
         }
-        Err(error) => Err(error),
+        tokio::time::sleep(AGAIN).await;
     }
 }
 

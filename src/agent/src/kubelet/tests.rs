@@ -1,4 +1,5 @@
 use std::fs;
+use std::future::ready;
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
@@ -29,8 +30,16 @@ fn patch(root: &tempfile::TempDir, name: &str, text: &str) {
     fs::write(folder.join(name), text).unwrap();
 }
 
+/// The cluster's configuration, changed before any file of these tests was written.
+fn base() -> Base {
+    Base::Known {
+        text: BASE.to_owned(),
+        changed: Some(1),
+    }
+}
+
 fn found(root: &tempfile::TempDir) -> Forecast {
-    judge(root.path(), Some(BASE), &Kubeadm::default())
+    judge(root.path(), &base(), &Kubeadm::default())
 }
 
 /// The code and the sentence of the refusal.
@@ -127,7 +136,7 @@ fn the_policy_may_drop_the_settings_and_they_are_still_named() {
         local_settings: LocalSettings::Drop,
         ..Kubeadm::default()
     };
-    let found = judge(node(OWN).path(), Some(BASE), &policy);
+    let found = judge(node(OWN).path(), &base(), &policy);
     assert_eq!((found.lost.len(), found.refusal), (2, None));
 }
 
@@ -155,6 +164,99 @@ fn a_folder_that_the_policy_names_must_exist() {
         patches: "/etc/site/patches".to_owned(),
         ..Kubeadm::default()
     };
-    let reason = judge(node("").path(), Some(BASE), &policy).refusal.unwrap();
+    let reason = judge(node("").path(), &base(), &policy).refusal.unwrap();
     assert!(reason.to_string().contains("is not a folder"), "{reason}");
+}
+
+/// A node whose configuration is this text alone.
+fn node_with(config: &str) -> tempfile::TempDir {
+    let root = node("");
+    fs::write(root.path().join("var/lib/kubelet/config.yaml"), config).unwrap();
+    root
+}
+
+#[test]
+fn setting_that_this_node_has_removed_or_emptied_is_refused() {
+    let dns = "clusterDNS: [10.96.0.10]\n";
+    let web = "webhook: {cacheTTL: 0s, enabled: true}";
+    for (was, is, told, patch) in [
+        (dns, "", "clusterDNS is unset", r#"{"clusterDNS":null}"#),
+        (
+            dns,
+            "clusterDNS: []\n",
+            "clusterDNS is unset",
+            r#"{"clusterDNS":null}"#,
+        ),
+        (
+            dns,
+            "clusterDNS:\n",
+            "clusterDNS is unset",
+            r#"{"clusterDNS":null}"#,
+        ),
+        (
+            web,
+            "webhook: {}",
+            "authentication.webhook.enabled is unset and would be true",
+            r#"{"authentication":{"webhook":{"enabled":null}}}"#,
+        ),
+    ] {
+        let config = BASE.replace(was, is);
+        let (code, said) = refused(&node_with(&config));
+        assert_eq!(code, "KubeletSettings");
+        assert!(said.contains(told) && said.contains(patch), "{said}");
+        let root = node_with(&config);
+        super::tests::patch(&root, "kubeletconfiguration9+merge.json", patch);
+        assert_eq!(found(&root), Forecast::default(), "the patch keeps it");
+    }
+}
+
+#[test]
+fn setting_that_the_cluster_may_have_got_since_is_named_and_not_refused() {
+    let root = node_with(&BASE.replace("clusterDNS: [10.96.0.10]\n", ""));
+    let base = Base::Known {
+        text: BASE.to_owned(),
+        changed: Some(u64::MAX),
+    };
+    let found = judge(root.path(), &base, &Kubeadm::default());
+    assert_eq!((found.lost.len(), &found.refusal), (0, &None));
+    assert!(found.told()[0].contains("clusterDNS is unset"), "{found:?}");
+    let own = judge(node(OWN).path(), &base, &Kubeadm::default());
+    assert!(own.refusal.is_some(), "its own values are");
+}
+
+#[test]
+fn configuration_that_the_node_may_not_read_is_refused_or_named() {
+    let base = Base::Unknown("forbidden".to_owned());
+    let found = judge(node(OWN).path(), &base, &Kubeadm::default());
+    let refusal = found.refusal.unwrap();
+    assert_eq!(refusal.code(), "KubeletSettings");
+    assert!(refusal.to_string().contains("forbidden"), "{refusal}");
+    let policy = Kubeadm {
+        local_settings: LocalSettings::Drop,
+        ..Kubeadm::default()
+    };
+    let found = judge(node(OWN).path(), &base, &policy);
+    assert_eq!(found.told(), ["not known: forbidden"]);
+    let bare = tempfile::tempdir().unwrap();
+    assert_eq!(judge(bare.path(), &base, &policy), Forecast::default());
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusal_of_the_server_is_believed_only_if_it_lasts() {
+    let refuses = || Err(ApiError::Refused("403".to_owned()));
+    let begun = Instant::now();
+    let late = || {
+        let early = begun.elapsed() < LIMIT / 2;
+        ready(if early { refuses() } else { Ok(Some(base())) })
+    };
+    assert_eq!(believed(late).await.unwrap(), base());
+    for answer in [refuses, || Err(ApiError::Missing), || Ok(None)] {
+        let Base::Unknown(why) = believed(|| ready(answer())).await.unwrap() else {
+            panic!("it is known");
+        };
+        let told = why.contains("kube-system/kubelet-config") && why.contains("30 s");
+        assert!(told, "{why}");
+    }
+    let away = || ready(Err(ApiError::Away("no route".to_owned())));
+    assert!(believed(away).await.is_err());
 }
