@@ -13,17 +13,18 @@ use upgrade::names::{KUBELET_UNIT, RUNTIME_UNIT};
 use upgrade::observe::{Cause, Check};
 
 use super::crash::is_a_crash;
+use super::flags;
 use super::starts::Starts;
 
 /// The runtime's configuration. `certs.d` beside it says where images come from, which keeps no
 /// containerd from its start.
 const RUNTIME_FILES: [&str; 2] = ["/etc/containerd/config.toml", "/etc/containerd/conf.d"];
 
-/// What kubeadm gives the kubelet of this node's own.
-const KUBELET_FILES: [&str; 1] = ["/etc/kubernetes/patches"];
-
-/// The kubelet's files that the image's kubeadm writes.
+/// The kubelet's folder. Its files are the image's kubeadm's, unless a flag names them.
 const KUBEADMS: &str = "/var/lib/kubelet/";
+
+/// The kubelet's configuration, which kubeadm writes.
+const CONFIG: &str = "/var/lib/kubelet/config.yaml";
 
 /// Where the cause is, and which file of the node shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +52,8 @@ pub struct Services {
     pub runtime: Found,
     /// The kubelet.
     pub kubelet: Found,
+    /// The policy's folder of patches, which kubeadm gives the kubelet.
+    patches: String,
     starts: Starts,
     last: Option<Instant>,
 }
@@ -59,6 +62,15 @@ pub struct Services {
 const PAUSE: Duration = Duration::from_secs(5);
 
 impl Services {
+    /// Nobody has looked yet.
+    #[must_use]
+    pub fn with_patches(patches: &str) -> Self {
+        Self {
+            patches: patches.to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// Looks again where one of them does not answer, and once where both do: a kubelet may answer
     /// that is not the image's.
     pub async fn look(&mut self, runtime: &Check, kubelet: &Check) {
@@ -68,7 +80,8 @@ impl Services {
             self.runtime = of(RUNTIME_UNIT, &RUNTIME_FILES, Cause::Image).await.0;
             let program;
             // Its configuration is the cluster's, and its state is the node's.
-            (self.kubelet, program) = of(KUBELET_UNIT, &KUBELET_FILES, Cause::Unclear).await;
+            let patches = [self.patches.as_str()];
+            (self.kubelet, program) = of(KUBELET_UNIT, &patches, Cause::Unclear).await;
             if let Some(program) = program
                 && *kubelet != Check::Pass
             {
@@ -138,6 +151,8 @@ fn judge(root: &Path, made: &Made, settings: &[&str], otherwise: Cause) -> Found
     let settings = settings.iter().map(Path::new);
     let mut files = made.files.iter().map(PathBuf::as_path).chain(settings);
     let own = files.find(|file| is_the_nodes(root, file));
+    let own = own.map(Path::to_owned).or_else(|| flagged(root, made));
+    let own = own.as_deref();
     own.map_or(
         Found {
             cause: otherwise,
@@ -145,6 +160,12 @@ fn judge(root: &Path, made: &Made, settings: &[&str], otherwise: Cause) -> Found
         },
         of_the_node,
     )
+}
+
+/// The first file of the node that a flag names. A drop-in below /var/lib/kubelet is not kubeadm's.
+fn flagged(root: &Path, made: &Made) -> Option<PathBuf> {
+    let mut named = flags::named(root, &made.files).into_iter();
+    named.find(|file| file != Path::new(CONFIG) && is_not_the_images(root, file))
 }
 
 fn of_the_node(file: &Path) -> Found {
@@ -156,9 +177,10 @@ fn of_the_node(file: &Path) -> Found {
 
 /// Whether this path leads to something that is there and does not come from the image.
 pub fn is_the_nodes(root: &Path, path: &Path) -> bool {
-    if !path.is_absolute() || path.starts_with(KUBEADMS) {
-        return false;
-    }
+    path.is_absolute() && !path.starts_with(KUBEADMS) && is_not_the_images(root, path)
+}
+
+fn is_not_the_images(root: &Path, path: &Path) -> bool {
     let here = below(root, path);
     if fs::symlink_metadata(&here).is_err() {
         return false;
@@ -198,6 +220,7 @@ mod tests {
 
     const UNIT: &str = "/usr/lib/systemd/system/kubelet.service";
     const SETTINGS: &str = "/etc/default/kubelet";
+    const PATCHES: [&str; 1] = ["/etc/kubernetes/patches"];
 
     fn root(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
@@ -225,7 +248,7 @@ mod tests {
     }
 
     fn cause(files: &[(&str, &str)], made: &Made) -> Cause {
-        judge(root(files).path(), made, &KUBELET_FILES, Cause::Image).cause
+        judge(root(files).path(), made, &PATCHES, Cause::Image).cause
     }
 
     #[test]
@@ -251,7 +274,7 @@ mod tests {
             ("usr/etc/default/kubelet", "A=1"),
         ];
         for files in [&changed[..], &changed[..1]] {
-            let found = judge(root(files).path(), &made(), &KUBELET_FILES, Cause::Image);
+            let found = judge(root(files).path(), &made(), &PATCHES, Cause::Image);
             assert_eq!(
                 (found.cause, found.file),
                 (Cause::Node, Some(SETTINGS.into()))
@@ -273,6 +296,33 @@ mod tests {
             ..made()
         };
         assert_eq!(cause(&[(&unit[1..], "")], &drop_in), Cause::Node);
+    }
+
+    #[test]
+    fn drop_ins_and_the_policys_patches_are_the_nodes_files() {
+        let flags = "KUBELET_EXTRA_ARGS=--config-dir=/var/lib/kubelet/config.d";
+        let image = [
+            ("etc/default/kubelet", flags),
+            ("usr/etc/default/kubelet", flags),
+        ];
+        assert_eq!(cause(&image, &made()), Cause::Image, "no drop-in is there");
+        let drop_in = ("var/lib/kubelet/config.d/10-site.conf", "maxPods: x");
+        let files = [image[0], image[1], drop_in];
+        let found = judge(root(&files).path(), &made(), &PATCHES, Cause::Unclear);
+        let file = found.file.unwrap();
+        assert_eq!(file, Path::new("/var/lib/kubelet/config.d/10-site.conf"));
+        let config = "KUBELET_EXTRA_ARGS=--config=/var/lib/kubelet/config.yaml";
+        let kubeadms = [
+            ("etc/default/kubelet", config),
+            ("usr/etc/default/kubelet", config),
+            ("var/lib/kubelet/config.yaml", "x"),
+        ];
+        assert_eq!(cause(&kubeadms, &made()), Cause::Image);
+        let site = [("etc/site/kubeletconfiguration.yaml", "x")];
+        let found = judge(root(&site).path(), &made(), &["/etc/site"], Cause::Unclear);
+        assert_eq!(found.cause, Cause::Node);
+        let none = judge(root(&site).path(), &made(), &[""], Cause::Unclear);
+        assert_eq!(none.cause, Cause::Unclear, "the policy names no folder");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod check;
 mod checked;
 pub(crate) mod crash;
 mod credential;
+mod flags;
 pub(crate) mod group;
 pub(crate) mod kubelet;
 mod network;
@@ -145,7 +146,7 @@ impl Checks {
                 Asked::of_this_node(served.pod_network),
             ),
             checked: Check::Pending("it was not checked yet".to_owned()),
-            causes: cause::Services::default(),
+            causes: cause::Services::with_patches(&policy.kubeadm.patches),
         }
     }
 
