@@ -45,6 +45,7 @@ fn offer(containers: &str) -> Offer {
         addresses: addresses.map(text).into(),
         resources: resources.map(text).into(),
         taints: None,
+        drivers: None,
         pods: vec![pod("cni", "p1", containers)],
     }
 }
@@ -212,6 +213,40 @@ fn taint_that_stays_after_the_boot_fails_the_trial() {
     served.node.as_mut().unwrap().taints = Some(std::collections::BTreeSet::new());
     let phase = format!("{:?}", less(&record));
     assert!(phase.contains(taint), "{phase}");
+}
+
+#[test]
+fn csi_driver_that_is_gone_fails_the_trial_without_blame() {
+    let drivers = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.node.as_mut().unwrap().drivers = drivers(&["disk.example", "nfs.example"]);
+    let phase = |names: Option<std::collections::BTreeSet<String>>, policy: &Policy| {
+        let seen = now(|now| now.drivers = names);
+        phase_of(&next_by(&seen, &record, policy).0)
+    };
+    let strict = Policy::default();
+    let Phase::Reverting {
+        reason: Reason::ServesLess { missing, cause, .. },
+    } = phase(drivers(&["nfs.example"]), &strict)
+    else {
+        panic!("it passes");
+    };
+    assert!(
+        missing.starts_with("CSI driver disk.example was registered"),
+        "{missing}"
+    );
+    assert_eq!(cause, Cause::Unclear);
+    let healthy = |phase: Phase| matches!(phase, Phase::Healthy { .. });
+    let more = drivers(&["disk.example", "new.example", "nfs.example"]);
+    assert!(healthy(phase(more, &strict)));
+    assert!(healthy(phase(None, &strict)), "the server does not tell");
+    let mut policy = Policy::default();
+    policy.serving.except = vec!["driver:disk.*".to_owned()];
+    assert!(healthy(phase(drivers(&["nfs.example"]), &policy)));
+    policy.serving.except.clear();
+    policy.serving.drivers = Demand::Warn;
+    assert!(healthy(phase(drivers(&[]), &policy)));
 }
 
 #[test]

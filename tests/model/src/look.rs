@@ -354,7 +354,6 @@ fn health(state: &State) -> Health {
 pub fn offer(ready: bool) -> Offer {
     let unready = (!ready).then(Unready::default);
     Offer {
-        taints: None,
         pods: vec![NodePod {
             unready,
             ..NodePod::default()

@@ -6,6 +6,8 @@ use careen_tests::node::annotation;
 use careen_tests::pods::Namespace;
 use careen_tests::scene::Scene;
 use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::storage::v1::CSINode;
+use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 use upgrade::names;
 
@@ -78,5 +80,44 @@ async fn trial_fails_while_the_nodes_own_pod_does_not_start() -> Result<()> {
     let missing = format!("static pod {}/cni was Ready before the drain", pods.name);
     assert!(why.contains(&missing), "{why}");
     assert_eq!(scene.machine.times("Bless"), 0);
+    Ok(())
+}
+
+/// Registers these CSI drivers, as the node's kubelet does.
+async fn register(scene: &Scene, drivers: &[&str]) -> Result<()> {
+    let nodes: Api<CSINode> = Api::all(scene.node.admin.clone());
+    let name = &scene.node.name;
+    let drivers = drivers
+        .iter()
+        .map(|name| json!({ "name": name, "nodeID": "n" }));
+    let node = json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": { "name": name },
+        "spec": { "drivers": drivers.collect::<Vec<_>>() },
+    });
+    let params = PatchParams::apply("kubelet").force();
+    nodes.patch(name, &params, &Patch::Apply(node)).await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn trial_fails_while_a_csi_driver_is_not_registered() -> Result<()> {
+    let mut scene = Scene::new("drivers").await?;
+    register(&scene, &["disk.example"]).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot().await?;
+    let in_trial = |node: &Node| annotation(node, names::STATUS).contains("\"phase\":\"Trial\"");
+    scene.node.until("the trial is reported", &in_trial).await?;
+    register(&scene, &[]).await?;
+    scene.kubelet_registers().await?;
+    scene.machine.pass_seconds(4000);
+    let woken = json!({ "somebody": "wakes-the-agent" });
+    scene.node.label(woken).await?;
+    scene.reboot().await?;
+    let node = scene.node.until_answered("Failed").await?;
+    let why = annotation(&node, names::FAILURE_REASON);
+    assert!(
+        why.contains("CSI driver disk.example was registered"),
+        "{why}"
+    );
     Ok(())
 }

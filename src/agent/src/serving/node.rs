@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use client::Condition;
-use kube::core::Object;
+use k8s_openapi::api::storage::v1::CSINode;
+use kube::Client;
+use kube::api::Api;
+use kube::core::{ApiResource, NotUsed, Object};
 use serde::Deserialize;
 use upgrade::names;
 use upgrade::reason::cut;
@@ -19,6 +22,21 @@ const MOST: usize = 64;
 
 /// A Node, with what is compared.
 type Node = Object<Option<Spec>, Status>;
+
+/// A `CSINode`, with what is compared.
+type Drivers = Object<Option<Registered>, NotUsed>;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Registered {
+    drivers: Vec<Driver>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Driver {
+    name: String,
+}
 
 /// The taints that Kubernetes itself sets begin with this: of a cordon, and of conditions, which
 /// have a comparison of their own.
@@ -63,10 +81,30 @@ pub async fn offer(cluster: &Cluster, name: &str) -> Result<Offer, ApiError> {
     let mut found = own_pods::<Pod, _>(&client, name, pods).await?;
     let mut offer = of(node.status.unwrap_or_default());
     offer.taints = Some(taints(node.spec.unwrap_or_default()));
+    offer.drivers = drivers(&client, name).await?;
     found.sort_by(|one, other| (&one.owner, &one.uid).cmp(&(&other.owner, &other.uid)));
     found.truncate(MOST);
     offer.pods = found;
     Ok(offer)
+}
+
+/// The CSI drivers that the kubelet has registered. The Node authorizer lets a kubelet read the
+/// `CSINode` of its own name (kubernetes, plugin/pkg/auth/authorizer/node, `authorizeCSINode`). A
+/// cluster may forbid it all the same, and then nothing is compared.
+async fn drivers(client: &Client, name: &str) -> Result<Option<BTreeSet<String>>, ApiError> {
+    let kind = ApiResource::erase::<CSINode>(&());
+    let nodes: Api<Drivers> = Api::all_with(client.clone(), &kind);
+    match limited(nodes.get(name)).await {
+        Ok(node) => Ok(Some(names(node.spec.unwrap_or_default()))),
+        Err(ApiError::Missing) => Ok(Some(BTreeSet::new())),
+        Err(ApiError::Refused(_) | ApiError::Unfit(_)) => Ok(None),
+        Err(error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_))) => Err(error),
+    }
+}
+
+fn names(registered: Registered) -> BTreeSet<String> {
+    let drivers = registered.drivers.into_iter();
+    drivers.take(MOST).map(|driver| cut(&driver.name)).collect()
 }
 
 /// The taints that keep new pods off.
@@ -91,6 +129,7 @@ fn of(status: Status) -> Offer {
             .map(|(name, quantity)| (cut(&name), cut(&quantity)))
             .collect(),
         taints: None,
+        drivers: None,
         pods: Vec::new(),
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Demand;
 
 /// The accepted form of an exception.
-pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"condition:<type>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
+pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"condition:<type>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
 
 /// What a trial compares with the node as it was before the drain, and what follows from a
 /// difference.
@@ -16,6 +16,8 @@ pub struct Serving {
     pub pods: Demand,
     /// Resources of device plugins, and huge pages.
     pub resources: Demand,
+    /// CSI drivers that were registered.
+    pub drivers: Demand,
     /// Processors, memory, disk and the number of pods.
     pub capacity: Demand,
     /// Conditions that keep pods off the node.
@@ -36,6 +38,7 @@ impl Default for Serving {
         Self {
             pods: Demand::Require,
             resources: Demand::Require,
+            drivers: Demand::Require,
             capacity: Demand::Warn,
             conditions: Demand::Require,
             other_conditions: Demand::Warn,
@@ -60,7 +63,14 @@ impl Serving {
 
 /// Whether an exception can match anything.
 pub(super) fn is_key(text: &str) -> bool {
-    let kinds = ["pod:", "resource:", "condition:", "address:", "unit:"];
+    let kinds = [
+        "pod:",
+        "resource:",
+        "driver:",
+        "condition:",
+        "address:",
+        "unit:",
+    ];
     let rest = kinds.iter().find_map(|kind| text.strip_prefix(kind));
     rest.is_some_and(|rest| !rest.is_empty())
 }

@@ -53,6 +53,7 @@ pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Demand, Lack
     let all = [
         (policy.pods, pods(before, now)),
         (policy.resources, resources(before, now)),
+        (policy.drivers, drivers(before, now)),
         (policy.capacity, capacity(before, now)),
         (policy.conditions, pressures(before, now)),
         (policy.conditions, taints(before, now)),
@@ -202,6 +203,24 @@ fn taints(before: &Offer, now: &Offer) -> Vec<Lack> {
         .map(|key| {
             let what = format!("the Node had no taint {key} before the drain and has it now");
             Lack::new(format!("taint:{key}"), what, Cause::Unclear)
+        })
+        .collect()
+}
+
+/// The kubelet takes a driver from the list when the driver's pod leaves, and adds it when the pod
+/// registers again. Without it no volume of that driver is mounted, and the scheduler places no pod
+/// with one here. A pod brings it, which may wait for anything.
+fn drivers(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let (Some(before), Some(now)) = (&before.drivers, &now.drivers) else {
+        return Vec::new();
+    };
+    before
+        .difference(now)
+        .map(|name| {
+            let what = format!(
+                "CSI driver {name} was registered on this node before the drain and is not: its volumes cannot be mounted"
+            );
+            Lack::new(format!("driver:{name}"), what, Cause::Unclear)
         })
         .collect()
 }

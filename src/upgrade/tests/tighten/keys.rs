@@ -265,6 +265,7 @@ fn health() -> Vec<(&'static str, Class)> {
     let serving = classed!(Serving {
         pods: JUDGES,
         resources: JUDGES,
+        drivers: JUDGES,
         capacity: JUDGES,
         conditions: JUDGES,
         other_conditions: JUDGES,
