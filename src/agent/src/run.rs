@@ -28,7 +28,7 @@ use crate::metrics::{Linked, Metrics};
 use crate::observe::{Around, observation};
 use crate::plan::{Asked, Planner};
 use crate::report::{Reporter, Wanted};
-use crate::step::Tools;
+use crate::step::{Held, Tools};
 use crate::trial::Trial;
 use crate::work::{Ending, Known, Work};
 
@@ -101,6 +101,7 @@ impl<H: Hands> Agent<H> {
             hands,
             cluster,
             told: reporter.settled(),
+            held: Held::default(),
         };
         Self {
             tools,

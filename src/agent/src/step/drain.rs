@@ -1,13 +1,14 @@
 //! The steps that the API server performs.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tracing::warn;
 use upgrade::serving::{Offer, Serving};
 use upgrade::step::Effect;
-use upgrade::{Doing, Reason, UpgradeId};
+use upgrade::{Disposition, Doing, Reason, UpgradeId};
 
 use crate::cluster::{ApiError, Cluster};
 use crate::drain::{self, Drain};
@@ -18,31 +19,90 @@ use crate::serving;
 /// Pause before the server is asked again.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// For how long a rehearsal holds: longer than a deployment takes.
+const FRESH: Duration = Duration::from_secs(300);
+
 /// The API server and the inputs of a step's requests.
 pub(super) struct Server<'a> {
     pub cluster: &'a Cluster,
     pub node: Option<&'a str>,
     pub errand: &'a Errand,
+    pub held: &'a Held,
+}
+
+/// When this agent last rehearsed.
+#[derive(Clone, Debug, Default)]
+pub struct Held(Arc<Mutex<Option<Instant>>>);
+
+impl Held {
+    fn note(&self) {
+        *self.moment() = Some(Instant::now());
+    }
+
+    /// Whether what it found still holds. An agent that has just started does not know, nor which
+    /// boot it was in.
+    fn is_fresh(&self) -> bool {
+        self.moment().is_some_and(|held| held.elapsed() < FRESH)
+    }
+
+    fn moment(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<'a> Server<'a> {
     /// Finds what kubeadm would undo on the system at this root, then what would block the drain.
     /// Where no pod is evicted, nothing does.
     pub async fn rehearse(self, root: Option<&Path>) -> Result<Ended, Reason> {
-        let policy = &self.errand.policy;
-        if let Some(root) = root {
-            let forecast = kubelet::forecast(root, self.cluster, &policy.kubeadm).await?;
-            for lost in &forecast.lost {
-                warn!("kubeadm upgrade node will undo a setting of the kubelet: {lost}");
-            }
-            forecast.refusal.map_or(Ok(()), Err)?;
+        self.settings(root).await?;
+        let blocked = self.blocked().await?;
+        self.held.note();
+        Ok(Ended::Done(Effect::Rehearsed { blocked }))
+    }
+
+    async fn settings(&self, root: Option<&Path>) -> Result<(), Reason> {
+        let Some(root) = root else { return Ok(()) };
+        let policy = &self.errand.policy.kubeadm;
+        let forecast = kubelet::forecast(root, self.cluster, policy).await?;
+        for setting in forecast.told() {
+            warn!("kubeadm upgrade node will undo a setting of the kubelet: {setting}");
         }
-        if policy.drain.skip {
-            return Ok(Ended::Done(Effect::Rehearsed { blocked: None }));
+        forecast.refusal.map_or(Ok(()), Err)
+    }
+
+    async fn blocked(&self) -> Result<Option<Reason>, Reason> {
+        if self.errand.policy.drain.skip {
+            return Ok(None);
         }
         let blocked = drain::rehearse(self.cluster, self.node()?).await;
-        let blocked = blocked.map_err(ApiError::into_reason)?;
-        Ok(Ended::Done(Effect::Rehearsed { blocked }))
+        blocked.map_err(ApiError::into_reason)
+    }
+
+    /// The rehearsal once more, just before the cordon, where much may have changed since: the hours
+    /// were closed, the Node was paused, or the machine was off. What it refuses comes before the
+    /// cordon. What would only block the drain is told. A server that is away is the drain's matter.
+    async fn rehearse_again(&self, root: Option<&Path>) -> Result<(), Reason> {
+        if self.held.is_fresh() {
+            return Ok(());
+        }
+        match self.settings(root).await {
+            Ok(()) => {}
+            Err(reason) if reason.disposition() == Disposition::Retry => return Ok(()),
+            Err(reason) => return Err(reason),
+        }
+        match self.blocked().await {
+            Ok(Some(blocked)) => {
+                warn!("before the cordon: {blocked}");
+                let (percent, text) = (0, blocked.told());
+                self.errand
+                    .doing
+                    .send_replace(Some(Doing { percent, text }));
+            }
+            Ok(None) => {}
+            Err(reason) => warn!("the drain was not rehearsed again: {reason}"),
+        }
+        self.held.note();
+        Ok(())
     }
 
     pub async fn exclude(self) -> Result<Ended, Reason> {
@@ -61,8 +121,13 @@ impl<'a> Server<'a> {
         ended(drain::settle(self.cluster, self.node()?).await)
     }
 
-    /// Notes how the node serves, then drains it.
-    pub async fn drain(self, spent_seconds: u64, mut serving: Serving) -> Result<Ended, Reason> {
+    /// Rehearses again if that is due, notes how the node serves, then drains it.
+    pub async fn drain(
+        self,
+        spent_seconds: u64,
+        root: Option<&Path>,
+        mut serving: Serving,
+    ) -> Result<Ended, Reason> {
         let (node, id) = (self.node()?, self.id()?);
         let policy = &self.errand.policy.drain;
         let progress = |percent, text| {
@@ -72,6 +137,7 @@ impl<'a> Server<'a> {
         let spent = Duration::from_secs(spent_seconds);
         let work = async {
             let begun = Instant::now();
+            self.rehearse_again(root).await?;
             let limit = Duration::from_secs(policy.deadline_seconds).saturating_sub(spent);
             serving.node = self.offer(node, limit).await;
             let drain = Drain {
@@ -128,4 +194,20 @@ impl<'a> Server<'a> {
 fn ended(done: Result<(), ApiError>) -> Result<Ended, Reason> {
     let done = done.map_err(ApiError::into_reason);
     done.map(|()| Ended::Done(Effect::Plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn rehearsal_is_due_again_after_five_minutes_or_a_restart() {
+        let held = Held::default();
+        assert!(!held.is_fresh(), "the agent has just started");
+        held.note();
+        tokio::time::advance(FRESH / 2).await;
+        assert!(held.clone().is_fresh());
+        tokio::time::advance(FRESH).await;
+        assert!(!held.is_fresh());
+    }
 }

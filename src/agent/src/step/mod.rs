@@ -21,6 +21,8 @@ use crate::cluster::Cluster;
 use crate::hands::{Ended, Errand, Hands};
 use crate::task::{HookPoint, Task, Verb};
 
+pub use drain::Held;
+
 /// How long a reboot waits for the report to the Node.
 const LAST_WORD: Duration = Duration::from_secs(3);
 
@@ -32,6 +34,8 @@ pub struct Tools<H> {
     pub cluster: Arc<Cluster>,
     /// Becomes true when nothing is left to report to the Node.
     pub told: watch::Receiver<bool>,
+    /// When this agent last rehearsed an upgrade.
+    pub held: Held,
 }
 
 impl<H> Clone for Tools<H> {
@@ -41,6 +45,7 @@ impl<H> Clone for Tools<H> {
             hands,
             cluster,
             told: self.told.clone(),
+            held: self.held.clone(),
         }
     }
 }
@@ -68,13 +73,15 @@ pub async fn perform<H: Hands>(
         cluster: &tools.cluster,
         node: order.node.as_deref(),
         errand: &errand,
+        held: &tools.held,
     };
     let task = match order.step {
         Step::Rehearse => return server.rehearse(tools.hands.root()).await,
         Step::Exclude => return server.exclude().await,
         Step::Drain { spent_seconds } => {
             let serving = tools.hands.serves(&errand.policy).await;
-            return server.drain(spent_seconds, serving).await;
+            let root = tools.hands.root();
+            return server.drain(spent_seconds, root, serving).await;
         }
         Step::Release => return server.release().await,
         Step::Unmark => return server.unmark().await,
