@@ -1,14 +1,17 @@
 //! What a trial leaves for the old system: the agent's note of how far it has come, and what else
 //! shows how it ended.
 
+pub mod evidence;
+
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use host::{Places, durable, os};
 use tokio::sync::watch;
 use tracing::warn;
 use upgrade::observe::Check;
+use upgrade::serving::{Serving, failed};
 use upgrade::{BootId, LastTrial, Phase, Record, TrialEnd, TrialNote, names};
 
 use crate::hands::Local;
@@ -16,17 +19,13 @@ use crate::hands::Local;
 /// How often the agent notes how far the trial has come, and so about how exact the note is.
 const PAUSE: Duration = Duration::from_secs(20);
 
-/// The bit of a watchdog's `bootstatus` that says that it reset the machine
-/// (include/uapi/linux/watchdog.h, `WDIOF_CARDRESET`).
-const CARD_RESET: u32 = 0x20;
-
-/// Where the kernel keeps its last words, and where systemd-pstore.service moves them.
-const PSTORE: [&str; 2] = ["sys/fs/pstore", "var/lib/systemd/pstore"];
-
-/// Notes forever how far the trial of this boot has come.
-pub async fn note(places: &Places, mut found: watch::Receiver<Option<Local>>) {
+/// Notes forever how far the trial of this boot has come. `served` is how the old system served.
+pub async fn note(places: &Places, served: &Serving, mut found: watch::Receiver<Option<Local>>) {
     loop {
-        let open = found.borrow_and_update().as_ref().map(open);
+        let open = found
+            .borrow_and_update()
+            .as_ref()
+            .map(|local| open(local, served));
         match (os::boot_id(Path::new(os::BOOT_ID)), os::since_boot()) {
             (Ok(boot), Ok(now)) => {
                 let seconds = now.0 / 1000;
@@ -46,17 +45,31 @@ pub async fn note(places: &Places, mut found: watch::Receiver<Option<Local>>) {
 }
 
 /// The first check that does not pass. Beyond those of this machine it is one of the Node.
-fn open(local: &Local) -> String {
+fn open(local: &Local, served: &Serving) -> String {
+    let name = |(name, check): (&str, &Check)| (*check != Check::Pass).then(|| name.to_owned());
+    let users = local.required.iter();
+    let users = users.map(|(name, check)| (name.as_str(), check));
     let own = [
         ("container runtime", &local.runtime),
         ("kubelet", &local.kubelet),
+        ("pod sandbox", &local.sandbox),
         ("kubeadm upgrade node", &local.kubeadm),
     ];
-    let users = local.required.iter();
-    let users = users.map(|(name, check)| (name.as_str(), check));
-    let mut all = own.into_iter().chain(users);
-    let first = all.find(|(_, check)| **check != Check::Pass);
-    first.map_or("the Node", |(name, _)| name).to_owned()
+    let first = own.into_iter().chain(users).find_map(name);
+    let first = first.or_else(|| units(local, served));
+    let first = first.or_else(|| local.network.as_ref().err().map(ToString::to_string));
+    let first = first.or_else(|| name(("pod network", &local.pod_network)));
+    first.unwrap_or_else(|| "the Node".to_owned())
+}
+
+/// A unit that did not fail before the drain, or the boot that does not end.
+fn units(local: &Local, served: &Serving) -> Option<String> {
+    let before = served.units.as_ref()?;
+    let Some(now) = &local.units else {
+        return Some("systemd's units".to_owned());
+    };
+    let lack = failed(before, now).into_iter().next();
+    lack.map(|lack| lack.key.replacen(':', " ", 1))
 }
 
 fn write(places: &Places, note: &TrialNote) {
@@ -92,45 +105,18 @@ fn noted(places: &Places) -> Option<TrialNote> {
 }
 
 fn end(places: &Places, kernel: &Path, armed: u64, boot: Option<&BootId>) -> Option<TrialEnd> {
-    if has_panicked(kernel, armed) {
-        return Some(TrialEnd::Panic);
-    }
-    if was_reset_by_a_watchdog(kernel) {
-        return Some(TrialEnd::Watchdog);
+    if let Some(end) = evidence::of_the_trial(places, kernel, armed) {
+        return Some(end);
     }
     let ended = fs::read_to_string(places.sysroot.join(names::DEADMAN_NOTE)).ok()?;
     (Some(ended.trim()) == boot.map(BootId::as_str)).then_some(TrialEnd::Deadman)
 }
 
-/// Whether the kernel has left last words since then, in seconds since 1970.
-fn has_panicked(kernel: &Path, since: u64) -> bool {
-    let entries = PSTORE.iter().flat_map(|folder| {
-        let entries = fs::read_dir(kernel.join(folder));
-        entries.into_iter().flatten().flatten()
-    });
-    entries
-        .filter(|entry| {
-            // Beside them are the logs of the console and of programs, which show no panic.
-            let name = entry.file_name();
-            name.as_encoded_bytes().starts_with(b"dmesg") || entry.path().is_dir()
-        })
-        .filter_map(|entry| entry.metadata().ok()?.modified().ok())
-        .filter_map(|time| time.duration_since(UNIX_EPOCH).ok())
-        .any(|time| time.as_secs() >= since)
-}
-
-fn was_reset_by_a_watchdog(kernel: &Path) -> bool {
-    let devices = fs::read_dir(kernel.join("sys/class/watchdog"));
-    let mut devices = devices.into_iter().flatten().flatten();
-    devices.any(|device| {
-        let text = fs::read_to_string(device.path().join("bootstatus"));
-        let status = text.ok().and_then(|text| text.trim().parse::<u32>().ok());
-        status.is_some_and(|status| status & CARD_RESET != 0)
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use upgrade::observe::Causes;
+    use upgrade::serving::{Down, Units};
+
     use super::*;
 
     const BOOT: &str = "0b1c2d3e-0000-4000-8000-000000000001";
@@ -159,6 +145,49 @@ mod tests {
         assert_eq!(ended(&console, 0), None);
         let archived = [("var/lib/systemd/pstore/1700000000/dmesg.txt", "x")];
         assert_eq!(ended(&archived, 0), Some(TrialEnd::Panic));
+    }
+
+    #[test]
+    fn note_names_the_first_check_that_is_open() {
+        let pass = || Check::Pass;
+        let local = || Local {
+            runtime: pass(),
+            kubelet: pass(),
+            sandbox: pass(),
+            pod_network: pass(),
+            credential: pass(),
+            kubeadm: pass(),
+            network: Ok(()),
+            required: Vec::new(),
+            units: Some(Units::default()),
+            causes: Causes::default(),
+        };
+        let served = Serving {
+            units: Some(Units::default()),
+            ..Serving::default()
+        };
+        let named = |change: fn(&mut Local)| {
+            let mut local = local();
+            change(&mut local);
+            open(&local, &served)
+        };
+        let pends = || Check::Pending(String::new());
+        assert_eq!(named(|_| ()), "the Node");
+        let mut slow = local();
+        slow.sandbox = pends();
+        assert_eq!(open(&slow, &served), "pod sandbox");
+        let mut alone = local();
+        alone.pod_network = pends();
+        assert_eq!(open(&alone, &served), "pod network");
+        assert_eq!(named(|local| local.units = None), "systemd's units");
+        let down = Down {
+            name: "probe.service".to_owned(),
+            ..Down::default()
+        };
+        let mut fails = local();
+        fails.units.as_mut().unwrap().down.push(down);
+        assert_eq!(open(&fails, &served), "unit probe.service");
+        assert_eq!(open(&fails, &Serving::default()), "the Node", "no note");
     }
 
     #[test]

@@ -176,7 +176,10 @@ impl Node {
                 let (id, cancel) = (errand.upgrade()?, errand.cancel.clone());
                 self.snapshots.save(places, id, cancel).await
             }
-            Task::Arm(deployment) => plain(arm::arm(places, deployment)),
+            Task::Arm(deployment) => {
+                last_trial::evidence::note(places, &places.root);
+                plain(arm::arm(places, deployment))
+            }
             Task::Disarm => plain(arm::disarm(places)),
             Task::Reboot { force } => {
                 let policy = &errand.policy.reboot;
@@ -247,7 +250,9 @@ impl Hands for Node {
         policy: Arc<Policy>,
         found: watch::Sender<Option<Local>>,
     ) {
-        let noting = last_trial::note(&self.places, found.subscribe());
+        // What an earlier boot has left is not of this one.
+        last_trial::evidence::note(&self.places, &self.places.root);
+        let noting = last_trial::note(&self.places, &served, found.subscribe());
         let checks = health::run(&id, &served, policy, found);
         tokio::join!(checks, noting);
     }

@@ -16,6 +16,8 @@ pub const ETC_NOTES: &str = "ostree/careen/etc-<commit>";
 pub const UNFINISHED: &str = "ostree/careen/unfinished";
 /// The agent's note in a trial of how far it has come, in [`STATE_DIR`].
 pub const TRIAL_NOTE: &str = "ostree/careen/trial.json";
+/// The agent's note of the last words and watchdog resets from before a trial, in [`STATE_DIR`].
+pub const EVIDENCE_NOTE: &str = "ostree/careen/evidence.json";
 /// The deadman's note of the boot that it ended, in [`STATE_DIR`].
 pub const DEADMAN_NOTE: &str = "ostree/careen/ended-by-deadman";
 /// For how many seconds the initramfs of the next trial waits for its devices, in [`STATE_DIR`].
@@ -91,6 +93,13 @@ pub(super) const ROWS: &[Name] = &[
         "agent",
         "agent",
         "JSON, below the physical root; boot, seconds and open check of a trial",
+    ),
+    row(
+        EVIDENCE_NOTE,
+        Kind::Path,
+        "agent",
+        "agent",
+        "JSON, below the physical root; what showed a crash before a trial, and does not count",
     ),
     row(
         DEADMAN_NOTE,

@@ -1,0 +1,199 @@
+//! What shows that a kernel panicked or hung, and which of it was there before a trial. pstore keeps
+//! last words until somebody removes them, and gives them the time of its mount where the firmware
+//! kept none (Linux, fs/pstore/inode.c, `pstore_mkfile`). Some watchdogs keep their status until the
+//! power is off. So the agent notes both when it arms a trial, and again when the trial has come up.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use host::{Places, durable, hash};
+use serde::{Deserialize, Serialize};
+use tracing::warn;
+use upgrade::{TrialEnd, names};
+
+/// The bit of a watchdog's `bootstatus` that says that it reset the machine
+/// (include/uapi/linux/watchdog.h, `WDIOF_CARDRESET`).
+const CARD_RESET: u32 = 0x20;
+
+/// Where the kernel keeps its last words, and where systemd-pstore.service moves them.
+const PSTORE: [&str; 2] = ["sys/fs/pstore", "var/lib/systemd/pstore"];
+
+/// What systemd-pstore.service puts together from the words beside it (systemd, src/pstore).
+const TOGETHER: &str = "dmesg.txt";
+
+/// How deep its folders are: a moment, and a part.
+const DEPTH: usize = 3;
+
+/// The most files that are looked at.
+const MOST: usize = 256;
+
+/// What was there at a moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    /// The digests of the kernel's last words.
+    words: BTreeSet<String>,
+    /// A watchdog says that it reset the machine.
+    watchdog: bool,
+}
+
+impl Evidence {
+    /// What is there now. `kernel` is the folder that holds `sys` and `var`.
+    #[must_use]
+    pub fn now(kernel: &Path) -> Self {
+        let words = words(kernel).into_iter();
+        Self {
+            words: words.filter_map(|file| digest(&file)).collect(),
+            watchdog: was_reset_by_a_watchdog(kernel),
+        }
+    }
+
+    /// What ended a trial, where this was not there `before`.
+    fn since(&self, before: &Self) -> Option<TrialEnd> {
+        if !self.words.is_subset(&before.words) {
+            return Some(TrialEnd::Panic);
+        }
+        (self.watchdog && !before.watchdog).then_some(TrialEnd::Watchdog)
+    }
+}
+
+/// Notes what is there now, so that it does not count against the next trial.
+pub fn note(places: &Places, kernel: &Path) {
+    let text = serde_json::to_vec(&Evidence::now(kernel)).unwrap_or_default();
+    let file = places.sysroot.join(names::EVIDENCE_NOTE);
+    if let Err(error) = durable::write(&file, &text, 0o600) {
+        warn!("cannot note the last words of earlier kernels: {error}");
+    }
+}
+
+/// What shows how a trial ended. Without a note, as an older agent armed it, last words count from
+/// this moment on, in seconds since 1970.
+#[must_use]
+pub fn of_the_trial(places: &Places, kernel: &Path, armed: u64) -> Option<TrialEnd> {
+    let note = fs::read(places.sysroot.join(names::EVIDENCE_NOTE));
+    let note = note
+        .ok()
+        .and_then(|text| serde_json::from_slice::<Evidence>(&text).ok());
+    if let Some(before) = note {
+        return Evidence::now(kernel).since(&before);
+    }
+    let fresh = words(kernel).into_iter().filter_map(|file| written(&file));
+    if fresh.into_iter().any(|time| time >= armed) {
+        return Some(TrialEnd::Panic);
+    }
+    was_reset_by_a_watchdog(kernel).then_some(TrialEnd::Watchdog)
+}
+
+fn written(file: &Path) -> Option<u64> {
+    let time = fs::metadata(file).and_then(|meta| meta.modified()).ok()?;
+    Some(time.duration_since(UNIX_EPOCH).ok()?.as_secs())
+}
+
+fn digest(file: &Path) -> Option<String> {
+    let mut open = File::open(file).ok()?;
+    hash::of(b"", [&mut open]).ok()
+}
+
+/// The files with last words.
+fn words(kernel: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in PSTORE {
+        below(&kernel.join(folder), DEPTH, &mut found);
+    }
+    found
+}
+
+fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths: Vec<_> = entries.map(|entry| entry.path()).take(MOST).collect();
+    // Beside them are the logs of the console and of programs, which show no panic.
+    let is_word = |path: &&PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        name.as_encoded_bytes().starts_with(b"dmesg") && path.is_file()
+    };
+    let words: Vec<_> = paths.iter().filter(is_word).collect();
+    let alone = words.len() == 1;
+    let words = words.into_iter();
+    found.extend(
+        words
+            .filter(|path| alone || !path.ends_with(TOGETHER))
+            .cloned(),
+    );
+    found.truncate(MOST);
+    if depth > 0 {
+        let folders = paths
+            .iter()
+            .filter(|path| path.is_dir() && !path.is_symlink());
+        folders.for_each(|folder| below(folder, depth - 1, found));
+    }
+}
+
+fn was_reset_by_a_watchdog(kernel: &Path) -> bool {
+    let devices = fs::read_dir(kernel.join("sys/class/watchdog"));
+    let mut devices = devices.into_iter().flatten().flatten();
+    devices.any(|device| {
+        let text = fs::read_to_string(device.path().join("bootstatus"));
+        let status = text.ok().and_then(|text| text.trim().parse::<u32>().ok());
+        status.is_some_and(|status| status & CARD_RESET != 0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS: &str = "sys/fs/pstore/dmesg-efi-1";
+    const STATUS: &str = "sys/class/watchdog/watchdog0/bootstatus";
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// What shows the end of a trial that was armed with `before` on the machine.
+    fn ended(before: &[(&str, &str)], after: &[(&str, &str)]) -> Option<TrialEnd> {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::running(root.path());
+        fs::create_dir_all(places.sysroot.join(names::STATE_DIR)).unwrap();
+        let put = |files: &[(&str, &str)]| {
+            for (path, text) in files {
+                write(root.path(), path, text);
+            }
+        };
+        put(before);
+        note(&places, root.path());
+        for (path, _) in before {
+            fs::remove_file(root.path().join(path)).unwrap();
+        }
+        put(after);
+        of_the_trial(&places, root.path(), 0)
+    }
+
+    #[test]
+    fn evidence_from_before_the_trial_does_not_count() {
+        let old = [(WORDS, "an old panic"), (STATUS, "32\n")];
+        assert_eq!(ended(&old, &old), None);
+        let archive = "var/lib/systemd/pstore/1700000000/001";
+        let part = format!("{archive}/dmesg-efi-1");
+        let whole = format!("{archive}/dmesg.txt");
+        let moved = [
+            (part.as_str(), "an old panic"),
+            (whole.as_str(), "An old panic."),
+        ];
+        assert_eq!(ended(&old, &moved), None, "systemd-pstore has moved it");
+    }
+
+    #[test]
+    fn evidence_since_the_arming_counts_beside_older_evidence() {
+        let old = [(WORDS, "an old panic")];
+        let new = [old[0], ("sys/fs/pstore/dmesg-efi-2", "a new one")];
+        assert_eq!(ended(&old, &new), Some(TrialEnd::Panic));
+        assert_eq!(ended(&old, &[(WORDS, "a new one")]), Some(TrialEnd::Panic));
+        let reset = [old[0], (STATUS, "32\n")];
+        assert_eq!(ended(&old, &reset), Some(TrialEnd::Watchdog));
+        assert_eq!(ended(&[], &[]), None);
+    }
+}
