@@ -8,6 +8,7 @@ use tokio::process::Command;
 use tokio::time::Instant;
 use upgrade::exit;
 use upgrade::observe::{Cause, Check};
+use upgrade::policy;
 
 use super::output::{self, Run, late};
 use super::programs::is_the_images;
@@ -19,6 +20,8 @@ pub struct Pace {
     pub again: Duration,
     /// From a counted failure to the next one that counts.
     pub counts: Duration,
+    /// From the end of a run that passed to the next run; `None` if one pass is enough.
+    pub repeats: Option<Duration>,
 }
 
 /// Runs begin with the kubelet's first healthz, when the Node is not Ready yet and no pod has
@@ -27,7 +30,25 @@ pub struct Pace {
 pub const PACE: Pace = Pace {
     again: Duration::from_secs(2),
     counts: Duration::from_secs(20),
+    repeats: None,
 };
+
+impl Pace {
+    /// The pace of required checks. What passed once may fail while the trial waits for something
+    /// else, or soaks, so a pass is repeated: some times in the operator's soak, and each minute in
+    /// one that only the request asks for.
+    #[must_use]
+    pub fn repeating(policy: &policy::Health) -> Self {
+        let seconds = match policy.soak_seconds {
+            0 => 60,
+            soak => (soak / 4).clamp(10, 300),
+        };
+        Self {
+            repeats: Some(Duration::from_secs(seconds)),
+            ..PACE
+        }
+    }
+}
 
 /// The limits of a check.
 #[derive(Clone, Copy, Debug)]
@@ -90,9 +111,19 @@ impl One {
         (!before).then_some(why)
     }
 
+    /// Whether it may run now. One that failed for good never runs again.
+    fn is_due(&self, pace: &Pace) -> bool {
+        let pause = match &self.result {
+            Check::Broken(_) => None,
+            Check::Pass => pace.repeats,
+            Check::Pending(_) | Check::Fail(_) => Some(pace.again),
+        };
+        pause.is_some_and(|pause| is_over(self.ran, pause))
+    }
+
     /// Runs it, unless it has just run.
     pub async fn run(&mut self, limits: &Limits) {
-        if !is_over(self.ran, limits.pace.again) {
+        if !self.is_due(&limits.pace) {
             return;
         }
         let mut command = Command::from(of_the_operator(&self.path));
@@ -114,8 +145,11 @@ impl One {
         self.count(limits);
     }
 
-    /// Counts a failure, unless one has just been counted.
+    /// Counts a failure, unless one has just been counted. After a pass the count begins again.
     fn count(&mut self, limits: &Limits) {
+        if self.result == Check::Pass {
+            (self.failures, self.failed) = (0, None);
+        }
         let Check::Fail(why) = &self.result else {
             return;
         };

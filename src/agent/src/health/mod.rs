@@ -37,6 +37,7 @@ use crate::kubeadm;
 
 use crate::serving::UnitsWatch;
 
+use check::Pace;
 use network::Network;
 use sandbox::{Asked, Sandbox};
 pub use user::UserChecks;
@@ -138,12 +139,17 @@ impl Checks {
         // unreachable API server.
         network.first().await;
         Self {
-            required: UserChecks::read(&paths(REQUIRED), &policy.health, check::PACE),
+            required: UserChecks::read(
+                &paths(REQUIRED),
+                &policy.health,
+                Pace::repeating(&policy.health),
+            ),
             network,
             units: UnitsWatch::default(),
             sandbox: Sandbox::new(
                 demanded(policy.health.sandbox, served.no_sandbox),
                 Asked::of_this_node(served.pod_network),
+                Pace::repeating(&policy.health).repeats,
             ),
             checked: Check::Pending("it was not checked yet".to_owned()),
             causes: cause::Services::with_patches(&policy.kubeadm.patches),

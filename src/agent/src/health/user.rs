@@ -45,9 +45,7 @@ impl UserChecks {
     /// and the reason: once, and before the next check runs.
     pub async fn round_telling(&mut self, mut broken: impl FnMut(&str, &str)) {
         for (name, one) in &mut self.checks {
-            if !one.is_settled() {
-                one.run(&self.limits).await;
-            }
+            one.run(&self.limits).await;
             if let Some(why) = one.newly_broken() {
                 broken(name, why);
             }
@@ -94,6 +92,7 @@ mod tests {
     const AT_ONCE: Pace = Pace {
         again: Duration::ZERO,
         counts: Duration::ZERO,
+        repeats: None,
     };
 
     fn policy(tries: u32) -> policy::Health {
@@ -187,6 +186,37 @@ mod tests {
         checks.round().await;
         let runs = fs::read_to_string(folder.path().join("once.log")).unwrap();
         assert_eq!(runs, "run\n");
+    }
+
+    #[tokio::test]
+    async fn check_that_passed_is_repeated_and_may_fail_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = folder.path().join("gone");
+        write(
+            folder.path(),
+            "disk",
+            &format!("test ! -e {}", gone.display()),
+        );
+        let repeating = Pace {
+            repeats: Some(Duration::ZERO),
+            ..AT_ONCE
+        };
+        let mut checks = UserChecks::read(&[folder.path().to_owned()], &policy(2), repeating);
+        let mut now = async || {
+            checks.round().await;
+            checks.results().remove(0).1
+        };
+        assert_eq!(now().await, Check::Pass);
+        fs::write(&gone, "").unwrap();
+        assert!(matches!(now().await, Check::Fail(_)));
+        fs::remove_file(&gone).unwrap();
+        assert_eq!(now().await, Check::Pass);
+        fs::write(&gone, "").unwrap();
+        assert!(
+            matches!(now().await, Check::Fail(_)),
+            "the count began again"
+        );
+        assert!(matches!(now().await, Check::Broken(_)));
     }
 
     #[tokio::test]

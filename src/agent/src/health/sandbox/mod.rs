@@ -70,6 +70,8 @@ impl From<Outcome> for Found {
 pub struct Sandbox {
     demand: Demand,
     asked: Asked,
+    /// From a pass to the next try; `None` if one pass is enough.
+    repeats: Option<Duration>,
     found: watch::Sender<Found>,
     task: Option<JoinHandle<()>>,
 }
@@ -85,11 +87,12 @@ impl Drop for Sandbox {
 impl Sandbox {
     /// Nothing is asked yet.
     #[must_use]
-    pub fn new(demand: Demand, asked: Asked) -> Self {
+    pub fn new(demand: Demand, asked: Asked, repeats: Option<Duration>) -> Self {
         let found = watch::Sender::new(Found::unknown("no pod sandbox was started yet"));
         Self {
             demand,
             asked,
+            repeats,
             found,
             task: None,
         }
@@ -102,7 +105,16 @@ impl Sandbox {
             return;
         }
         let (asked, found, demand) = (self.asked.clone(), self.found.clone(), self.demand);
-        self.task = Some(tokio::spawn(until_it_passes(asked, found, demand)));
+        let repeats = self.repeats;
+        let tries = async move {
+            found.send_replace(Found::unknown("the container runtime has not answered yet"));
+            loop {
+                until_it_passes(&asked, &found, demand).await;
+                let Some(pause) = repeats else { return };
+                tokio::time::sleep(pause).await;
+            }
+        };
+        self.task = Some(tokio::spawn(tries));
     }
 
     /// The latest result, as far as the policy wants it judged.
@@ -115,8 +127,7 @@ impl Sandbox {
     }
 }
 
-async fn until_it_passes(asked: Asked, found: watch::Sender<Found>, demand: Demand) {
-    found.send_replace(Found::unknown("the container runtime has not answered yet"));
+async fn until_it_passes(asked: &Asked, found: &watch::Sender<Found>, demand: Demand) {
     loop {
         let now = Found::from(asked.once(LIMIT).await);
         let passed = now.sandbox == Check::Pass && (now.network == Check::Pass || !asked.network);
@@ -198,7 +209,7 @@ mod tests {
             (Demand::Warn, Check::Pass, true),
             (Demand::Off, Check::Pass, false),
         ] {
-            let mut sandbox = Sandbox::new(demand, asked(&folder, &script));
+            let mut sandbox = Sandbox::new(demand, asked(&folder, &script), None);
             let mut found = sandbox.found.subscribe();
             sandbox.begin();
             if runs {
@@ -208,6 +219,22 @@ mod tests {
             assert_eq!((sandbox.now().sandbox, ran.exists()), (judged, runs));
             let _ = fs::remove_file(&ran);
         }
+    }
+
+    #[tokio::test]
+    async fn sandbox_that_started_is_asked_for_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let once = "test ! -e $0.asked || { echo gone >&2; exit 1; }; touch $0.asked";
+        let repeats = Some(Duration::from_millis(1));
+        let mut sandbox = Sandbox::new(Demand::Require, asked(&folder, once), repeats);
+        let mut found = sandbox.found.subscribe();
+        sandbox.begin();
+        found
+            .wait_for(|found| found.sandbox == Check::Pass)
+            .await
+            .unwrap();
+        let fails = |found: &Found| matches!(found.sandbox, Check::Fail(_));
+        found.wait_for(fails).await.unwrap();
     }
 
     #[test]
