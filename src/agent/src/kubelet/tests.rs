@@ -211,7 +211,7 @@ fn setting_that_this_node_has_removed_or_emptied_is_refused() {
 }
 
 #[test]
-fn setting_that_the_cluster_may_have_got_since_is_named_and_not_refused() {
+fn setting_that_may_be_new_in_the_cluster_is_only_named() {
     let root = node_with(&BASE.replace("clusterDNS: [10.96.0.10]\n", ""));
     let base = Base::Known {
         text: BASE.to_owned(),
