@@ -1,5 +1,6 @@
 //! Which files of settings the kubelet's flags name. A flag is in the unit, a drop-in or an
-//! environment file, and this looks for it in their text: `$KUBELET_EXTRA_ARGS` may have it anywhere.
+//! environment file, and this looks for it in their text: `$KUBELET_EXTRA_ARGS` may have it
+//! anywhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};

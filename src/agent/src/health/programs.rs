@@ -53,8 +53,8 @@ pub fn find_checks(folders: &[PathBuf]) -> BTreeMap<String, Program> {
     paths.map(check).collect()
 }
 
-/// Whether the image has this very file: below /usr, or as the default of /etc with the same content,
-/// owner and mode.
+/// Whether the image has this very file: below /usr, or as the default of /etc with the same
+/// content, owner and mode.
 #[must_use]
 pub fn is_the_images(root: &Path, path: &Path) -> bool {
     if let Ok(in_usr) = path.strip_prefix("/usr") {
@@ -130,8 +130,8 @@ fn cannot_be_executed(path: &Path) -> Option<String> {
 }
 
 /// Whether a file that is not executable is a program all the same, by what the kernel looks at
-/// (execve(2)): `#!`, or the magic number of an ELF file. Other files, such as a README, are none. A
-/// link that leads nowhere led to a program once.
+/// (execve(2)): `#!`, or the magic number of an ELF file. Other files, such as a README, are none.
+/// A link that leads nowhere led to a program once.
 fn is_meant_to_run(path: &Path) -> bool {
     match fs::metadata(path) {
         Err(_) => path.is_symlink(),

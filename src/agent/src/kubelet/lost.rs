@@ -19,8 +19,8 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// Whether the node has no value now. It has taken the cluster's away, or the cluster has got one
-    /// since.
+    /// Whether the node has no value now. It has taken the cluster's away, or the cluster has got
+    /// one since.
     pub const fn is_removed(&self) -> bool {
         self.now.is_none()
     }

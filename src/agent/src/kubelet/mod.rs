@@ -117,8 +117,8 @@ fn refused(reason: Reason) -> Forecast {
     }
 }
 
-/// What would be lost. What is not known is an error: kubeadm reads the same ConfigMap with the same
-/// credential.
+/// What would be lost. What is not known is an error: kubeadm reads the same ConfigMap with the
+/// same credential.
 fn compare(root: &Path, base: &Base, patches: &[patches::Patch]) -> Result<Forecast, String> {
     let file = root.join(CONFIG);
     let Some(now) = read(&file)? else {

@@ -1,7 +1,8 @@
-//! What shows that a kernel panicked or hung, and which of it was there before a trial. pstore keeps
-//! last words until somebody removes them, and gives them the time of its mount where the firmware
-//! kept none (Linux, fs/pstore/inode.c, `pstore_mkfile`). Some watchdogs keep their status until the
-//! power is off. So the agent notes both when it arms a trial, and again when the trial has come up.
+//! What shows that a kernel panicked or hung, and which of it was there before a trial. pstore
+//! keeps last words until somebody removes them, and gives them the time of its mount where the
+//! firmware kept none (Linux, fs/pstore/inode.c, `pstore_mkfile`). Some watchdogs keep their status
+//! until the power is off. So the agent notes both when it arms a trial, and again when the trial
+//! has come up.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -78,9 +78,10 @@ impl<'a> Server<'a> {
         blocked.map_err(ApiError::into_reason)
     }
 
-    /// The rehearsal once more, just before the cordon, where much may have changed since: the hours
-    /// were closed, the Node was paused, or the machine was off. What it refuses comes before the
-    /// cordon. What would only block the drain is told. A server that is away is the drain's matter.
+    /// The rehearsal once more, just before the cordon, where much may have changed since: the
+    /// hours were closed, the Node was paused, or the machine was off. What it refuses comes before
+    /// the cordon. What would only block the drain is told. A server that is away is the drain's
+    /// matter.
     async fn rehearse_again(&self, root: Option<&Path>) -> Result<(), Reason> {
         if self.held.is_fresh() {
             return Ok(());

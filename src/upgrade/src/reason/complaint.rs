@@ -25,8 +25,8 @@ pub fn cut(text: &str) -> String {
     format!("{}{CUT}", &text[..end])
 }
 
-/// The error of a parser or a program, as the detail of a reason. It may repeat input of any length,
-/// so it loses its middle where it does not fit the Node's annotations.
+/// The error of a parser or a program, as the detail of a reason. It may repeat input of any
+/// length, so it loses its middle where it does not fit the Node's annotations.
 #[must_use]
 pub fn complaint(error: &impl std::fmt::Display) -> String {
     plain::ends(&error.to_string(), SHOWN).into_owned()
