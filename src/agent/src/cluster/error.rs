@@ -66,6 +66,12 @@ fn from_status(status: Box<Status>) -> ApiError {
     match status.code {
         409 => ApiError::Conflict,
         404 => ApiError::Missing,
+        // A patch that does not apply names no object (kubernetes, apiserver/pkg/endpoints/handlers,
+        // `applyJSPatch`). An admission policy that gives no reason answers 422 and names it
+        // (apiserver/pkg/admission/plugin/policy/validating, `Dispatch`).
+        422 if names_object(&status) => {
+            ApiError::Refused(format!("{} ({})", status.message, status.code))
+        }
         422 => ApiError::Unfit(format!("{} ({})", status.message, status.code)),
         429 => ApiError::Blocked(status),
         // 401: the certificate has expired or is being rotated, and the next attempt reads it
@@ -77,6 +83,11 @@ fn from_status(status: Box<Status>) -> ApiError {
         403 if cause(&status, NAMESPACE_TERMINATING).is_some() => ApiError::Away(status.message),
         _ => ApiError::Refused(format!("{} ({})", status.message, status.code)),
     }
+}
+
+fn names_object(status: &Status) -> bool {
+    let mut details = status.details.iter();
+    details.any(|details| !details.name.is_empty())
 }
 
 /// The cause of this type, if the server gives one.
@@ -111,6 +122,18 @@ mod tests {
         let status: Status = serde_json::from_value(status).unwrap();
         let error = ApiError::from(kube::Error::Api(status.boxed()));
         assert!(matches!(error, ApiError::Away(_)), "{error:?}");
+    }
+
+    #[test]
+    fn refusal_of_a_policy_is_no_failed_test_of_a_patch() {
+        let answer = |name: &str| {
+            let details = serde_json::json!({ "name": name });
+            let status = serde_json::json!({ "code": 422, "message": "", "details": details });
+            let status: Status = serde_json::from_value(status).unwrap();
+            ApiError::from(kube::Error::Api(status.boxed()))
+        };
+        assert!(matches!(answer("node-1"), ApiError::Refused(_)));
+        assert!(matches!(answer(""), ApiError::Unfit(_)));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use upgrade::names;
 pub const MANAGER: &str = "careen-agent";
 
 /// A mark and its field.
+#[derive(Clone, Copy)]
 pub struct Mark {
     /// The annotation. Its value is the upgrade's id.
     pub key: &'static str,
@@ -64,6 +65,12 @@ impl Mark {
     #[must_use]
     pub fn of<'a>(&self, node: &'a Node) -> Option<&'a str> {
         node.annotations().get(self.key).map(String::as_str)
+    }
+
+    /// The field's own name, for example that of the annotation.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.field.last().copied().unwrap_or_default()
     }
 
     /// Whether the field is set, by Careen or by somebody else.

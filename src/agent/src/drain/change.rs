@@ -69,3 +69,62 @@ pub async fn change(
     }
     Err(last)
 }
+
+/// Makes one write for all of these marks. If the server refuses that, each mark has a write of its
+/// own: one key that an admission policy keeps to others does not hold up the rest.
+///
+/// # Errors
+/// The server is unreachable, or the last refusal.
+pub async fn apart<F>(marks: &[Mark], write: impl Fn(Vec<Mark>) -> F) -> Result<(), ApiError>
+where
+    F: Future<Output = Result<(), ApiError>>,
+{
+    let all = write(marks.to_vec()).await;
+    let Err(ApiError::Refused(_) | ApiError::Unfit(_)) = all else {
+        return all;
+    };
+    let mut last = Ok(());
+    for mark in marks {
+        let alone = write(vec![*mark]).await;
+        if let Err(error) = alone {
+            tracing::warn!("the API server does not change {}: {error}", mark.name());
+            last = Err(error);
+        }
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::marks::{DISRUPTION, SHIELDS};
+    use std::cell::RefCell;
+    use std::future::ready;
+
+    /// A server that keeps one key to others, and the keys that it took.
+    async fn written(error: fn(String) -> ApiError) -> (Result<(), ApiError>, Vec<&'static str>) {
+        let taken = RefCell::new(Vec::new());
+        let write = |marks: Vec<Mark>| {
+            if marks.iter().any(|mark| mark.key == DISRUPTION.key) {
+                return ready(Err(error("not yours".to_owned())));
+            }
+            taken.borrow_mut().extend(marks.iter().map(Mark::name));
+            ready(Ok(()))
+        };
+        let result = apart(&SHIELDS, write).await;
+        (result, taken.into_inner())
+    }
+
+    #[tokio::test]
+    async fn one_refused_key_does_not_keep_the_others() {
+        let others = SHIELDS.iter().filter(|mark| mark.key != DISRUPTION.key);
+        let others: Vec<_> = others.map(Mark::name).collect();
+        for error in [ApiError::Refused, ApiError::Unfit] {
+            let (result, taken) = written(error).await;
+            assert!(result.is_err(), "the refusal is told");
+            assert_eq!(taken, others);
+        }
+        let (_, taken) = written(ApiError::Away).await;
+        assert!(taken.is_empty(), "an absent server is asked later");
+    }
+}

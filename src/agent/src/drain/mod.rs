@@ -12,6 +12,7 @@ mod change;
 mod cordon;
 mod evict;
 mod exclude;
+mod looks;
 pub(crate) mod own_pods;
 mod pods;
 mod returning;
@@ -32,10 +33,11 @@ use upgrade::plan::Rehearsed;
 use upgrade::policy::AtDeadline;
 use upgrade::{Reason, SinceBoot, UpgradeId};
 
-use crate::cluster::marks;
+use crate::cluster::marks::{self, Mark};
 use crate::cluster::{ApiError, Cluster};
 use answers::{AGAIN, Answers, blocked, foreseen, is_settled, still_there};
 use evict::Answer;
+use looks::{APART, Looks};
 use own_pods::own_pods;
 use pods::{Found, Victim};
 use returning::Returning;
@@ -64,20 +66,25 @@ impl Drain<'_> {
         let now = Instant::now();
         let start = now.checked_sub(self.spent).unwrap_or(now);
         let deadline = start + Duration::from_secs(self.policy.deadline_seconds);
-        self.cordoned(deadline.max(now + CORDONING)).await?;
+        let unset = self.cordoned(deadline.max(now + CORDONING)).await?;
         if self.policy.skip {
             return Ok(());
         }
         let volumes = volumes::noted(self).await;
-        self.emptied(start, deadline).await?;
+        self.emptied(start, deadline, &unset).await?;
         volumes::detached(self, volumes).await;
         Ok(())
     }
 
     /// Evicts until the pods are gone, or does at the deadline what the policy says.
-    async fn emptied(&self, start: Instant, deadline: Instant) -> Result<(), Reason> {
+    async fn emptied(
+        &self,
+        start: Instant,
+        deadline: Instant,
+        unset: &[String],
+    ) -> Result<(), Reason> {
         let mut returning = Returning::default();
-        let emptied = self.until_empty(start, &mut returning);
+        let emptied = self.until_empty(start, &mut returning, unset);
         let left = match tokio::time::timeout_at(deadline, emptied).await {
             Ok(result) => return result,
             Err(_) => self.left(start, &mut returning).await,
@@ -93,24 +100,37 @@ impl Drain<'_> {
         }
     }
 
-    async fn until_empty(&self, start: Instant, returning: &mut Returning) -> Result<(), Reason> {
-        let mut answers = Answers::default();
+    /// Evicts until the node is empty. `unset` are the shields that the server refused.
+    async fn until_empty(
+        &self,
+        start: Instant,
+        returning: &mut Returning,
+        unset: &[String],
+    ) -> Result<(), Reason> {
+        let (mut answers, mut looks) = (Answers::default(), Looks::default());
         let mut turn = Turn::default();
-        let mut most = 1;
+        let (mut left, mut most) = (None, 1);
         loop {
-            if let Ok((client, victims)) = self.victims(returning).await {
-                if victims.is_empty() {
-                    return Ok(());
+            let mut hindrance = None;
+            match self.victims(returning).await {
+                Ok((client, victims)) => {
+                    if looks.saw(victims.len(), Instant::now()) {
+                        return Ok(());
+                    }
+                    most = most.max(victims.len());
+                    left = Some(victims.len());
+                    hindrance = answers.hindrance(&victims);
+                    let at_turn = self.at_turn(&mut turn, &victims, start);
+                    let open = answers.open(&at_turn, Instant::now());
+                    let fresh = all(&client, open, false).await;
+                    answers.take(fresh, Instant::now())?;
                 }
-                most = most.max(victims.len());
-                let hindrance = answers.hindrance(&victims);
-                let notes = hindrance.into_iter().chain(returning.told());
-                self.say(victims.len(), most, notes, start);
-                let at_turn = self.at_turn(&mut turn, &victims, start);
-                let open = answers.open(&at_turn, Instant::now());
-                let fresh = all(&client, open, false).await;
-                answers.take(fresh, Instant::now())?;
+                Err(error) => looks.failed(&error, Instant::now()),
             }
+            let failing = looks.told(Instant::now());
+            let notes = failing.into_iter().chain(hindrance);
+            let notes = notes.chain(returning.told()).chain(told_unset(unset));
+            self.say(left, most, notes, start);
             sleep(LOOK).await;
         }
     }
@@ -130,8 +150,8 @@ impl Drain<'_> {
 
     /// Sets the cordon first, so that no new pod is scheduled meanwhile, and waits for an
     /// unreachable API server. No policy continues without the cordon: an operator who accepts that
-    /// pods are ended does not accept new ones.
-    async fn cordoned(&self, by: Instant) -> Result<(), Reason> {
+    /// pods are ended does not accept new ones. Returns the shields that the server refuses.
+    async fn cordoned(&self, by: Instant) -> Result<Vec<String>, Reason> {
         let mut last = ApiError::Away("no answer".to_owned());
         let cordoned = async {
             loop {
@@ -150,18 +170,28 @@ impl Drain<'_> {
         }
     }
 
-    async fn cordon(&self) -> Result<(), ApiError> {
+    /// Cordons and shields the node in one write. An admission policy or a webhook may keep one of
+    /// the keys to others: then the cordon and each shield has a write of its own, because a node
+    /// without a shield can still be upgraded. Returns the shields that are not set.
+    async fn cordon(&self) -> Result<Vec<String>, ApiError> {
         let nodes = self.cluster.nodes().await?;
         let shields = shield::wanted(self.neighbours);
-        match cordon::cordon(&nodes, self.node, self.id, &shields).await {
-            // An admission policy of the cluster may keep these keys to others. A node without them
-            // can still be upgraded.
-            Err(ApiError::Refused(why)) if !shields.is_empty() => {
-                warn!("the API server refuses the cordon with the keys of [neighbours]: {why}");
-                cordon::cordon(&nodes, self.node, self.id, &[]).await
-            }
-            other => other,
+        let all = cordon::cordon(&nodes, self.node, self.id, &shields).await;
+        let Err(error) = all else {
+            return Ok(Vec::new());
+        };
+        if shields.is_empty() {
+            return Err(error);
         }
+        cordon::cordon(&nodes, self.node, self.id, &[]).await?;
+        warn!("the API server does not take the cordon with the keys of [neighbours]: {error}");
+        let mut unset = Vec::new();
+        for shield in &shields {
+            let alone = std::slice::from_ref(shield);
+            let set = cordon::cordon(&nodes, self.node, self.id, alone).await;
+            unset.extend(set.err().map(|error| not_set(shield, &error)));
+        }
+        Ok(unset)
     }
 
     async fn victims(&self, returning: &mut Returning) -> Result<(Client, Vec<Victim>), ApiError> {
@@ -170,18 +200,29 @@ impl Drain<'_> {
         Ok((client, returning.sift(found)))
     }
 
-    fn say(&self, left: usize, most: usize, notes: impl Iterator<Item = String>, start: Instant) {
-        let gone = most.saturating_sub(left) * 100 / most;
+    /// `left` is the number of pods in the last list, if one was answered.
+    fn say(
+        &self,
+        left: Option<usize>,
+        most: usize,
+        notes: impl Iterator<Item = String>,
+        start: Instant,
+    ) {
+        let gone = left.map_or(0, |left| most.saturating_sub(left) * 100 / most);
         let seconds = start.elapsed().as_secs();
         let notes: String = notes.map(|note| format!("; {note}")).collect();
-        let text = format!("draining: {left} of {most} pods left after {seconds} s{notes}");
+        let pods = left.map_or_else(
+            || "the pods are not known".to_owned(),
+            |left| format!("{left} of {most} pods left"),
+        );
+        let text = format!("draining: {pods} after {seconds} s{notes}");
         (self.progress)(u8::try_from(gone).unwrap_or(100), text);
     }
 
     /// What blocked the drain at the deadline, or `None` if it has just gone.
     async fn left(&self, start: Instant, returning: &mut Returning) -> Option<Reason> {
         let seconds = start.elapsed().as_secs();
-        let (client, victims) = match self.victims(returning).await {
+        let (client, victims) = match self.left_for_sure(returning).await {
             Ok(found) => found,
             Err(error) => return Some(error.into_reason()),
         };
@@ -194,6 +235,19 @@ impl Drain<'_> {
             seconds,
         };
         Some(blocked(&answers, seconds).unwrap_or_else(deadline))
+    }
+
+    /// The pods of this list, or of the next one if this list is empty.
+    async fn left_for_sure(
+        &self,
+        returning: &mut Returning,
+    ) -> Result<(Client, Vec<Victim>), ApiError> {
+        let found = self.victims(returning).await?;
+        if !found.1.is_empty() {
+            return Ok(found);
+        }
+        sleep(APART).await;
+        self.victims(returning).await
     }
 
     async fn force(&self, returning: &mut Returning) {
@@ -259,14 +313,16 @@ pub async fn preview(cluster: &Cluster, node: &str) -> Result<Rehearsed, ApiErro
     })
 }
 
-/// Removes this upgrade's own cordon, and readmits the node to load balancers.
+/// Removes this upgrade's own cordon, and readmits the node to load balancers. The server may
+/// refuse one of the two.
 ///
 /// # Errors
 /// The API server is unreachable or refuses.
 pub async fn release(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<(), ApiError> {
     let nodes = cluster.nodes().await?;
-    cordon::release(&nodes, node, id).await?;
-    exclude::readmit(&nodes, node, id).await
+    let uncordoned = cordon::release(&nodes, node, id).await;
+    let readmitted = exclude::readmit(&nodes, node, id).await;
+    uncordoned.and(readmitted)
 }
 
 /// Removes the marks that mark nothing, all in one write.
@@ -274,14 +330,19 @@ pub async fn release(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<()
 /// # Errors
 /// The API server is unreachable or refuses.
 pub async fn unmark(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
-    let left = |node: &Node| {
-        let marks = marks::ALL.iter();
-        let left: Vec<_> = marks
-            .flat_map(|mark| change::unmarked(mark, node))
-            .collect();
-        (!left.is_empty()).then_some(Patch(left))
+    let nodes = &cluster.nodes().await?;
+    let write = |marks: Vec<Mark>| async move {
+        change::change(nodes, node, |seen| unmarked(seen, &marks)).await
     };
-    change::change(&cluster.nodes().await?, node, left).await
+    change::apart(&marks::ALL, write).await
+}
+
+fn unmarked(node: &Node, marks: &[Mark]) -> Option<Patch> {
+    let marks = marks.iter();
+    let left: Vec<_> = marks
+        .flat_map(|mark| change::unmarked(mark, node))
+        .collect();
+    (!left.is_empty()).then_some(Patch(left))
 }
 
 /// Removes Careen's shields, of any upgrade, in one write.
@@ -289,7 +350,22 @@ pub async fn unmark(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
 /// # Errors
 /// The API server is unreachable or refuses.
 pub async fn settle(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
-    change::change(&cluster.nodes().await?, node, shield::lowered).await
+    let nodes = &cluster.nodes().await?;
+    let write = |shields: Vec<Mark>| async move {
+        change::change(nodes, node, |seen| shield::lowered(seen, &shields)).await
+    };
+    change::apart(&marks::SHIELDS, write).await
+}
+
+/// A shield that the server does not take, for a person.
+fn not_set(shield: &Mark, error: &ApiError) -> String {
+    let not_set = format!("{} is not set: {error}", shield.name());
+    warn!("{not_set}");
+    not_set
+}
+
+fn told_unset(unset: &[String]) -> Option<String> {
+    (!unset.is_empty()).then(|| unset.join("; "))
 }
 
 /// The pods that a drain would move now.

@@ -25,11 +25,13 @@ pub struct Returning {
 struct Controller {
     /// The pods that must go: those of the first look, and late ones.
     must_go: HashSet<String>,
-    /// How many pods were there at the first look.
+    /// How many pods were there before one of them was lost.
     there: usize,
     /// When the first of its pods began to end, by the server's clock.
     ending: Option<Timestamp>,
     stay: HashSet<String>,
+    /// One of its pods ends or is gone, so a new one may be its successor.
+    has_lost: bool,
 }
 
 impl Returning {
@@ -39,6 +41,7 @@ impl Returning {
         for pod in &list {
             self.note_end(pod);
         }
+        self.note_losses(&list);
         let going: Vec<_> = list.into_iter().filter(|pod| self.must_go(pod)).collect();
         self.looked = true;
         going.into_iter().map(|pod| pod.victim).collect()
@@ -66,13 +69,24 @@ impl Returning {
         controller.ending = Some(first);
     }
 
+    /// A list may show a part of the pods. A pod that appears while all others of its controller are
+    /// there and none ends is no successor.
+    fn note_losses(&mut self, list: &[Found]) {
+        let listed: HashSet<_> = list.iter().map(|pod| pod.victim.uid.as_str()).collect();
+        for controller in self.controllers.values_mut() {
+            let mut must_go = controller.must_go.iter();
+            let is_gone = must_go.any(|uid| !listed.contains(uid.as_str()));
+            controller.has_lost |= is_gone || controller.ending.is_some();
+        }
+    }
+
     fn must_go(&mut self, pod: &Found) -> bool {
         let controller = self.controllers.entry(pod.line.clone()).or_default();
+        let uid = &pod.victim.uid;
         let first = controller.must_go.is_empty();
-        if !self.looked || first {
+        if (!self.looked || first || !controller.has_lost) && !controller.knows(uid) {
             controller.there += 1;
         }
-        let uid = &pod.victim.uid;
         if !self.looked || first || controller.must_go.contains(uid) || controller.is_late(pod) {
             controller.must_go.insert(uid.clone());
             return true;
@@ -90,11 +104,18 @@ impl Returning {
 }
 
 impl Controller {
+    fn knows(&self, uid: &str) -> bool {
+        self.must_go.contains(uid) || self.stay.contains(uid)
+    }
+
     /// Whether a pod that the first look did not show must go all the same: the scheduler bound it
     /// before it knew of the cordon.
     fn is_late(&self, pod: &Found) -> bool {
         if self.stay.contains(&pod.victim.uid) {
             return false;
+        }
+        if !self.has_lost {
+            return true;
         }
         let before = self.ending.zip(pod.created);
         if before.is_some_and(|(ending, created)| created < ending) {
@@ -158,6 +179,16 @@ mod tests {
             assert_eq!(going(&mut returning, &both), ["a", "b"]);
         }
         assert_eq!(returning.told(), None);
+    }
+
+    #[test]
+    fn pods_that_the_first_list_did_not_show_must_go() {
+        let mut returning = Returning::default();
+        assert_eq!(going(&mut returning, &[pod("a", true)]), ["a"]);
+        let both = [pod("a", true), pod("b", true)];
+        assert_eq!(going(&mut returning, &both), ["a", "b"]);
+        let successor = [pod("b", true), pod("c", true)];
+        assert_eq!(going(&mut returning, &successor), ["b"]);
     }
 
     #[test]

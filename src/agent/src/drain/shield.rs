@@ -15,7 +15,7 @@ use upgrade::UpgradeId;
 use upgrade::policy::Neighbours;
 
 use super::change::{add, remove, test};
-use crate::cluster::marks::{DISRUPTION, Mark, REMEDIATION, SCALE_DOWN, SHIELDS};
+use crate::cluster::marks::{DISRUPTION, Mark, REMEDIATION, SCALE_DOWN};
 
 /// The shields that the policy wants.
 pub fn wanted(neighbours: &Neighbours) -> Vec<Mark> {
@@ -51,9 +51,10 @@ fn raise(node: &Node, id: &UpgradeId, shield: &Mark) -> Vec<PatchOperation> {
     })
 }
 
-/// The change that removes every shield of Careen's with its mark, or `None` if there is none.
-pub fn lowered(node: &Node) -> Option<Patch> {
-    let ours = SHIELDS.iter().filter(|shield| shield.is_ours(node));
+/// The change that removes those of these shields that are Careen's, with their marks, or `None` if
+/// there is none.
+pub fn lowered(node: &Node, shields: &[Mark]) -> Option<Patch> {
+    let ours = shields.iter().filter(|shield| shield.is_ours(node));
     let all: Vec<_> = ours.flat_map(|shield| lower(node, shield)).collect();
     (!all.is_empty()).then_some(Patch(all))
 }
@@ -90,6 +91,7 @@ fn mark_at(shield: &Mark) -> PointerBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::marks::SHIELDS;
     use upgrade::names;
 
     const OURS: &str = "r2-bbbbbbbbbbbb";
@@ -153,9 +155,20 @@ mod tests {
         let up = after(raised(&bare(), &ours(), &all()), &bare()).unwrap();
         assert_eq!(wire(&up), wire(&shielded(OURS)));
         assert_eq!(raised(&up, &ours(), &all()), [], "nothing is left to do");
-        let down = after(lowered(&up).unwrap().0, &up).unwrap();
+        let down = after(lowered(&up, &SHIELDS).unwrap().0, &up).unwrap();
         assert_eq!(wire(&down), wire(&bare()));
-        assert_eq!(lowered(&bare()), None);
+        assert_eq!(lowered(&bare(), &SHIELDS), None);
+    }
+
+    #[test]
+    fn a_shield_that_was_set_alone_goes_again() {
+        for shield in all() {
+            let one = std::slice::from_ref(&shield);
+            let up = after(raised(&bare(), &ours(), one), &bare()).unwrap();
+            assert!(shield.is_ours(&up), "{}", shield.key);
+            let down = after(lowered(&up, &SHIELDS).unwrap().0, &up).unwrap();
+            assert_eq!(wire(&down), wire(&bare()));
+        }
     }
 
     #[test]
@@ -176,7 +189,7 @@ mod tests {
             &json!({ names::REMEDIATION_REFUSED: "" }),
         );
         assert_eq!(raised(&theirs, &ours(), &all()), []);
-        assert_eq!(lowered(&theirs), None);
+        assert_eq!(lowered(&theirs, &SHIELDS), None);
         let raced = raised(&bare(), &ours(), &all());
         assert!(after(raced, &theirs).is_none(), "set just then");
     }
@@ -194,7 +207,7 @@ mod tests {
         let key = format!("f:{}", names::SCALE_DOWN_REFUSED);
         let entry = json!([{ "manager": "kubectl", "fieldsV1": { "f:metadata": { "f:annotations": { key: {} } } } }]);
         theirs.metadata.managed_fields = serde_json::from_value(entry).unwrap();
-        let left = after(lowered(&theirs).unwrap().0, &theirs).unwrap();
+        let left = after(lowered(&theirs, &SHIELDS).unwrap().0, &theirs).unwrap();
         assert_eq!(
             left.annotations()
                 .get(names::SCALE_DOWN_REFUSED)
