@@ -206,6 +206,32 @@ fn shields_go_when_the_node_has_settled() {
 }
 
 #[test]
+fn next_request_does_not_end_the_settle_time() {
+    let settle = Policy::default().neighbours.settle_seconds;
+    let since = Moment {
+        boot: asked().turn.boot,
+        at: SinceBoot(0).plus_seconds(1000),
+    };
+    let settled = since.at.plus_seconds(settle);
+    let (seen, record) = left_shields(Phase::Upgraded, Some(since.clone()));
+    let again = seen.with(|seen| {
+        let running = seen.machine.booted.digest.clone();
+        seen.node.request = Asked::This(RawRequest {
+            id: Some("again".to_owned()),
+            ..raw(&format!("ostree:careen:os@{running}"))
+        });
+        seen.turn.now = since.at.plus_seconds(5);
+    });
+    let (after, act) = next(&again, &record);
+    let up = after.upgrade.clone().unwrap();
+    assert_eq!(up.phase, Phase::Upgraded, "it runs already");
+    assert_eq!(up.custody.given_back_at(), Some(&since));
+    assert!(!matches!(act, Act::Begin(_)), "{act:?}");
+    let later = again.with(|seen| seen.turn.now = settled);
+    assert_eq!(next(&later, &after).1, Act::Begin(Step::Settle));
+}
+
+#[test]
 fn reboot_restarts_the_settle_time() {
     let settle = Policy::default().neighbours.settle_seconds;
     let before = Moment {

@@ -50,8 +50,8 @@
 //!   fields and the watch (the cluster tests), and wall time, on which only those hours depend.
 //! - An agent dies permanently only while the new system is not the default yet. After that the
 //!   deadman no longer acts, and outside a trial nothing of Careen would restart the agent.
-//! - The shields of an upgrade stay until a careful operator's node has settled. Left out: another
-//!   upgrade that begins meanwhile and ends before it takes the node, which removes them at once.
+//! - The shields of an upgrade stay until a careful operator's node has settled, also if another
+//!   upgrade begins meanwhile and ends before it takes the node.
 //! - The soak is the operator's, together with hooks and hours. Left out: a longer soak that a
 //!   requester asks for.
 //! - A person can pick a kept system in the menu. Left out: a request for it (`kept:`), which needs

@@ -93,10 +93,11 @@ pub enum Mutant {
     TakesADowngradeForAnotherBranch,
     RemovesItsShieldsAtOnce,
     RemovesItsShieldsOnceDrained,
+    ForgetsSinceWhenTheNodeSettles,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 65] = [
+pub const MUTANTS: [Mutant; 66] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -162,6 +163,7 @@ pub const MUTANTS: [Mutant; 65] = [
     Mutant::TakesADowngradeForAnotherBranch,
     Mutant::RemovesItsShieldsAtOnce,
     Mutant::RemovesItsShieldsOnceDrained,
+    Mutant::ForgetsSinceWhenTheNodeSettles,
 ];
 
 /// How many seconds a careful operator wants a new system to be healthy without a break: longer
@@ -413,6 +415,9 @@ fn distort(
     let leaves = matches!(act, Act::Begin(Step::Reboot { .. })) && seen.machine.on_trial();
     match (mutant, changed) {
         (Mutant::ForgetsTheIntent, Some(up)) => up.intent = None,
+        (Mutant::ForgetsSinceWhenTheNodeSettles, Some(up)) if is_another(up, former) => {
+            up.custody = Custody::Users { hooks_due: false };
+        }
         (Mutant::HoldsTheDeadmanForEver, Some(up)) => {
             if let Some(hold) = &mut up.attempt.hold {
                 hold.at = SinceBoot(u64::MAX);
@@ -458,6 +463,12 @@ fn is_being_given_back(up: &Upgrade) -> bool {
         Custody::GivenBack { hooks_due, .. } => !hooks_due,
     };
     up.phase == Phase::Deployed && undone
+}
+
+/// Whether this upgrade has just begun.
+fn is_another(up: &Upgrade, former: &Record) -> bool {
+    let former = former.upgrade.as_ref();
+    former.is_some_and(|former| former.id != up.id)
 }
 
 fn is_armed(record: &Record) -> bool {

@@ -347,8 +347,6 @@ pub fn stored(state: &mut State, next: &Record) {
             state.breaks("no request is taken while the old system is owed its kubelet's state");
         }
         state.ghost.trials = 0;
-        // Its record does not say when the upgrade before it gave the node back.
-        state.ghost.back = None;
         // Another upgrade that ends in this same write has its answer since then.
         let last = former.is_none_or(|former| former.phase.is_end());
         if last

@@ -191,6 +191,7 @@ pub fn hunts(mutant: Option<Mutant>) -> Vec<Chain> {
         small(&[Flaw::None], 2, 0, 0).with_care(),
         small(&[Flaw::None], 2, 2, 0),
         small(&[Flaw::NodesOwn, Flaw::NoKernel], 0, 0, 0),
+        small(&[Flaw::None], 1, 0, 1).with_care(),
     ]
 }
 

@@ -35,7 +35,7 @@ pub(super) fn idle(last: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> 
         return settle(last, s).into();
     };
     match accept(rest, raw, s) {
-        Ok(up) => release_halted(last, s).map_or_else(|| begin(up), Move::act),
+        Ok(up) => release_halted(last, s).map_or_else(|| begin(up, last, s), Move::act),
         Err(reason) => refuse(raw, reason, last, s),
     }
 }
@@ -53,7 +53,12 @@ fn refuse(raw: &RawRequest, reason: Reason, last: Option<&Upgrade>, s: &Situatio
     }
 }
 
-fn begin(up: Upgrade) -> Move {
+/// Until the node is taken again, it settles since the last upgrade gave it back.
+fn begin(mut up: Upgrade, last: Option<&Upgrade>, s: &Situation<'_>) -> Move {
+    let back = last.and_then(|last| last.custody.given_back_at());
+    if let Some(back) = back.filter(|back| back.boot == s.seen.turn.boot) {
+        up.custody = up.custody.give_back(Some(back.clone()));
+    }
     Move::look([Change::Whole(Whole::Begin(Box::new(up)))])
 }
 
