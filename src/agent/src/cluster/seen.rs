@@ -72,6 +72,8 @@ impl From<Node> for NodeSeen {
             (CORDON.is_left(&node), EXCLUSION.is_left(&node));
         let shielded = SHIELDS.iter().any(|mark| mark.is_ours(&node));
         let shield_mark_left = SHIELDS.iter().any(|mark| mark.is_left(&node));
+        let deleted = node.metadata.deletion_timestamp.as_ref();
+        let deleted = deleted.map(|time| time.0.to_string());
         let annotations = node.metadata.annotations.unwrap_or_default();
         let get = |key: &str| annotations.get(key).cloned();
         let labels = node.metadata.labels.unwrap_or_default();
@@ -83,7 +85,7 @@ impl From<Node> for NodeSeen {
             name: node.metadata.name.unwrap_or_default(),
             uid: node.metadata.uid.unwrap_or_default(),
             asked: request::from_annotations(get).map_or(Asked::Nothing, Asked::This),
-            keys: Keys::of(&annotations, &labels, &spec.taints()),
+            keys: Keys::of(&annotations, &labels, &spec.taints()).with_deletion(deleted.as_deref()),
             schedulable: !spec.unschedulable,
             cordoned_by: get(names::CORDONED_BY),
             cordon_mark_left,
@@ -107,5 +109,34 @@ impl From<Node> for NodeSeen {
             kubelet_version: status.node_info.kubelet_version,
             answers: ANSWERS.into_iter().filter_map(own).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn node_that_is_about_to_go_is_paused() {
+        let node = |change: serde_json::Value| -> NodeSeen {
+            let mut node = json!({ "metadata": { "name": "n" }, "spec": {} });
+            json_patch::merge(&mut node, &change);
+            serde_json::from_value::<Node>(node).unwrap().into()
+        };
+        let taint = json!({ "key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule" });
+        let tainted = node(json!({ "spec": { "taints": [taint] } }));
+        let why = tainted.keys.pause.unwrap().why();
+        assert!(
+            why.contains("taint ToBeDeletedByClusterAutoscaler"),
+            "{why}"
+        );
+        let deleted = json!({ "metadata": { "deletionTimestamp": "2026-11-29T04:00:00Z" } });
+        let why = node(deleted).keys.pause.unwrap().why();
+        assert!(
+            why.contains("deletionTimestamp 2026-11-29T04:00:00Z"),
+            "{why}"
+        );
+        assert_eq!(node(json!({})).keys.pause, None);
     }
 }

@@ -70,6 +70,7 @@ fn kept_out(node: &Node) -> impl Iterator<Item = Finding> {
         );
         let remove = match &pause {
             Pause::Asked(_) => format!("remove {} from the Node", names::PAUSED),
+            Pause::Leaves(leaving) => leaving.advice(),
             Pause::Looks(stray) => stray.removal(&name),
         };
         Finding::warn("paused", seen, &remove)

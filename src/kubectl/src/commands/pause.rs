@@ -56,9 +56,10 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
 /// A pause with another reason stays.
 fn pausing(node: &NodeView) -> Turn {
     match (&node.paused, &node.unpaused_by) {
-        (Some(why), None) => Turn::Done(format!("paused already: {why}")),
-        // A key that only looks like a pause goes away when somebody corrects it.
-        (Some(_), Some(_)) | (None, _) => Turn::Write,
+        (Some(why), None) if node.leaving.is_none() => Turn::Done(format!("paused already: {why}")),
+        // A key that only looks like a pause goes away when somebody corrects it, and a sign that
+        // the node is about to go when that is called off.
+        (Some(_), _) | (None, _) => Turn::Write,
     }
 }
 
@@ -98,6 +99,9 @@ fn resuming(node: &NodeView, asked: &Resume) -> Turn {
     let Some(why) = &node.paused else {
         return Turn::Done("not paused".to_owned());
     };
+    if let Some(advice) = &node.leaving {
+        return Turn::Refuse(format!("{why}; {advice}"));
+    }
     if let Some(command) = &node.unpaused_by {
         return Turn::Refuse(format!("{why}; `{command}` removes it"));
     }

@@ -81,9 +81,10 @@ pub(super) fn pause(case: &Case<'_>) -> Option<Finding> {
     Some(Finding {
         weight: Weight::Held,
         what: format!("paused: {why}; nothing new begins{goes_on}"),
-        so: Some(match &case.node.unpaused_by {
-            Some(command) => format!("if that is not intended, `{command}` removes it"),
-            None => lifting(&case.node.name, why),
+        so: Some(match (&case.node.leaving, &case.node.unpaused_by) {
+            (Some(advice), _) => advice.clone(),
+            (None, Some(command)) => format!("if that is not intended, `{command}` removes it"),
+            (None, None) => lifting(&case.node.name, why),
         }),
     })
 }

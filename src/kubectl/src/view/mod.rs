@@ -49,6 +49,8 @@ pub struct NodeView {
     pub paused: Option<String>,
     /// How to remove a key that only looks like a pause; nothing for a real pause.
     pub unpaused_by: Option<String>,
+    /// What to do about the pause, if another program is about to remove the node.
+    pub leaving: Option<String>,
     /// The keys on the Node that nearly match one of Careen's, each with a few words.
     pub unknown_keys: Vec<String>,
     /// The agent's reply.
@@ -124,6 +126,8 @@ impl From<Node> for NodeView {
         let annotations = meta.annotations.unwrap_or_default();
         let taints = node.spec.as_ref().map(NodeSpec::taints).unwrap_or_default();
         let keys = Keys::of(&annotations, &meta.labels.unwrap_or_default(), &taints);
+        let deleted = meta.deletion_timestamp.map(|time| time.0.to_string());
+        let keys = keys.with_deletion(deleted.as_deref());
         let name = meta.name.unwrap_or_default();
         let pause = keys.pause.as_ref();
         let strays = keys.strays.iter();
@@ -147,6 +151,7 @@ impl From<Node> for NodeView {
             asked,
             paused: pause.map(|pause| plain::line(&pause.why())),
             unpaused_by: pause.and_then(|pause| removal(pause, &name)),
+            leaving: pause.and_then(leaving),
             unknown_keys: strays.map(|stray| plain::line(&stray.told())).collect(),
             name,
             reply,
@@ -162,8 +167,15 @@ impl From<Node> for NodeView {
 
 fn removal(pause: &Pause, node: &str) -> Option<String> {
     match pause {
-        Pause::Asked(_) => None,
+        Pause::Asked(_) | Pause::Leaves(_) => None,
         Pause::Looks(stray) => Some(plain::line(&stray.removal(node))),
+    }
+}
+
+fn leaving(pause: &Pause) -> Option<String> {
+    match pause {
+        Pause::Leaves(leaving) => Some(plain::line(&leaving.advice())),
+        Pause::Asked(_) | Pause::Looks(_) => None,
     }
 }
 

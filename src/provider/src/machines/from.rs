@@ -94,6 +94,7 @@ fn looks_paused(
     };
     let paused = keys.pause.map(|pause| match pause {
         Pause::Asked(why) => annotation(upgrade::names::PAUSED, why),
+        Pause::Leaves(leaving) => leaving.to_string(),
         Pause::Looks(stray) => stray.to_string(),
     });
     let opted_out = || annotation(upgrade::names::OPT_OUT, keys.opted_out.unwrap_or_default());

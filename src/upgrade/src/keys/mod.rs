@@ -6,6 +6,7 @@
 //! `docs/operating.md` has the rule.
 
 mod domain;
+mod leaving;
 mod looks;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use std::fmt;
 use crate::names::{self, Kind};
 use crate::reason::Reason;
 use crate::target::request;
+pub use leaving::Leaving;
 use looks::Looks;
 
 /// The most keys that are reported; a Node may have thousands.
@@ -64,6 +66,8 @@ pub struct Stray {
 pub enum Pause {
     /// The requester's annotation, with its reason.
     Asked(String),
+    /// Another program is about to remove the node, or repairs it.
+    Leaves(Leaving),
     /// A key that looks like a pause or an opt-out.
     Looks(Stray),
 }
@@ -99,8 +103,9 @@ impl Keys {
         let strays = holds.iter().chain(&others).map(|(stray, _)| stray.clone());
         let looks = holds.first().map(|(stray, _)| Pause::Looks(stray.clone()));
         let asked = annotations.get(names::PAUSED).cloned();
+        let leaves = Leaving::of(annotations, taints).map(Pause::Leaves);
         Self {
-            pause: asked.map(Pause::Asked).or(looks),
+            pause: asked.map(Pause::Asked).or(leaves).or(looks),
             opted_out: annotations.get(names::OPT_OUT).cloned(),
             strays: alone(annotations)
                 .into_iter()
@@ -108,6 +113,19 @@ impl Keys {
                 .take(MOST)
                 .collect(),
         }
+    }
+}
+
+impl Keys {
+    /// Adds that the Node is being deleted since this time, if it is.
+    #[must_use]
+    pub fn with_deletion(mut self, since: Option<&str>) -> Self {
+        let leaves = since.map(|since| Pause::Leaves(Leaving::deleted(since)));
+        self.pause = match self.pause {
+            asked @ Some(Pause::Asked(_)) => asked,
+            other @ (Some(Pause::Leaves(_) | Pause::Looks(_)) | None) => leaves.or(other),
+        };
+        self
     }
 }
 
@@ -207,6 +225,7 @@ impl Pause {
     pub fn why(&self) -> String {
         match self {
             Self::Asked(why) => why.clone(),
+            Self::Leaves(leaving) => leaving.to_string(),
             Self::Looks(stray) => {
                 let means = match stray.meant {
                     Some(names::OPT_OUT) => "an opt-out",
@@ -223,6 +242,7 @@ impl Pause {
     pub fn reason(&self) -> Reason {
         let by = match self {
             Self::Asked(_) => None,
+            Self::Leaves(leaving) => return leaving.reason(),
             Self::Looks(stray) => Some(format!("it (`{}`)", stray.removal("NODE"))),
         };
         Reason::paused(&self.why(), by)

@@ -32,7 +32,7 @@ pub use few::few;
 pub use wait::Wait;
 pub use words::bare;
 use words::{
-    after_a_check, found_instead, held_by, how_it_ended, made_before, place_in_file, said_of_stage,
+    after_a_check, found_instead, how_it_ended, made_before, place_in_file, resume, said_of_stage,
     span, wider_change, withdrawn,
 };
 
@@ -147,12 +147,15 @@ pub enum Reason {
 
     // Waiting.
     /// The requester has paused the Node.
-    #[error("paused: {}. Remove {} from the Node to continue; until then nothing new begins.", bare(.why), held_by(.by))]
+    #[error("paused: {}. {}; until then nothing new begins.", bare(.why), resume(.by, .advice))]
     Paused {
         why: String,
         /// What to remove, if not the annotation itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+        /// What to do, if nothing is to be removed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        advice: Option<String>,
     },
     /// A plan was requested while an upgrade is under way.
     #[error(

@@ -23,8 +23,20 @@ pub(super) fn found_instead(found: &Option<String>) -> String {
         .map_or_else(String::new, |found| format!(" (found {found} instead)"))
 }
 
-pub(super) fn held_by(by: &Option<String>) -> &str {
-    by.as_deref().unwrap_or(names::PAUSED)
+/// What ends a pause.
+pub(super) fn resume(by: &Option<String>, advice: &Option<String>) -> String {
+    let remove = || {
+        let by = by.as_deref().unwrap_or(names::PAUSED);
+        format!("Remove {by} from the Node to continue")
+    };
+    advice.as_deref().map_or_else(remove, capital)
+}
+
+/// A text as the start of a sentence.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 pub(super) fn said_of_stage(found: &Option<u32>) -> String {

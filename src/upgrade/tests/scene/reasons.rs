@@ -62,6 +62,7 @@ pub fn all() -> Vec<Reason> {
         Reason::Paused {
             why: "an audit".into(),
             by: None,
+            advice: None,
         },
         Reason::Busy {
             phase: "Drained".into(),

@@ -1,0 +1,118 @@
+//! Signs on a Node that another program is about to remove the node, or repairs it. An upgrade that
+//! begins then would be cut off in the middle, and its cordon would delay that program.
+//!
+//! `DeletionCandidateOfClusterAutoscaler` is no such sign: cluster-autoscaler sets this taint on
+//! every node that it could do without, for as long as that is so, and the shield for it
+//! (`neighbours.cluster-autoscaler`) ends the candidacy.
+
+use std::fmt;
+
+use super::{Pairs, Place};
+use crate::reason::Reason;
+
+/// The taints and annotations, each with the program that sets it.
+const SIGNS: [(Place, &str, &str); 10] = [
+    // kubernetes/autoscaler, cluster-autoscaler/utils/taints, `ToBeDeletedTaint`.
+    (
+        Place::Taint,
+        "ToBeDeletedByClusterAutoscaler",
+        "cluster-autoscaler",
+    ),
+    // sigs.k8s.io/karpenter, pkg/apis/v1/taints.go; the second is of its versions before 1.0.
+    (Place::Taint, "karpenter.sh/disrupted", "Karpenter"),
+    (Place::Taint, "karpenter.sh/disruption", "Karpenter"),
+    // aws/aws-node-termination-handler, pkg/node/node.go.
+    (
+        Place::Taint,
+        "aws-node-termination-handler/spot-itn",
+        "aws-node-termination-handler",
+    ),
+    (
+        Place::Taint,
+        "aws-node-termination-handler/scheduled-maintenance",
+        "aws-node-termination-handler",
+    ),
+    (
+        Place::Taint,
+        "aws-node-termination-handler/asg-lifecycle-termination",
+        "aws-node-termination-handler",
+    ),
+    // cloud.google.com/kubernetes-engine/docs/concepts/spot-vms.
+    (
+        Place::Taint,
+        "cloud.google.com/impending-node-termination",
+        "Google Kubernetes Engine",
+    ),
+    // medik8s/self-node-remediation.
+    (Place::Taint, "medik8s.io/remediation", "medik8s"),
+    // k8s.io/api/core/v1/well_known_taints.go, `TaintNodeOutOfService`.
+    (
+        Place::Taint,
+        "node.kubernetes.io/out-of-service",
+        "the person who declared the node out of service",
+    ),
+    // gardener/machine-controller-manager.
+    (
+        Place::Annotation,
+        "node.machine.sapcloud.io/trigger-deletion-by-mcm",
+        "machine-controller-manager",
+    ),
+];
+
+/// A sign that the node is about to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leaving {
+    /// The sign, for example `taint karpenter.sh/disrupted`.
+    sign: String,
+    /// Whose it is.
+    by: &'static str,
+}
+
+impl Leaving {
+    /// The first of these signs on the Node.
+    pub(super) fn of(annotations: &Pairs, taints: &Pairs) -> Option<Self> {
+        let there = |place: Place, key: &str| match place {
+            Place::Annotation => annotations.get(key).is_some_and(|value| value != "false"),
+            Place::Taint => taints.contains_key(key),
+            Place::Label => false,
+        };
+        let mut signs = SIGNS.iter();
+        let (place, key, by) = signs.find(|(place, key, _)| there(*place, key))?;
+        let sign = format!("{} {key}", place.words().0);
+        Some(Self { sign, by })
+    }
+
+    /// The Node is being deleted, and a finalizer keeps it.
+    pub(super) fn deleted(since: &str) -> Self {
+        Self {
+            sign: format!("deletionTimestamp {since}"),
+            by: "the program whose finalizer keeps the Node",
+        }
+    }
+
+    /// The reason for a request on this Node.
+    pub(super) fn reason(&self) -> Reason {
+        Reason::Paused {
+            why: self.to_string(),
+            by: None,
+            advice: Some(self.advice()),
+        }
+    }
+
+    /// What ends the pause.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        let (sign, by) = (&self.sign, self.by);
+        format!("let {by} finish, or stop the removal there; do not remove the {sign} by hand")
+    }
+}
+
+impl fmt::Display for Leaving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, by) = (&self.sign, self.by);
+        write!(
+            f,
+            "this node is about to be removed or repaired: {sign}, by {by}"
+        )
+    }
+}
