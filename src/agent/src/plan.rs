@@ -269,12 +269,12 @@ impl Looking {
 
 async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> Seen {
     let skips_drain = ahead.policy.drain.skip;
-    let policy = ahead.policy.kubeadm.clone();
+    let (policy, drains) = (ahead.policy.kubeadm.clone(), ahead.policy.drain.clone());
     let found = tools.hands.look_ahead(ahead).await?;
     let mut rehearsed = if skips_drain {
         Rehearsed::default()
     } else {
-        let pods = drain::preview(&tools.cluster, &node).await;
+        let pods = drain::preview(&tools.cluster, &node, &drains).await;
         pods.map_err(ApiError::into_reason)?
     };
     if let Some(root) = tools.hands.root() {

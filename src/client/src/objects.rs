@@ -104,6 +104,8 @@ pub struct PodSpec {
     pub node_name: String,
     /// The priority, from its priority class.
     pub priority: i32,
+    /// How many seconds it may take to end; the server writes its default of 30.
+    pub termination_grace_period_seconds: Option<i64>,
     /// The taints that it tolerates.
     pub tolerations: Vec<Toleration>,
     /// The nodes on which it may run.

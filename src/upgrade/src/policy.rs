@@ -223,6 +223,8 @@ pub struct Drain {
     pub deadline_seconds: u64,
     /// What to do at the deadline.
     pub at_deadline: AtDeadline,
+    /// The longest grace period of a pod that is deleted at the deadline, in seconds.
+    pub force_seconds: u64,
     /// How long the volumes of the pods that left may take to detach, in seconds; 0 does not wait.
     pub detach_seconds: u64,
     /// Cordon, but leave the pods where they are: for nodes whose workload tolerates a reboot.
@@ -236,6 +238,8 @@ impl Default for Drain {
         Self {
             deadline_seconds: 600,
             at_deadline: AtDeadline::Abort,
+            // Longer than what most pods ask for, which is 30 s.
+            force_seconds: 300,
             detach_seconds: 120,
             skip: false,
             order: Vec::new(),

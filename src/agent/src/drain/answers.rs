@@ -171,6 +171,7 @@ mod tests {
             name: name.to_owned(),
             uid: name.to_owned(),
             priority: 0,
+            grace: 30,
         }
     }
 

@@ -55,10 +55,14 @@ pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
     }
 }
 
-/// Deletes a pod in spite of its budget, with its own grace period.
-pub async fn delete(client: &Client, victim: &Victim) -> Result<(), ApiError> {
+/// Deletes a pod in spite of its budget, with this grace period in seconds.
+pub async fn delete(client: &Client, victim: &Victim, grace: u64) -> Result<(), ApiError> {
+    let parameters = DeleteParams {
+        grace_period_seconds: Some(u32::try_from(grace).unwrap_or(u32::MAX)),
+        ..only(victim)
+    };
     let request = pods(victim)
-        .delete(&victim.name, &only(victim))
+        .delete(&victim.name, &parameters)
         .map_err(kube::Error::BuildRequest);
     match send(client, request).await {
         Ok(None) | Err(ApiError::Missing | ApiError::Conflict) => Ok(()),

@@ -12,6 +12,7 @@ mod change;
 mod cordon;
 mod evict;
 mod exclude;
+mod foretold;
 mod looks;
 pub(crate) mod own_pods;
 mod pods;
@@ -20,18 +21,20 @@ mod shield;
 mod task;
 mod volumes;
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use client::Node;
 use futures::StreamExt;
 use json_patch::Patch;
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 use upgrade::order::{self, Turn};
 use upgrade::plan::Rehearsed;
 use upgrade::policy::AtDeadline;
-use upgrade::{Reason, SinceBoot, UpgradeId};
+use upgrade::{Reason, SinceBoot, UpgradeId, policy};
 
 use crate::cluster::marks::{self, Mark};
 use crate::cluster::{ApiError, Cluster};
@@ -54,8 +57,9 @@ const PARALLEL: usize = 10;
 /// that was unreachable all the time.
 const CORDONING: Duration = Duration::from_secs(10);
 
-/// How long deleted pods may take at the deadline before the reboot ends them.
-const FORCED: Duration = Duration::from_secs(60);
+/// How long a pod that was deleted at the deadline may be listed after its grace period: its kubelet
+/// ends the containers and reports that.
+const ENDED: Duration = Duration::from_secs(15);
 
 impl Drain<'_> {
     /// Cordons, evicts and waits. Dropping the future stops the drain between two requests.
@@ -94,7 +98,8 @@ impl Drain<'_> {
             AtDeadline::Continue => Ok(()),
             AtDeadline::Force => {
                 // The reboot ends the remaining pods, as the policy requires.
-                let _ = tokio::time::timeout(FORCED, self.force(&mut returning)).await;
+                let limit = Duration::from_secs(self.policy.force_seconds) + ENDED;
+                let _ = tokio::time::timeout(limit, self.force(&mut returning)).await;
                 Ok(())
             }
         }
@@ -250,18 +255,43 @@ impl Drain<'_> {
         self.victims(returning).await
     }
 
+    /// Deletes each pod that is left, with the smaller of its own grace period and the policy's
+    /// limit, and waits as long.
     async fn force(&self, returning: &mut Returning) {
+        let begun = Instant::now();
+        let (mut looks, mut deleted) = (Looks::default(), HashSet::new());
+        let mut longest = None;
         loop {
-            if let Ok((client, victims)) = self.victims(returning).await {
-                if victims.is_empty() {
-                    return;
+            match self.victims(returning).await {
+                Ok((client, victims)) => {
+                    if looks.saw(victims.len(), Instant::now()) {
+                        return;
+                    }
+                    let given = |victim: &Victim| foretold::given(victim, self.policy);
+                    longest = longest.max(victims.iter().map(given).max());
+                    self.say_forced(victims.len());
+                    let fresh = victims.into_iter();
+                    let fresh = fresh.filter(|victim| !deleted.contains(&victim.uid));
+                    let fresh: Vec<_> = fresh.map(|victim| (given(&victim), victim)).collect();
+                    let ending = delete_all(&client, fresh).await;
+                    deleted.extend(ending);
                 }
-                for victim in &victims {
-                    let _ = evict::delete(&client, victim).await;
-                }
+                Err(error) => looks.failed(&error, Instant::now()),
+            }
+            let over = |longest| begun.elapsed() >= Duration::from_secs(longest) + ENDED;
+            if longest.is_some_and(over) {
+                return;
             }
             sleep(LOOK).await;
         }
+    }
+
+    fn say_forced(&self, left: usize) {
+        let seconds = self.policy.force_seconds;
+        let text = format!(
+            "draining: the deadline is over; deleting {left} pods, each with {seconds} s at most"
+        );
+        (self.progress)(100, text);
     }
 }
 
@@ -269,10 +299,16 @@ impl Drain<'_> {
 ///
 /// # Errors
 /// The API server is unreachable or refuses.
-pub async fn rehearse(cluster: &Cluster, node: &str) -> Result<Option<Reason>, ApiError> {
+pub async fn rehearse(
+    cluster: &Cluster,
+    node: &str,
+    policy: &policy::Drain,
+) -> Result<Option<Reason>, ApiError> {
     let client = cluster.client().await?;
-    let victims = victims(&client, node).await?;
-    Ok(foreseen(&dry_run(&client, victims).await))
+    let found = found(&client, node).await?;
+    let warning = foretold::warning(&found, policy, Timestamp::now());
+    let answers = dry_run(&client, victims(found)).await;
+    Ok(foreseen(&answers).or(warning))
 }
 
 /// Asks once more, after a pause, about the pods whose answer may pass.
@@ -300,12 +336,20 @@ pub async fn exclude(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<()
 ///
 /// # Errors
 /// As [`rehearse`].
-pub async fn preview(cluster: &Cluster, node: &str) -> Result<Rehearsed, ApiError> {
+pub async fn preview(
+    cluster: &Cluster,
+    node: &str,
+    policy: &policy::Drain,
+) -> Result<Rehearsed, ApiError> {
     let client = cluster.client().await?;
-    let victims = victims(&client, node).await?;
+    let found = found(&client, node).await?;
+    let foretold = foretold::foretold(&found, policy, Timestamp::now());
+    let victims = victims(found);
     let mut moving: Vec<_> = victims.iter().map(ToString::to_string).collect();
     moving.sort();
-    let blocked = answers::holders(&dry_run(&client, victims).await);
+    let mut blocked = answers::holders(&dry_run(&client, victims).await);
+    blocked.extend(foretold);
+    blocked.sort();
     Ok(Rehearsed {
         moving,
         blocked,
@@ -369,9 +413,8 @@ fn told_unset(unset: &[String]) -> Option<String> {
 }
 
 /// The pods that a drain would move now.
-async fn victims(client: &Client, node: &str) -> Result<Vec<Victim>, ApiError> {
-    let found = found(client, node).await?;
-    Ok(found.into_iter().map(|pod| pod.victim).collect())
+fn victims(found: Vec<Found>) -> Vec<Victim> {
+    found.into_iter().map(|pod| pod.victim).collect()
 }
 
 async fn found(client: &Client, node: &str) -> Result<Vec<Found>, ApiError> {
@@ -392,4 +435,26 @@ async fn all(client: &Client, victims: Vec<Victim>, dry: bool) -> Vec<(Victim, A
 async fn ask_one(client: Client, victim: Victim, dry: bool) -> (Victim, Answer) {
     let answer = evict::evict(&client, &victim, dry).await;
     (victim, answer)
+}
+
+/// Deletes these pods, each with its grace period in seconds. Returns the UIDs of those that end.
+async fn delete_all(client: &Client, victims: Vec<(u64, Victim)>) -> Vec<String> {
+    let deleted = victims
+        .into_iter()
+        .map(|(grace, victim)| delete_one(client.clone(), victim, grace));
+    let deleted: Vec<_> = futures::stream::iter(deleted)
+        .buffer_unordered(PARALLEL)
+        .collect()
+        .await;
+    deleted.into_iter().flatten().collect()
+}
+
+async fn delete_one(client: Client, victim: Victim, grace: u64) -> Option<String> {
+    match evict::delete(&client, &victim, grace).await {
+        Ok(()) => Some(victim.uid),
+        Err(error) => {
+            warn!("cannot delete pod {victim}: {error}");
+            None
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Selects the pods to drain: pure functions over a list of pods.
 
-use client::{Pod, belongs_to_node, controller, tolerates_cordon};
+use client::{Pod, PodSpec, belongs_to_node, controller, tolerates_cordon};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
@@ -15,7 +15,13 @@ pub struct Victim {
     pub uid: String,
     /// Its priority.
     pub priority: i32,
+    /// How many seconds it may take to end.
+    pub grace: u64,
 }
+
+/// The grace period that the API server writes where a pod has none
+/// (k8s.io/api/core/v1, `DefaultTerminationGracePeriodSeconds`).
+const GRACE: u64 = 30;
 
 impl std::fmt::Display for Victim {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -37,6 +43,10 @@ pub struct Found {
     pub created: Option<Timestamp>,
     /// When its deletion began, by the server's clock.
     pub ending: Option<Timestamp>,
+    /// When it must have ended, by the server's clock, if its deletion has begun.
+    pub ends: Option<Timestamp>,
+    /// What keeps its object once it has ended.
+    pub finalizers: Vec<String>,
 }
 
 /// The pods of a list that do not belong to the node.
@@ -54,6 +64,8 @@ fn one(pod: &Pod) -> Found {
         tolerates_cordon: pod.spec.as_ref().is_some_and(tolerates_cordon),
         created,
         ending: ending(pod),
+        ends: meta.deletion_timestamp.as_ref().map(|time| time.0),
+        finalizers: meta.finalizers.clone().unwrap_or_default(),
     }
 }
 
@@ -76,7 +88,13 @@ fn victim(pod: &Pod) -> Victim {
         name: pod.name_any(),
         uid: pod.uid().unwrap_or_default(),
         priority: pod.spec.as_ref().map_or(0, |spec| spec.priority),
+        grace: pod.spec.as_ref().and_then(grace).unwrap_or(GRACE),
     }
+}
+
+fn grace(spec: &PodSpec) -> Option<u64> {
+    let seconds = spec.termination_grace_period_seconds?;
+    u64::try_from(seconds).ok()
 }
 
 /// A finished pod keeps nothing running.

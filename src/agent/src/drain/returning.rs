@@ -137,11 +137,14 @@ mod tests {
                 name: uid.to_owned(),
                 uid: uid.to_owned(),
                 priority: 0,
+                grace: 30,
             },
             line: "set".to_owned(),
             tolerates_cordon,
             created: Some(at(60)),
             ending: None,
+            ends: None,
+            finalizers: Vec::new(),
         }
     }
 

@@ -145,10 +145,12 @@ fn neighbours(neighbours: &Neighbours) -> [Rule; 1] {
     [(settle, "neighbours.settle-seconds", "0 to 86400")]
 }
 
-fn drain(drain: &Drain) -> [Rule; 3] {
+fn drain(drain: &Drain) -> [Rule; 4] {
     let deadline = (1..=86_400).contains(&drain.deadline_seconds);
+    let force = (1..=3600).contains(&drain.force_seconds);
     [
         (deadline, "drain.deadline-seconds", "1 to 86400"),
+        (force, "drain.force-seconds", "1 to 3600"),
         (
             drain.detach_seconds <= 3600,
             "drain.detach-seconds",

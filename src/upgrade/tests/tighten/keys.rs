@@ -233,6 +233,7 @@ fn around() -> Vec<(&'static str, Class)> {
     let drain = classed!(Drain {
         deadline_seconds: PACE,
         at_deadline: DRAINS,
+        force_seconds: PACE,
         detach_seconds: PACE,
         skip: DRAINS,
         order: DRAINS,

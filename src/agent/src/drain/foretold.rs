@@ -1,0 +1,170 @@
+//! What the pods themselves show about a drain before it begins: a pod whose end is overdue, and a
+//! pod that may take longer to end than the drain waits.
+
+use k8s_openapi::jiff::Timestamp;
+use upgrade::Reason;
+use upgrade::plan::Blocked;
+use upgrade::policy::{AtDeadline, Drain};
+use upgrade::reason::few;
+
+use super::pods::{Found, Victim};
+
+/// How many seconds after its time a pod may still be there. The kubelet removes the object a moment
+/// after the containers, and the clocks of the node and of the server differ.
+const LATE: i64 = 120;
+
+/// The pods that would hold up the drain or be cut short by it, each with the cause.
+pub(super) fn foretold(found: &[Found], policy: &Drain, now: Timestamp) -> Vec<Blocked> {
+    let held = found.iter().filter_map(|pod| {
+        let by = overdue(pod, now).or_else(|| slow(pod, policy, now))?;
+        let pod = pod.victim.to_string();
+        Some(Blocked { pod, by })
+    });
+    held.collect()
+}
+
+/// The pods for which the drain would fail at its deadline, or wait in vain until then.
+pub(super) fn warning(found: &[Found], policy: &Drain, now: Timestamp) -> Option<Reason> {
+    let aborts = policy.at_deadline == AtDeadline::Abort;
+    let named = found.iter().filter_map(|pod| {
+        let slow = || slow(pod, policy, now).filter(|_| aborts);
+        let by = overdue(pod, now).or_else(slow)?;
+        Some(format!("pod {} {by}", pod.victim))
+    });
+    let mut named: Vec<_> = named.collect();
+    named.sort();
+    let detail = few(&named);
+    (!named.is_empty()).then_some(Reason::DrainRefused { detail })
+}
+
+/// The grace period at the deadline, in seconds, where the policy ends what is left.
+pub(super) fn given(victim: &Victim, policy: &Drain) -> u64 {
+    victim.grace.min(policy.force_seconds)
+}
+
+fn overdue(pod: &Found, now: Timestamp) -> Option<String> {
+    let late = now.as_second() - pod.ends?.as_second();
+    let keeps = match pod.finalizers.as_slice() {
+        [] => "its containers do not end, or its kubelet does not report it".to_owned(),
+        finalizers => format!("finalizers keep it: {}", few(finalizers)),
+    };
+    (late > LATE).then(|| format!("should have ended {late} s ago: {keeps}"))
+}
+
+fn slow(pod: &Found, policy: &Drain, now: Timestamp) -> Option<String> {
+    let (needs, deadline) = (needs(pod, now), policy.deadline_seconds);
+    let takes = format!("may take {needs} s to end (terminationGracePeriodSeconds)");
+    match policy.at_deadline {
+        AtDeadline::Abort if needs >= deadline => Some(format!(
+            "{takes}, and the drain fails after {deadline} s (drain.deadline-seconds)"
+        )),
+        AtDeadline::Continue if needs >= deadline => Some(format!(
+            "{takes}, and the node reboots after {deadline} s (drain.deadline-seconds)"
+        )),
+        AtDeadline::Force if needs > policy.force_seconds => Some(format!(
+            "{takes}, and gets {} s (drain.force-seconds) if it is still there after {deadline} s",
+            policy.force_seconds
+        )),
+        AtDeadline::Abort | AtDeadline::Continue | AtDeadline::Force => None,
+    }
+}
+
+/// How many seconds it still needs at most. A clock that is not set does not make that longer than
+/// the grace period.
+fn needs(pod: &Found, now: Timestamp) -> u64 {
+    let Some((ending, ends)) = pod.ending.zip(pod.ends) else {
+        return pod.victim.grace;
+    };
+    let grace = ends.as_second() - ending.as_second();
+    let left = (ends.as_second() - now.as_second()).min(grace);
+    u64::try_from(left).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drain::pods::found;
+    use client::Pod;
+    use serde_json::{Value, json};
+
+    fn policy(at_deadline: AtDeadline) -> Drain {
+        Drain {
+            at_deadline,
+            ..Drain::default()
+        }
+    }
+
+    fn at(time: &str) -> Timestamp {
+        time.parse().unwrap()
+    }
+
+    fn pod(meta: &Value, grace: u64) -> Vec<Found> {
+        let mut meta = meta.clone();
+        meta["namespace"] = json!("shop");
+        meta["name"] = json!("db");
+        let spec = json!({ "terminationGracePeriodSeconds": grace });
+        let pod = json!({ "metadata": meta, "spec": spec, "status": { "phase": "Running" } });
+        found(&[serde_json::from_value::<Pod>(pod).unwrap()])
+    }
+
+    fn told(found: &[Found], at_deadline: AtDeadline, now: &str) -> Option<String> {
+        let policy = policy(at_deadline);
+        let held = foretold(found, &policy, at(now));
+        let said = held.first().map(|one| format!("{} {}", one.pod, one.by));
+        let warned = warning(found, &policy, at(now)).map(|why| why.to_string());
+        let aborts = at_deadline == AtDeadline::Abort;
+        assert!(!aborts || warned.is_some() == said.is_some(), "{warned:?}");
+        said
+    }
+
+    const NOW: &str = "2026-11-29T04:00:00Z";
+
+    #[test]
+    fn pod_that_may_outlast_the_drain_is_named_before_the_cordon() {
+        let (slow, quick) = (pod(&json!({}), 3600), pod(&json!({}), 30));
+        let said = told(&slow, AtDeadline::Abort, NOW).unwrap();
+        assert!(said.contains("shop/db may take 3600 s"), "{said}");
+        assert!(said.contains("fails after 600 s"), "{said}");
+        let said = told(&slow, AtDeadline::Continue, NOW).unwrap();
+        assert!(said.contains("reboots after 600 s"), "{said}");
+        for at_deadline in [AtDeadline::Abort, AtDeadline::Continue, AtDeadline::Force] {
+            assert_eq!(told(&quick, at_deadline, NOW), None);
+        }
+    }
+
+    #[test]
+    fn pod_that_the_deadline_cuts_short_is_named_with_its_time() {
+        let slow = pod(&json!({}), 3600);
+        let said = told(&slow, AtDeadline::Force, NOW).unwrap();
+        assert!(said.contains("gets 300 s (drain.force-seconds)"), "{said}");
+        let force = policy(AtDeadline::Force);
+        assert_eq!(given(&slow[0].victim, &force), 300);
+        assert_eq!(given(&pod(&json!({}), 20)[0].victim, &force), 20);
+    }
+
+    #[test]
+    fn overdue_pod_is_named_with_its_finalizers() {
+        let meta = json!({
+            "deletionTimestamp": "2026-11-27T04:00:00Z", "deletionGracePeriodSeconds": 30,
+            "finalizers": ["example.com/keep"],
+        });
+        for at_deadline in [AtDeadline::Abort, AtDeadline::Continue, AtDeadline::Force] {
+            let said = told(&pod(&meta, 30), at_deadline, NOW).unwrap();
+            assert!(said.contains("ended 172800 s ago"), "{said}");
+            assert!(said.contains("example.com/keep"), "{said}");
+        }
+        let in_time = told(&pod(&meta, 30), AtDeadline::Abort, "2026-11-27T04:01:00Z");
+        assert_eq!(in_time, None);
+    }
+
+    #[test]
+    fn terminating_pod_needs_the_rest_of_its_time() {
+        let meta = json!({
+            "deletionTimestamp": "2026-11-29T05:00:00Z", "deletionGracePeriodSeconds": 7200,
+        });
+        let said = told(&pod(&meta, 30), AtDeadline::Abort, NOW).unwrap();
+        assert!(said.contains("may take 3600 s"), "{said}");
+        let said = told(&pod(&meta, 30), AtDeadline::Abort, "1970-01-01T00:00:00Z").unwrap();
+        assert!(said.contains("may take 7200 s"), "a clock not set: {said}");
+    }
+}
