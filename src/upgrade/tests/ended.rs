@@ -43,7 +43,7 @@ fn halted_upgrade_keeps_its_cordon_until_a_new_request() {
     let (record, act) = next(&seen, &record);
     assert_eq!(begun(&act), Some("Fetch"));
     assert!(
-        !record.upgrade.unwrap().custody.is_given_back(),
+        record.upgrade.unwrap().custody.taken().is_none(),
         "it will have its own"
     );
 }

@@ -1,9 +1,10 @@
 //! A brain that is broken on purpose breaks a promise, each of them: what the model does not catch it does not prove.
 #![allow(clippy::print_stdout)]
 
-use careen_model::check::explore;
-use careen_model::mutant::MUTANTS;
+use careen_model::check::{Chain, explore};
+use careen_model::mutant::{MUTANTS, Mutant};
 use careen_model::runs;
+use careen_model::world::{Flaw, Left};
 
 #[test]
 fn every_broken_brain_is_caught() {
@@ -29,4 +30,23 @@ fn the_brain_that_ships_is_not() {
             wrong.unwrap_or_default()
         );
     }
+}
+
+/// A request within the settle time, which ends before it takes the node.
+#[test]
+fn shields_that_another_request_ends_are_caught() {
+    let left = Left {
+        all: 1,
+        cuts: 0,
+        people: 1,
+    };
+    let caught = |mutant| {
+        let chain = Chain::new(&[Flaw::None], false, left, mutant);
+        explore(chain.with_care()).wrong.map(|wrong| wrong.promise)
+    };
+    assert_eq!(caught(None), None);
+    assert_eq!(
+        caught(Some(Mutant::ForgetsSinceWhenTheNodeSettles)),
+        Some("the shields stay until the node has settled")
+    );
 }

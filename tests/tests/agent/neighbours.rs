@@ -1,10 +1,15 @@
 //! Other programs that read the Node: the keys that keep them off, the conditions of its lifecycle,
 //! and what kubeadm would undo.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use careen_tests::machine::NEW_IMAGE;
 use careen_tests::node::{annotation, is_cordoned};
 use careen_tests::scene::Scene;
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::ResourceExt;
@@ -79,6 +84,63 @@ async fn keys_that_others_have_set_outlast_the_upgrade() -> Result<()> {
     assert_eq!(annotation(&node, names::SCALE_DOWN_REFUSED), "false");
     assert_eq!(label(&node), Some("by-hand"));
     assert_eq!(MARKS.map(|key| annotation(&node, key)), [""; 3]);
+    Ok(())
+}
+
+/// A policy of the cluster keeps Karpenter's key off this Node, and gives no reason, so that the
+/// server answers 422.
+async fn keep_one_key_to_others(scene: &Scene, name: &str) -> Result<()> {
+    let (node, key) = (&scene.node.name, names::DISRUPTION_REFUSED);
+    let (api, metadata) = ("admissionregistration.k8s.io/v1", json!({ "name": name }));
+    let nodes = json!({
+        "apiGroups": [""], "apiVersions": ["v1"], "resources": ["nodes"], "operations": ["UPDATE"],
+    });
+    let holds = format!(
+        "object.metadata.name != '{node}' || !has(object.metadata.annotations) || !('{key}' in object.metadata.annotations)"
+    );
+    let policy = json!({
+        "apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": metadata,
+        "spec": {
+            "matchConstraints": { "resourceRules": [nodes] },
+            "validations": [{ "expression": holds, "message": "this key is the cluster's" }],
+        },
+    });
+    let binding = json!({
+        "apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": metadata,
+        "spec": { "policyName": name, "validationActions": ["Deny"] },
+    });
+    let (admin, params) = (&scene.node.admin, PatchParams::apply("careen-tests"));
+    let policies: Api<ValidatingAdmissionPolicy> = Api::all(admin.clone());
+    policies.patch(name, &params, &Patch::Apply(policy)).await?;
+    let bindings: Api<ValidatingAdmissionPolicyBinding> = Api::all(admin.clone());
+    bindings
+        .patch(name, &params, &Patch::Apply(binding))
+        .await?;
+    // The server learns of a new policy a moment after its creation.
+    while scene.node.annotate(json!({ key: "true" })).await.is_ok() {
+        scene.node.annotate(json!({ key: null })).await?;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn one_refused_key_does_not_keep_the_others_off() -> Result<()> {
+    let mut scene = Scene::with_policy("one-refused-key", SETTLES).await?;
+    keep_one_key_to_others(&scene, "one-refused-key").await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot_silently().await?;
+    let node = scene.node.now().await?;
+    assert!(is_cordoned(&node));
+    assert_eq!(KEYS.map(|key| annotation(&node, key)), ["true", ""]);
+    assert_eq!(label(&node), Some("true"));
+    scene.kubelet_registers().await?;
+    scene.node.until_answered("Upgraded").await?;
+    let bare = |node: &Node| {
+        let gone = |key: &&str| annotation(node, key).is_empty();
+        KEYS.iter().chain(&MARKS).all(gone) && label(node).is_none()
+    };
+    scene.node.until("the node as it was", &bare).await?;
     Ok(())
 }
 

@@ -140,8 +140,11 @@ mod tests {
         let mut whole = json!({ "metadata": meta });
         json_patch::patch(&mut whole, &Patch(operations)).ok()?;
         for map in ["annotations", "labels"] {
-            let map = whole["metadata"][map].as_object_mut().unwrap();
-            map.retain(|_, value| !value.is_null());
+            let map = &mut whole["metadata"][map];
+            match map.as_object_mut() {
+                Some(map) => map.retain(|_, value| !value.is_null()),
+                None => *map = json!({}),
+            }
         }
         serde_json::from_value(whole).ok()
     }
