@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use client::Node;
+use client::{Node, NodeSpec};
 use kube::Api;
 use upgrade::reason::complaint;
 use upgrade::{Keys, Pause, names};
@@ -56,7 +56,11 @@ fn no_answer(error: ApiError) -> Finding {
 fn kept_out(node: &Node) -> impl Iterator<Item = Finding> {
     let none = BTreeMap::new();
     let annotations = node.metadata.annotations.as_ref().unwrap_or(&none);
-    let keys = Keys::read(annotations, node.metadata.labels.as_ref().unwrap_or(&none));
+    let labels = node.metadata.labels.as_ref().unwrap_or(&none);
+    let taints = node.spec.as_ref().map(NodeSpec::taints).unwrap_or_default();
+    let deleted = node.metadata.deletion_timestamp.as_ref();
+    let deleted = deleted.map(|time| time.0.to_string());
+    let keys = Keys::of(annotations, labels, &taints).with_deletion(deleted.as_deref());
     let out = keys.opted_out.map(|why| {
         let seen = format!("this node takes no upgrade: {}", complaint(&why));
         let remove = format!("remove {} from the Node", names::OPT_OUT);

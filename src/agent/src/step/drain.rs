@@ -74,9 +74,37 @@ impl<'a> Server<'a> {
         if self.errand.policy.drain.skip {
             return Ok(None);
         }
-        let blocked = drain::rehearse(self.cluster, self.node()?, &policy.drain).await;
-        let blocked = blocked.map_err(ApiError::into_reason)?;
-        Ok(Ended::Done(Effect::Rehearsed { blocked }))
+        let drain = &self.errand.policy.drain;
+        let blocked = drain::rehearse(self.cluster, self.node()?, drain).await;
+        blocked.map_err(ApiError::into_reason)
+    }
+
+    /// The rehearsal once more, just before the cordon, where much may have changed since: the
+    /// hours were closed, the Node was paused, or the machine was off. What it refuses comes before
+    /// the cordon. What would only block the drain is told. A server that is away is the drain's
+    /// matter.
+    async fn rehearse_again(&self, root: Option<&Path>) -> Result<(), Reason> {
+        if self.held.is_fresh() {
+            return Ok(());
+        }
+        match self.settings(root).await {
+            Ok(()) => {}
+            Err(reason) if reason.disposition() == Disposition::Retry => return Ok(()),
+            Err(reason) => return Err(reason),
+        }
+        match self.blocked().await {
+            Ok(Some(blocked)) => {
+                warn!("before the cordon: {blocked}");
+                let (percent, text) = (0, blocked.told());
+                self.errand
+                    .doing
+                    .send_replace(Some(Doing { percent, text }));
+            }
+            Ok(None) => {}
+            Err(reason) => warn!("the drain was not rehearsed again: {reason}"),
+        }
+        self.held.note();
+        Ok(())
     }
 
     pub async fn exclude(self) -> Result<Ended, Reason> {
