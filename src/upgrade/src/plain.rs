@@ -5,80 +5,17 @@
 //! deserialise it, with [`Clean`]: a field that is added later is cleaned without further code.
 
 mod clean;
-
-use std::borrow::Cow;
+mod letters;
 
 use serde::de::DeserializeOwned;
 
 pub use clean::Clean;
+pub use letters::{harmless, steers};
 
 /// The longest text to display, in characters.
 pub const SHOWN: usize = 2000;
 
-/// Whether a terminal acts on this character, or a person does not see it: control characters, line
-/// separators, and the characters that Unicode lists as `Default_Ignorable_Code_Point`
-/// (bidirectional controls, zero-width characters, tags, variation selectors).
-#[must_use]
-pub fn steers(letter: char) -> bool {
-    letter.is_control()
-        || matches!(
-            letter,
-            '\u{ad}'
-                | '\u{34f}'
-                | '\u{61c}'
-                | '\u{115f}'..='\u{1160}'
-                | '\u{17b4}'..='\u{17b5}'
-                | '\u{180b}'..='\u{180f}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{3164}'
-                | '\u{fe00}'..='\u{fe0f}'
-                | '\u{feff}'
-                | '\u{ffa0}'
-                | '\u{fff0}'..='\u{fffb}'
-                | '\u{1bca0}'..='\u{1bca3}'
-                | '\u{1d173}'..='\u{1d17a}'
-                | '\u{e0000}'..='\u{e0fff}'
-        )
-}
-
-/// The text with a space in place of each such character, so that two words do not become one.
-#[must_use]
-pub fn harmless(text: &str) -> Cow<'_, str> {
-    if text.contains(steers) {
-        Cow::Owned(text.replace(steers, " "))
-    } else {
-        Cow::Borrowed(text)
-    }
-}
-
-/// The mark of the middle that a text lost.
-const GAP: &str = " … ";
-
-/// The text, without its middle if it has more than `longest` characters: its begin says what
-/// failed, and its end says why. The end is the longer part. Where there is no room for both, the
-/// begin stays.
-#[must_use]
-pub fn ends(text: &str, longest: usize) -> Cow<'_, str> {
-    let long = text.chars().count();
-    if long <= longest {
-        return Cow::Borrowed(text);
-    }
-    let room = longest.saturating_sub(GAP.chars().count());
-    let begin = room * 3 / 8;
-    let place = |letters: usize| {
-        let found = text.char_indices().nth(letters);
-        found.map_or(text.len(), |(place, _)| place)
-    };
-    if begin == 0 {
-        return Cow::Borrowed(&text[..place(longest)]);
-    }
-    let (begin, end) = (&text[..place(begin)], &text[place(long - (room - begin))..]);
-    Cow::Owned(format!("{}{GAP}{}", begin.trim_end(), end.trim_start()))
-}
-
-/// One harmless line of at most `longest` characters, as [`ends`] cuts it.
+/// One harmless line of at most `longest` characters.
 #[must_use]
 pub fn cut(text: &str, longest: usize) -> String {
     let text = harmless(text);

@@ -4,6 +4,7 @@
 //! supplies the zone's rules, so this module reads no file or clock.
 
 mod last_begin;
+mod shut;
 
 use std::fmt;
 use std::str::FromStr;

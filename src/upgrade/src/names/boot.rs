@@ -1,6 +1,6 @@
 //! Names for the boot loader and the kernel.
 
-use super::{Kind, Name, row};
+use super::row::{Kind, Name, row};
 
 /// Our generator of grub.cfg, if the image has it.
 pub const GENERATOR: &str = "/usr/libexec/careen/careen-grub";

@@ -9,6 +9,7 @@ mod node;
 mod origin;
 mod paths;
 mod refs;
+mod row;
 mod units;
 
 pub use boot::{GENERATOR, GENERATOR_VARIABLE, INITRAMFS_ARGUMENT, TRIAL_ARGUMENT};
@@ -28,47 +29,12 @@ pub use paths::{
     WANTED_CHECKS, ZONES,
 };
 pub use refs::{IMAGE_REFS, PLAN_REF, TARGET_REF};
+pub use row::{Kind, Name};
 pub use units::{
     AGENT_UNIT, CHECK_UNIT, DEADMAN_TIMER, DEADMAN_UNIT, DEPLOY_UNITS, FALLBACK_UNIT, GATE_UNIT,
     GUARD_UNIT, INITRD_DEADMAN_TIMER, INITRD_DEADMAN_UNIT, KUBEADM_UNIT, KUBELET_UNIT, PLAN_UNIT,
     RESTORE_UNIT, RUNTIME_UNIT, VERIFY_UNIT,
 };
-
-/// The kind of thing that has the name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// An annotation on the Node.
-    Annotation,
-    /// A label on the Node.
-    Label,
-    /// A condition type on the Node.
-    Condition,
-    /// A systemd unit.
-    Unit,
-    /// A path on the node.
-    Path,
-    /// An argument on the kernel command line.
-    KernelArgument,
-    /// A ref in the node's OSTree repository.
-    Ref,
-    /// A key in the origin file of a deployment.
-    OriginKey,
-}
-
-/// One row of the reference table.
-#[derive(Clone, Copy, Debug)]
-pub struct Name {
-    /// The name itself.
-    pub name: &'static str,
-    /// The kind of thing that has the name.
-    pub kind: Kind,
-    /// The only writer.
-    pub writer: &'static str,
-    /// The readers.
-    pub reader: &'static str,
-    /// The accepted values, for display.
-    pub values: &'static str,
-}
 
 /// The rows by kind, in the order of the docs.
 const PARTS: [&[Name]; 6] = [
@@ -107,26 +73,6 @@ const fn joined() -> [Name; LENGTH] {
         part += 1;
     }
     all
-}
-
-const fn unit(name: &'static str, when: &'static str) -> Name {
-    row(name, Kind::Unit, "image", "systemd", when)
-}
-
-const fn row(
-    name: &'static str,
-    kind: Kind,
-    writer: &'static str,
-    reader: &'static str,
-    values: &'static str,
-) -> Name {
-    Name {
-        name,
-        kind,
-        writer,
-        reader,
-        values,
-    }
 }
 
 /// Renders the reference table as Markdown.

@@ -1,6 +1,6 @@
 //! Names on a Node: annotations, a label and a condition.
 
-use super::{Kind, Name, row};
+use super::row::{Kind, Name, row};
 
 /// Requests an upgrade while it is `Scheduled`. Removing it withdraws the request, until the node
 /// is armed.

@@ -1,6 +1,6 @@
 //! Careen's group in a deployment's origin file, which libostree keeps beside it.
 
-use super::{Kind, Name, row};
+use super::row::{Kind, Name, row};
 
 /// The group.
 pub const ORIGIN_GROUP: &str = "careen";

@@ -1,6 +1,6 @@
 //! Paths on the node.
 
-use super::{Kind, Name, row};
+use super::row::{Kind, Name, row};
 
 /// The folder of the record, below the physical root.
 pub const STATE_DIR: &str = "ostree/careen";

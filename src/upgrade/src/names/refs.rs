@@ -1,6 +1,6 @@
 //! Refs in the node's OSTree repository.
 
-use super::{Kind, Name, row};
+use super::row::{Kind, Name, row};
 
 /// The ref that protects a fetched commit from pruning.
 pub const TARGET_REF: &str = "careen/target";

@@ -1,6 +1,6 @@
 //! systemd units.
 
-use super::{Kind, Name, row, unit};
+use super::row::{Kind, Name, row, unit};
 
 /// The agent's unit.
 pub const AGENT_UNIT: &str = "careen-agent.service";

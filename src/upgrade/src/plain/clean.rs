@@ -6,7 +6,7 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
-use super::harmless;
+use super::letters::harmless;
 
 /// Wraps a [`Deserializer`] or its parts: each string that passes is harmless and of bounded
 /// length.
