@@ -11,6 +11,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod bill;
+pub mod cause;
 pub mod container;
 pub mod deadman;
 pub mod decide;

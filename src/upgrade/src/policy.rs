@@ -6,10 +6,11 @@
 mod branches;
 mod demand;
 pub mod keys;
+mod outside;
 mod rules;
 mod serving;
 
-pub use rules::Outside;
+pub use outside::Outside;
 use serde::{Deserialize, Serialize};
 
 use crate::listen::Listen;
@@ -20,8 +21,7 @@ use crate::window::Window;
 pub use demand::Demand;
 pub use serving::Serving;
 
-/// The longest soak, in seconds.
-pub const SOAK_MAX: u64 = 86_400;
+pub use crate::target::request::SOAK_MAX;
 
 /// The policy file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! The health of a trial.
 
-use super::Causes;
+use crate::cause::{Cause, Causes};
 
 /// One health check. A check that could not run never counts as failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,5 +59,13 @@ impl Health {
             required: Vec::new(),
             causes: Causes::default(),
         }
+    }
+}
+
+impl Health {
+    /// The cause of the required check at this place.
+    #[must_use]
+    pub fn required_cause(&self, place: usize) -> Cause {
+        self.causes.required.get(place).copied().unwrap_or_default()
     }
 }

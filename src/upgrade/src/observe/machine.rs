@@ -1,6 +1,7 @@
 //! The state of this machine.
 
-use super::{Cause, LastTrial};
+use super::last_trial::LastTrial;
+use crate::cause::Cause;
 use crate::image::Deployment;
 use crate::reason::Reason;
 use crate::version::Version;

@@ -1,7 +1,6 @@
 //! Observations: facts of this moment, gathered by the callers of [`crate::decide()`].
 
 mod api;
-mod cause;
 mod health;
 mod last_trial;
 mod machine;
@@ -9,12 +8,13 @@ mod node_view;
 mod turn;
 
 pub use api::{Api, NoNetwork};
-pub use cause::{Cause, Causes};
 pub use health::{Check, Health};
 pub use last_trial::{LastTrial, TrialEnd, TrialNote};
 pub use machine::{Hooks, Machine, OneShot, STAGED, Unsound};
 pub use node_view::{Asked, NodeView};
 pub use turn::Turn;
+
+pub use crate::cause::{Cause, Causes};
 
 /// The state of the world as seen from one home.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The state of our Node and of the API server.
 
-use super::Api;
+use super::api::Api;
 use crate::keys::{Pause, Stray};
 use crate::target::RawRequest;
 

@@ -1,6 +1,7 @@
 //! Facts about the observation itself.
 
-use super::{Health, NoNetwork};
+use super::api::NoNetwork;
+use super::health::Health;
 use crate::id::{BootId, SinceBoot};
 use crate::serving::Serving;
 use crate::step::{Finished, Home, Step};

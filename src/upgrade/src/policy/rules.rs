@@ -1,6 +1,7 @@
 //! Ranges of the policy's values that their types do not express.
 
 use super::branches::{self, is_pattern};
+use super::outside::Outside;
 use super::{
     Drain, Health, Hooks, Kubeadm, Limits, LoadBalancer, Neighbours, Policy, Reboot, Registry,
     SOAK_MAX, Serving, serving,
@@ -11,17 +12,6 @@ use crate::window::{LAST_BEGIN, Window};
 
 /// Whether a value is in its range, the field, and the accepted form.
 type Rule = (bool, &'static str, &'static str);
-
-/// A value out of its range.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outside {
-    /// The key.
-    pub field: &'static str,
-    /// The accepted form.
-    pub accepted: &'static str,
-    /// The element of a list that is wrong, for display.
-    pub wrong: Option<String>,
-}
 
 impl Policy {
     /// Checks the ranges that the types do not express.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Demand;
+use super::demand::Demand;
 
 /// The accepted form of an exception.
 pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"condition:<type>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";

@@ -1,6 +1,7 @@
 //! The name of a reason: in the record, on the Node, in the docs.
 
 use super::Reason;
+use super::page::runbook;
 
 impl Reason {
     /// The variant's name: stable and in CamelCase, as Kubernetes requires of a condition's
@@ -24,10 +25,4 @@ impl Reason {
     pub fn runbook(&self) -> String {
         runbook(&self.code())
     }
-}
-
-/// The same page for a reason of which only the code is known.
-#[must_use]
-pub fn runbook(code: &str) -> String {
-    format!("runbook.md#{}", code.to_ascii_lowercase())
 }

@@ -1,9 +1,5 @@
 //! Text of other programs in a reason.
 
-use super::Reason;
-use crate::plain;
-use crate::wrong::Malformed;
-
 /// The longest error text of another program that a reason repeats, in characters.
 const SHOWN: usize = 500;
 
@@ -30,61 +26,4 @@ pub fn cut(text: &str) -> String {
 #[must_use]
 pub fn complaint(error: &impl std::fmt::Display) -> String {
     plain::ends(&error.to_string(), SHOWN).into_owned()
-}
-
-impl Reason {
-    /// The sentence as reported on the Node. Text of other programs in it may be of any length, and
-    /// a drain may name a hundred pods. A registry or a remote server may have written parts of it,
-    /// and `kubectl describe` prints them unchanged.
-    #[must_use]
-    pub fn told(&self) -> String {
-        let steers = |letter: char| letter != '\n' && plain::steers(letter);
-        cut(&self.to_string().replace(steers, " "))
-    }
-
-    /// The reason for a request on a paused Node. `by` is what ends the pause, if not the
-    /// annotation itself.
-    #[must_use]
-    pub fn paused(why: &str, by: Option<String>) -> Self {
-        Self::Paused {
-            why: complaint(&why),
-            by,
-            advice: None,
-        }
-    }
-}
-
-impl From<Malformed> for Reason {
-    fn from(bad: Malformed) -> Self {
-        Self::BadRequest {
-            field: bad.field.to_owned(),
-            value: bad.value,
-            accepted: bad.accepted.to_owned(),
-            wrong: bad.wrong,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn complaint_says_what_failed_and_why() {
-        let long = format!("pull of os:9 {} no route", "x".repeat(2000));
-        let told = complaint(&long);
-        assert!(told.starts_with("pull of os:9"), "{told}");
-        assert!(told.ends_with("no route"), "{told}");
-    }
-
-    #[test]
-    fn the_words_of_others_steer_no_terminal_on_the_node() {
-        let reason = Reason::Paused {
-            why: "a\u{1b}[2J\u{202e}b\nc".to_owned(),
-            by: None,
-            advice: None,
-        };
-        let told = reason.told();
-        assert!(told.contains("a [2J b\nc"), "{told}");
-    }
 }

@@ -13,22 +13,25 @@ mod code;
 mod complaint;
 mod disposition;
 mod few;
+mod page;
+mod remedy;
+mod told;
 mod wait;
 mod words;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::cause::Cause;
 use crate::image::STAGE_PROTOCOL;
 use crate::names;
-use crate::observe::Cause;
 use crate::version::Version;
 use crate::wrong::between;
 
-pub use code::runbook;
 pub use complaint::{LONGEST, complaint, cut};
-pub use disposition::Disposition;
 pub use few::few;
+pub use page::runbook;
+pub use remedy::Disposition;
 pub use wait::Wait;
 pub use words::bare;
 use words::{

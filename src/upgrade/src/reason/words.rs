@@ -1,7 +1,7 @@
 //! How a reason's sentence shows values.
 
+use crate::cause::Cause;
 use crate::names;
-use crate::observe::Cause;
 
 /// Lines and columns count from 1; a line of 0 means the whole file.
 pub(super) fn place_in_file(line: usize, column: usize) -> String {

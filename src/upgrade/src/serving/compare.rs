@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use super::lack::Lack;
+use super::offer::{NodePod, Offer};
 use super::quantity::value;
-use super::{NodePod, Offer};
+use crate::cause::Cause;
 use crate::names::LIFECYCLE;
-use crate::observe::Cause;
 use crate::policy::{Demand, Serving};
 
 /// Conditions that keep pods off a node while they are True
@@ -20,32 +21,6 @@ const KEEPS_PODS_OFF: [&str; 4] = [
 
 /// A new kernel reserves a little more or less, so memory and disk may shrink by this share.
 const SHRINKS: f64 = 0.95;
-
-/// One thing that the node had before the drain and does not have now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lack {
-    /// Its name in the policy's `except`.
-    pub key: String,
-    /// What is missing, in one sentence without a full stop.
-    pub what: String,
-    /// Where the cause is.
-    pub cause: Cause,
-    /// A pod that the API server does not have on this node. Its controller may still create it.
-    pub may_come: bool,
-}
-
-impl Lack {
-    /// A difference that stays unless something changes.
-    #[must_use]
-    pub const fn new(key: String, what: String, cause: Cause) -> Self {
-        Self {
-            key,
-            what,
-            cause,
-            may_come: false,
-        }
-    }
-}
 
 /// What is missing, and how the policy rates it. The policy's exceptions are left out.
 #[must_use]

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Lack;
-use crate::observe::Cause;
+use super::lack::Lack;
+use crate::cause::Cause;
 
 /// What systemd says of its units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

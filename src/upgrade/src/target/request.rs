@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{ACCEPTED_WANTED, Wanted};
+use super::reference::{ACCEPTED_WANTED, Wanted};
 use crate::id::{Malformed, UpgradeId};
 use crate::names;
-use crate::policy::SOAK_MAX;
 use crate::version::{self, Version};
 use crate::wrong::{self, Wrong};
 
@@ -24,6 +23,9 @@ pub const KEYS: [&str; 5] = [
 /// The longest request that the record keeps as it is, in bytes. All annotations of a Node may have
 /// 256 KiB, and no valid request is as long as this.
 const NOTED: usize = 4096;
+
+/// The longest soak, in seconds.
+pub const SOAK_MAX: u64 = 86_400;
 
 /// Annotations for a JSON merge patch. An annotation without a value is removed.
 pub type Patch = BTreeMap<&'static str, Option<String>>;

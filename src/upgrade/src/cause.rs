@@ -5,8 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Health;
-
 /// Where the cause is. A record of an older version names none, and its verdict blamed the image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -67,12 +65,4 @@ pub struct Causes {
     /// Of the checks in `required.d`, in their order. A check beyond the end has its cause in the
     /// image.
     pub required: Vec<Cause>,
-}
-
-impl Health {
-    /// The cause of the required check at this place.
-    #[must_use]
-    pub fn required_cause(&self, place: usize) -> Cause {
-        self.causes.required.get(place).copied().unwrap_or_default()
-    }
 }

@@ -1,0 +1,85 @@
+//! What a Node offers, and the pods that belong to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+/// What the Node offers, and the pods that belong to the node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Offer {
+    /// The status of each condition of the Node, except `Ready` and Careen's own.
+    pub conditions: BTreeMap<String, String>,
+    /// The Node's addresses, as type and address.
+    pub addresses: Vec<(String, String)>,
+    /// The allocatable resources, as Kubernetes quantities.
+    pub resources: BTreeMap<String, String>,
+    /// The keys of the taints that keep pods off, except those that Kubernetes itself or Careen
+    /// sets. `None` in a note of an older agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taints: Option<BTreeSet<String>>,
+    /// The pods that stay on the node through a drain. Before the drain only those that were Ready.
+    pub pods: Vec<NodePod>,
+}
+
+/// A pod that belongs to the node: of a DaemonSet, or static.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NodePod {
+    /// What it belongs to.
+    pub owner: Owner,
+    /// Its UID.
+    pub uid: String,
+    /// Which version of its template it has: the controller's revision, or the hash of the static
+    /// pod's file.
+    pub revision: String,
+    /// The running containers. No container survives a reboot, so the same containers show that
+    /// the kubelet has not reported the pod since.
+    pub containers: String,
+    /// Why it is not Ready; `None` if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unready: Option<Unready>,
+}
+
+/// What a pod of the node belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Owner {
+    /// The controller's kind; empty for a static pod.
+    pub kind: String,
+    /// The namespace.
+    pub namespace: String,
+    /// The controller's name, or the static pod's.
+    pub name: String,
+}
+
+/// Why a pod is not Ready.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Unready {
+    /// What the kubelet says.
+    pub why: String,
+    /// A registry does not deliver the image of a container, or the cluster lacks what it needs.
+    pub pulls: bool,
+    /// The runtime cannot start a container.
+    pub broken: bool,
+}
+
+impl Owner {
+    /// Whether it is a static pod, which the kubelet reads from a file on the node.
+    #[must_use]
+    pub const fn is_static(&self) -> bool {
+        self.kind.is_empty()
+    }
+}
+
+impl std::fmt::Display for Owner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = if self.is_static() {
+            "static"
+        } else {
+            &self.kind
+        };
+        write!(f, "{kind} pod {}/{}", self.namespace, self.name)
+    }
+}
