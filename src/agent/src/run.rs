@@ -14,7 +14,8 @@ use tokio::time::Instant;
 use tracing::{error, info};
 use upgrade::decide::RecordRead;
 use upgrade::policy::in_force;
-use upgrade::report::{Moment, idle, unseen, unwritten};
+use upgrade::report::hindered::{unseen, unwritten};
+use upgrade::report::{Moment, idle};
 use upgrade::{Act, Doing, Finished, Observation, Outcome, PolicyRead, Record, SinceBoot, Step};
 use upgrade::{Reason, Report, decide, report};
 

@@ -4,11 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bill::{Now, Seconds};
+use crate::answer::Answer;
+use crate::bill::Seconds;
 use crate::id::UpgradeId;
 use crate::reason::Reason;
-use crate::record::Upgrade;
-use crate::report::Answer;
 use crate::target::RawRequest;
 use crate::version::Version;
 
@@ -70,28 +69,6 @@ pub struct Past {
 }
 
 impl Past {
-    /// An upgrade that ends now.
-    pub(crate) fn ended(up: &Upgrade, now: Now<'_>) -> Self {
-        let info = up.facts.as_ref().and_then(|facts| facts.info.as_ref());
-        let began = up.reached.first().map_or(now.wall, |first| first.at);
-        let lasted = now.wall.saturating_sub(began);
-        let past = Self {
-            id: Some(up.id.clone()),
-            from: up.from_version.clone(),
-            to: info
-                .map(|info| info.kubernetes.clone())
-                .or_else(|| asked_version(&up.request)),
-            began,
-            seconds: Some(up.bill.seconds(lasted, now)),
-            tries: up.attempt.tries,
-            ..Self::new(&up.request, now.wall)
-        };
-        match up.phase.failure() {
-            Some(reason) => past.failed(reason),
-            None => past,
-        }
-    }
-
     /// A request that is refused now.
     pub(crate) fn refused(
         raw: &RawRequest,
@@ -107,7 +84,7 @@ impl Past {
         past.failed(reason)
     }
 
-    fn new(raw: &RawRequest, wall: u64) -> Self {
+    pub(crate) fn new(raw: &RawRequest, wall: u64) -> Self {
         Self {
             id: None,
             answer: Answer::Upgraded,
@@ -123,7 +100,7 @@ impl Past {
         }
     }
 
-    fn failed(self, reason: &Reason) -> Self {
+    pub(crate) fn failed(self, reason: &Reason) -> Self {
         Self {
             answer: Answer::Failed,
             code: Some(reason.code()),
@@ -170,7 +147,7 @@ pub fn teaches(seconds: &u64) -> bool {
 }
 
 /// The version that a request names, for an image of which nothing was known yet.
-fn asked_version(raw: &RawRequest) -> Option<Version> {
+pub(crate) fn asked_version(raw: &RawRequest) -> Option<Version> {
     raw.kubernetes.as_deref()?.parse().ok()
 }
 

@@ -10,6 +10,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod answer;
 pub mod bill;
 pub mod cause;
 pub mod container;

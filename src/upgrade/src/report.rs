@@ -1,18 +1,15 @@
 //! What Careen reports on the Node: one source for annotations, condition, log and command line.
 
-mod hindered;
+pub mod hindered;
 mod lifecycle;
 mod percent;
 mod status;
 
-use serde::{Deserialize, Serialize};
-
-pub use hindered::{unseen, unwritten};
 pub use lifecycle::Lifecycle;
 use percent::percent;
 pub use status::{Cause, Status};
 
-use crate::decide::RecordRead;
+pub use crate::answer::Answer;
 use crate::history::Past;
 use crate::id::BootId;
 use crate::image::Deployment;
@@ -20,39 +17,8 @@ use crate::keys::{Pause, Stray};
 use crate::observe::{Asked, Observation};
 use crate::phase::{Class, Phase};
 use crate::reason::{Reason, complaint, cut};
-use crate::record::{Record, Refused, Upgrade};
+use crate::record::{Record, RecordRead, Refused, Upgrade};
 use crate::step::{Step, StepKind};
-
-/// The value of [`crate::names::ANSWER`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Answer {
-    /// Under way.
-    InProgress,
-    /// The new system is proven and the default.
-    Upgraded,
-    /// The old system serves, or a person must act.
-    Failed,
-}
-
-impl Answer {
-    /// The value of the annotation.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InProgress => "InProgress",
-            Self::Upgraded => "Upgraded",
-            Self::Failed => "Failed",
-        }
-    }
-
-    /// The answer for this value of the annotation.
-    #[must_use]
-    pub fn of(value: &str) -> Option<Self> {
-        [Self::InProgress, Self::Upgraded, Self::Failed]
-            .into_iter()
-            .find(|answer| answer.as_str() == value)
-    }
-}
 
 /// The message about an image that the policy let through without a guard, if nothing else is to
 /// report.

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::phase::Class;
+use crate::phase::{Class, Phase};
 use crate::reason::Reason;
-use crate::record::Upgrade;
 
 /// A count per reason code.
 pub type ByReason = BTreeMap<String, u64>;
@@ -41,12 +40,12 @@ impl Tally {
         *self == Self::default()
     }
 
-    /// Counts an upgrade that has ended.
-    pub(crate) fn count(&mut self, up: &Upgrade) {
-        self.trial_boots = self.trial_boots.saturating_add(up.attempt.tries.into());
-        match up.phase.class() {
+    /// Counts an upgrade that has ended in this phase, after so many trial boots.
+    pub(crate) fn count(&mut self, phase: &Phase, tries: u32) {
+        self.trial_boots = self.trial_boots.saturating_add(tries.into());
+        match phase.class() {
             Class::Upgraded => self.upgraded = self.upgraded.saturating_add(1),
-            Class::Failed { reason } if up.attempt.tries > 0 => add(&mut self.fell_back, reason),
+            Class::Failed { reason } if tries > 0 => add(&mut self.fell_back, reason),
             Class::Failed { reason } => add(&mut self.failed, reason),
             Class::Halted { reason } => add(&mut self.halted, reason),
             // Only upgrades that have ended are counted.

@@ -5,7 +5,8 @@ mod scene;
 
 use scene::*;
 use upgrade::reason::{LONGEST, cut};
-use upgrade::report::{Answer, Cause, unseen, unwritten};
+use upgrade::report::hindered::{unseen, unwritten};
+use upgrade::report::{Answer, Cause};
 use upgrade::*;
 
 fn disk_full() -> Reason {

@@ -30,6 +30,7 @@ mod marks;
 pub(crate) mod memory;
 mod no_record;
 mod no_verdict;
+mod past;
 mod prepare;
 mod ready;
 mod reinstate;
@@ -49,6 +50,8 @@ mod write;
 
 pub use decision::{Act, Decision, Journal};
 
+pub use crate::record::RecordRead;
+
 use change::{Move, Then};
 use no_record::without_a_record;
 use situation::Situation;
@@ -57,13 +60,7 @@ use write::{Next, write};
 use crate::history::{self, Past};
 use crate::observe::Observation;
 use crate::policy::{Policy, PolicyRead, in_force};
-use crate::reason::Reason;
-use crate::record::Record;
 use crate::step::Home;
-
-/// What was read of the record: `Ok(Record::default())` where there is none, and the reason to halt
-/// where it cannot be read.
-pub type RecordRead = Result<Record, Reason>;
 
 /// Time for the Node to show how one request ended before the next is taken, in seconds.
 const ANSWER: u64 = 1;

@@ -92,7 +92,7 @@ fn close(next: &mut Next, s: &Situation<'_>) {
     let (Some(up), rest) = (&mut next.upgrade, &mut next.rest) else {
         return;
     };
-    rest.tally.count(up);
+    rest.tally.count(&up.phase, up.attempt.tries);
     history::remember(&mut rest.past, Past::ended(up, s.seen.into()));
     let is_withdrawn = matches!(up.phase.failure(), Some(Reason::Withdrawn { .. }));
     rest.spent = (!is_withdrawn).then(|| up.request.noted());

@@ -1,6 +1,9 @@
 //! The answer to a question: assembled from what was found, and cut to what an annotation may hold.
 
-use super::{BYTES, Change, Failure, Found, Look, Package, PlaceRoom, Plan, Question, Rehearsed};
+use super::found::{Found, Rehearsed};
+use super::look::Look;
+use super::question::Question;
+use super::result::{BYTES, Change, Failure, Package, PlaceRoom, Plan};
 use crate::decide::facts::{For, judge};
 use crate::decide::memory;
 use crate::history::{self, Past};

@@ -2,13 +2,15 @@
 //! answers a plan as it would a request.
 
 use super::answer::{refusal, unchanged};
-use super::{Plan, Question};
-use crate::decide::{RecordRead, wanted};
+use super::look::Look;
+use super::question::Question;
+use super::result::Plan;
+use crate::decide::wanted;
 use crate::observe::Observation;
 use crate::policy::PolicyRead;
 use crate::reason::Reason;
-use crate::record::Record;
-use crate::target::{Target, Wanted};
+use crate::record::{Record, RecordRead};
+use crate::target::Wanted;
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,15 +19,6 @@ pub enum Response {
     Answer(Box<Plan>),
     /// Inspect the image first.
     Look(Look),
-}
-
-/// What to inspect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
-    /// The image.
-    pub target: Target,
-    /// It is what this node has kept, so nothing is fetched.
-    pub kept: bool,
 }
 
 /// What to do about a question now. The agent calls this again while it inspects the image, and

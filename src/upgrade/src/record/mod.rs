@@ -7,7 +7,9 @@
 
 mod attempt;
 mod custody;
+mod reached;
 mod retry;
+mod signatures;
 mod upgrade;
 mod wire;
 
@@ -17,14 +19,15 @@ use serde_json::{Map, Value};
 use crate::history::Past;
 use crate::id::{Digest, UpgradeId};
 use crate::observe::Asked;
-use crate::policy::Policy;
 use crate::reason::Reason;
 use crate::tally::Tally;
 use crate::target::RawRequest;
 
 pub use attempt::{ApiSeen, Attempt, Kubeadm, NewDefault, Redo, Rehearsal};
 pub use custody::{Custody, Taken};
+pub use reached::Reached;
 pub use retry::{Retried, Retry};
+pub use signatures::Signatures;
 pub use upgrade::Upgrade;
 
 /// The newest format that this code reads and writes.
@@ -88,6 +91,10 @@ impl Default for Record {
     }
 }
 
+/// What was read of the record: `Ok(Record::default())` where there is none, and the reason to halt
+/// where it cannot be read.
+pub type RecordRead = Result<Record, Reason>;
+
 /// A request that was refused before anything was touched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
@@ -110,38 +117,6 @@ pub struct BadImage {
     /// person.
     #[serde(default)]
     pub asked_again: bool,
-}
-
-/// What a policy requires of signatures.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Signatures {
-    /// Unsigned images are allowed.
-    pub unsigned: bool,
-    /// The remote whose keyring must have signed the commit in a container image; empty for the
-    /// container policy.
-    pub signed_by: String,
-}
-
-impl From<&Policy> for Signatures {
-    fn from(policy: &Policy) -> Self {
-        Self {
-            unsigned: policy.unsigned,
-            signed_by: policy.registry.signed_by.clone(),
-        }
-    }
-}
-
-/// When a phase was reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reached {
-    /// The phase's name.
-    pub phase: String,
-    /// Seconds since 1970 by the node's clock.
-    pub at: u64,
-    /// Seconds of this phase spent waiting for the maintenance window or the end of a pause. A wait
-    /// that has not ended is not included.
-    #[serde(default, skip_serializing_if = "is_none_of_it")]
-    pub waited: u64,
 }
 
 impl Record {
@@ -167,11 +142,6 @@ impl Record {
         let surplus = self.bad.len().saturating_sub(BAD_IMAGES);
         self.bad.drain(..surplus);
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
-const fn is_none_of_it(seconds: &u64) -> bool {
-    *seconds == 0
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! One upgrade. Its types cannot represent states that no upgrade can be in.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::wire::Wire;
-use super::{ApiSeen, Attempt, Custody, Reached, Redo, Rehearsal, Retry, Signatures};
+use super::attempt::{ApiSeen, Attempt, Redo, Rehearsal};
+use super::custody::Custody;
+use super::reached::Reached;
+use super::retry::Retry;
+use super::signatures::Signatures;
 use crate::bill::Bill;
 use crate::id::{Digest, UpgradeId};
 use crate::image::{Deployment, ImageFacts, ImageInfo};
@@ -15,9 +17,8 @@ use crate::step::{Step, StepKind};
 use crate::target::{RawRequest, Target, Wanted};
 use crate::version::Version;
 
-/// One upgrade.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Wire", into = "Wire")]
+/// One upgrade. On the disk it has the flat form that the file `wire.rs` defines.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
     /// The id, repeated in every answer.
     pub id: UpgradeId,

@@ -3,7 +3,7 @@
 //! The flat form is format 1, which every released agent reads and writes. It can represent states
 //! that no upgrade can be in. Such a state is read as the nearest valid upgrade.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{
@@ -191,6 +191,18 @@ pub(super) struct WireRetry {
     pub(super) due: Moment,
     /// Why the last attempt failed.
     pub(super) reason: Reason,
+}
+
+impl Serialize for Upgrade {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Wire::from(self.clone()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Upgrade {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Wire::deserialize(deserializer).map(Self::from)
+    }
 }
 
 impl From<Wire> for Upgrade {

@@ -1,9 +1,9 @@
 //! What blocks the agent but is in neither the record nor a step. The Node shows it too.
 
 use super::{Answer, Doing, Moment, Report, first, repeating};
-use crate::decide::RecordRead;
 use crate::observe::Asked;
 use crate::reason::Reason;
+use crate::record::RecordRead;
 
 /// The report while the record cannot be written: the record as it was last read, and why it cannot
 /// be written. Without this report, the Node would show the old progress forever.

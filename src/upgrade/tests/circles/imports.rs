@@ -7,13 +7,12 @@ use std::path::Path;
 /// The files that each file imports, by the paths of their modules. The root is an empty path.
 pub type Imports = BTreeMap<String, BTreeSet<String>>;
 
-/// Reads the folder of a crate, or of a module in one. `within` is the path of that module.
-pub fn imports(folder: &Path, within: &str) -> Imports {
+/// Reads the folder of a crate.
+pub fn imports(folder: &Path) -> Imports {
     let mut files = BTreeMap::new();
     read(folder, "", &mut files);
     let found = files.iter().map(|(module, text)| {
         let paths = paths(text).into_iter();
-        let paths = paths.filter_map(|path| below(within, &path));
         let imported = paths.filter_map(|path| resolve(module, &path, &files));
         let others = imported.filter(|other| other != module);
         (module.clone(), others.collect())
@@ -31,8 +30,6 @@ fn read(folder: &Path, module: &str, files: &mut BTreeMap<String, String>) {
         } else if path.extension().is_some_and(|end| end == "rs") && name != "tests" {
             let module = match name {
                 "lib" | "main" => String::new(),
-                // A folder within a crate: its root calls all the others.
-                "mod" if module.is_empty() => continue,
                 "mod" => module.to_owned(),
                 _ => join(module, name),
             };
@@ -144,17 +141,6 @@ fn expand(tree: &str, before: &str, found: &mut Vec<String>) {
             }
             _ => {}
         }
-    }
-}
-
-/// The path as the folder sees it; nothing when it leads out of the folder.
-fn below(within: &str, path: &str) -> Option<String> {
-    match path.strip_prefix("crate::") {
-        Some(rest) if !within.is_empty() => {
-            let rest = rest.strip_prefix(within)?;
-            Some(format!("crate{rest}"))
-        }
-        _ => Some(path.to_owned()),
     }
 }
 
