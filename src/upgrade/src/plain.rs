@@ -7,6 +7,8 @@
 mod clean;
 mod letters;
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeOwned;
 
 pub use clean::Clean;
@@ -15,7 +17,32 @@ pub use letters::{harmless, steers};
 /// The longest text to display, in characters.
 pub const SHOWN: usize = 2000;
 
-/// One harmless line of at most `longest` characters.
+/// The mark of the middle that a text lost.
+const GAP: &str = " … ";
+
+/// The text, without its middle if it has more than `longest` characters: its begin says what
+/// failed, and its end says why. The end is the longer part. Where there is no room for both, the
+/// begin stays.
+#[must_use]
+pub fn ends(text: &str, longest: usize) -> Cow<'_, str> {
+    let long = text.chars().count();
+    if long <= longest {
+        return Cow::Borrowed(text);
+    }
+    let room = longest.saturating_sub(GAP.chars().count());
+    let begin = room * 3 / 8;
+    let place = |letters: usize| {
+        let found = text.char_indices().nth(letters);
+        found.map_or(text.len(), |(place, _)| place)
+    };
+    if begin == 0 {
+        return Cow::Borrowed(&text[..place(longest)]);
+    }
+    let (begin, end) = (&text[..place(begin)], &text[place(long - (room - begin))..]);
+    Cow::Owned(format!("{}{GAP}{}", begin.trim_end(), end.trim_start()))
+}
+
+/// One harmless line of at most `longest` characters, as [`ends`] cuts it.
 #[must_use]
 pub fn cut(text: &str, longest: usize) -> String {
     let text = harmless(text);

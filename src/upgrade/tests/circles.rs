@@ -12,7 +12,7 @@ use std::path::Path;
 use imports::{Imports, imports};
 
 /// Folders without circles.
-const WITHOUT: [&str; 15] = [
+const WITHOUT: [&str; 21] = [
     "src/agent/src",
     "src/client/src",
     "src/deploy/src",
@@ -27,6 +27,7 @@ const WITHOUT: [&str; 15] = [
     "src/upgrade/src",
     "packaging/pages/src",
     "tests/fuzz/src",
+    "tests/model/src",
     "tests/src",
     "tests/testkit/src",
     "vm-tests/rig/src",

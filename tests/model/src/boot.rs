@@ -4,13 +4,13 @@
 use host::snapshot;
 use upgrade::{Home, Phase, Upgrade};
 
-use crate::cast::System;
+use crate::brain::{act_of, number, phase};
+use crate::cast::{OWN, System};
 use crate::kept::Kept;
 use crate::look::look;
-use crate::machine::{act_of, phase};
 use crate::mutant::{self, Mutant};
+use crate::promises;
 use crate::world::{Act, Do, Flaw, GrubEnv, Link, Pc, Restored, Running, State};
-use crate::{fault, promises, steps};
 
 /// Seconds from the kernel's start to the agent's.
 const TO_THE_AGENT: u16 = 30;
@@ -19,9 +19,18 @@ const TO_THE_AGENT: u16 = 30;
 pub fn go_down(state: &mut State) {
     state.disk.unflushed = None;
     if state.running.staged {
-        fault::own_default(state);
+        own_default(state);
     }
     fall(state);
+}
+
+/// Makes the person's system the default from now on, once.
+pub fn own_default(state: &mut State) {
+    state.disk.menu.retain(|one| !one.same(OWN));
+    state.disk.menu.insert(0, OWN);
+    state.disk.unflushed = None;
+    state.disk.folders.insert((OWN.letter, OWN.serial));
+    state.ghost.proven.insert(OWN.letter);
 }
 
 /// All running programs are gone.
@@ -175,7 +184,7 @@ pub fn restores(state: &State) -> bool {
 /// Whether the snapshot belongs to the record's upgrade. The snapshot of another upgrade is
 /// restored only if it is owed.
 fn is_own(state: &State) -> bool {
-    state.disk.saved_for == steps::number(state)
+    state.disk.saved_for == number(state)
 }
 
 /// `snapshot::is_over`.
@@ -248,8 +257,15 @@ pub fn kubelet_without_kubeadm(state: &mut State) {
 fn kubelet(state: &mut State) {
     start_kubelet(state);
     if runs_kubeadm(state) {
-        steps::kubeadm(state);
+        kubeadm(state);
     }
+}
+
+/// The kubelet restarts with what kubeadm wrote.
+pub fn kubeadm(state: &mut State) {
+    state.running.kubeadm = true;
+    let letter = state.running.system.letter;
+    (state.disk.kubelet, state.disk.configured) = (letter, letter);
 }
 
 /// A newer kubelet rewrites its state even when kubeadm, which needs the API server, did not run.

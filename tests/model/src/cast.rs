@@ -72,6 +72,9 @@ impl System {
     }
 }
 
+/// A system that a person deploys, and vouches for.
+pub const OWN: System = System::new('d', 0);
+
 /// The content of the requester's annotations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Ask {

@@ -3,10 +3,10 @@
 
 use upgrade::Phase;
 
-use crate::cast::{ASKS, Ask, System};
-use crate::machine::phase;
+use crate::brain::{number, phase};
+use crate::cast::{ASKS, Ask, OWN, System};
 use crate::world::{Act, Cordon, Do, End, Flaw, Left, Pc, State};
-use crate::{boot, steps};
+use crate::{boot, machine, steps};
 
 /// The unflushed data that a power cut loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -264,9 +264,6 @@ fn is_left(state: &State, one: System) -> bool {
     one.pinned || one.same(state.running.system)
 }
 
-/// A system that a person deploys, and vouches for.
-pub const OWN: System = System::new('d', 0);
-
 /// The state after the fault.
 #[must_use]
 pub fn strike(state: &State, fault: Fault) -> State {
@@ -274,7 +271,7 @@ pub fn strike(state: &State, fault: Fault) -> State {
     next.left.all -= 1;
     match fault {
         Fault::Cut(loss) => cut(&mut next, loss),
-        Fault::Kill => steps::kill(&mut next),
+        Fault::Kill => machine::restart(&mut next),
         Fault::Dies => dies(&mut next),
         Fault::Fails(end) => steps::fail(&mut next, end),
         Fault::PutBackFails => {
@@ -292,12 +289,12 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Uncordons => uncordon(&mut next),
         Fault::CordonComesBack => {
             // The shields come in the same write.
-            next.cluster.cordon = Cordon::ours(steps::number(state));
+            next.cluster.cordon = Cordon::ours(number(state));
             next.cluster.shielded = true;
         }
-        Fault::ExclusionComesBack => next.cluster.excluded = Some(steps::number(state)),
+        Fault::ExclusionComesBack => next.cluster.excluded = Some(number(state)),
         Fault::Picks(at) => pick(&mut next, usize::from(at)),
-        Fault::OwnDefault => own_default(&mut next),
+        Fault::OwnDefault => boot::own_default(&mut next),
         Fault::Stages => next.running.staged = true,
         Fault::Imposes => impose(&mut next),
         Fault::Unpins => (next.disk.menu[0].pinned, next.ghost.given_up) = (false, true),
@@ -377,7 +374,7 @@ fn uncordon(state: &mut State) {
 }
 
 fn dies(state: &mut State) {
-    steps::kill(state);
+    machine::restart(state);
     state.running.dead = true;
 }
 
@@ -392,13 +389,4 @@ fn clean_up(state: &mut State) {
     let before = state.clone();
     state.disk.menu.retain(|one| is_left(&before, *one));
     state.disk.unflushed = None;
-}
-
-/// Makes the person's system the default from now on, once.
-pub fn own_default(state: &mut State) {
-    state.disk.menu.retain(|one| !one.same(OWN));
-    state.disk.menu.insert(0, OWN);
-    state.disk.unflushed = None;
-    state.disk.folders.insert((OWN.letter, OWN.serial));
-    state.ghost.proven.insert(OWN.letter);
 }

@@ -78,7 +78,9 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod boot;
+pub mod brain;
 pub mod cast;
+pub mod chain;
 pub mod check;
 pub mod fault;
 pub mod kept;

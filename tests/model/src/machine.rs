@@ -1,8 +1,9 @@
 //! What happens without faults: exactly one next state, or none at rest.
 
-use upgrade::{Api, Home, Observation, Phase, Step, deadman};
+use upgrade::{Api, Home, Observation, Phase, deadman};
 
-use crate::cast::{self, System};
+use crate::brain::{act_of, phase};
+use crate::cast;
 use crate::kept::Kept;
 use crate::look::{fails, is_well, is_well_by_itself, look, serves};
 use crate::mutant::{self, Mutant};
@@ -330,46 +331,6 @@ pub fn answer(state: &State, record: &upgrade::Record) -> Option<Told> {
     })
 }
 
-/// The act as the model names it.
-#[must_use]
-pub fn act_of(act: &upgrade::Act) -> Act {
-    match act {
-        upgrade::Act::Begin(step) => Act::Begin(step_of(step)),
-        upgrade::Act::Cancel => Act::Cancel,
-        upgrade::Act::Wait(until) => Act::Wait(until.map(|at| {
-            // Rounds up to whole seconds, so that it is never too early. The model has no moment
-            // after a day.
-            u16::try_from(at.0.div_ceil(1000)).unwrap_or(u16::MAX)
-        })),
-    }
-}
-
-fn step_of(step: &Step) -> Do {
-    match step {
-        Step::Fetch { .. } => Do::Fetch,
-        Step::Verify { .. } => Do::Verify,
-        Step::Rehearse => Do::Rehearse,
-        Step::Deploy { commit } => Do::Deploy(cast::letter(commit)),
-        Step::PreHooks => Do::PreHooks,
-        Step::Exclude => Do::Exclude,
-        Step::Drain { .. } => Do::Drain,
-        Step::Snapshot => Do::Snapshot,
-        Step::Arm { deployment } => Do::Arm(System::of(deployment)),
-        Step::Disarm => Do::Disarm,
-        Step::Reboot { force } => Do::Reboot(*force),
-        Step::Kubeadm => Do::Kubeadm,
-        Step::Bless { commit, .. } => Do::Bless(cast::letter(commit)),
-        Step::Reinstate { .. } => Do::Reinstate,
-        Step::PostHooks { upgraded } => Do::PostHooks(*upgraded),
-        Step::Release => Do::Release,
-        Step::Unmark => Do::Unmark,
-        Step::Settle => Do::Settle,
-        Step::Undo { commit } => Do::Undo(commit.as_ref().map_or('?', cast::letter)),
-        Step::Clean => Do::Clean,
-        Step::Pass => Do::Pass,
-    }
-}
-
 /// The agent dies and starts again in the same boot.
 pub fn restart(state: &mut State) {
     // The agent also loses its knowledge of the cordon.
@@ -379,11 +340,4 @@ pub fn restart(state: &mut State) {
     state.running.link = Link::NEW;
     state.running.started = state.running.now;
     state.pc = Pc::Turn(None);
-}
-
-/// The phase on the disk.
-#[must_use]
-pub fn phase(state: &State) -> Option<&Phase> {
-    let up = state.disk.record.record().upgrade.as_ref();
-    up.map(|up| &up.phase)
 }

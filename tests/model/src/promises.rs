@@ -3,10 +3,9 @@
 
 use upgrade::{Api, Asked, Observation, OneShot, Phase, Record, Upgrade};
 
-use crate::cast;
-use crate::fault::OWN;
+use crate::brain::phase;
+use crate::cast::{self, OWN};
 use crate::look::fails;
-use crate::machine::phase;
 use crate::mutant::{SETTLE, SOAK};
 use crate::world::{Act, Cordon, Do, Flaw, GrubEnv, State};
 

@@ -2,8 +2,7 @@
 
 use upgrade::{Phase, Record, Upgrade};
 
-use crate::cast::{self, Ask};
-use crate::fault::OWN;
+use crate::cast::{self, Ask, OWN};
 use crate::machine::answer;
 use crate::promises::is_unlike;
 use crate::world::{Answer, GrubEnv, Pc, State};

@@ -1,9 +1,10 @@
 //! The steps, each divided into the parts between which a power cut can come.
 
+use crate::boot;
+use crate::brain::number;
 use crate::cast::System;
 use crate::mutant::Mutant;
 use crate::world::{Cordon, Do, End, Flaw, GrubEnv, Pc, Restored, State};
-use crate::{boot, machine};
 
 /// The number of parts of a step.
 #[must_use]
@@ -58,7 +59,7 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, 
         Do::Arm(system) => arm(state, system, part),
         Do::Disarm => disarm(state, part),
         Do::Reboot(force) => reboot(state, force),
-        Do::Kubeadm => kubeadm(state),
+        Do::Kubeadm => boot::kubeadm(state),
         Do::Bless(_) => bless(state, part),
         Do::Reinstate => reinstate(state, part),
         Do::Release => release(mutant, state),
@@ -162,13 +163,6 @@ fn clear_folders(state: &mut State) {
     });
 }
 
-/// The number of the upgrade, which marks what it sets.
-#[must_use]
-pub fn number(state: &State) -> u8 {
-    let up = state.disk.record.record().upgrade.as_ref();
-    up.map_or(0, |up| crate::cast::id_number(&up.id))
-}
-
 /// An existing label keeps its owner.
 fn exclude(state: &mut State) {
     let number = number(state);
@@ -242,13 +236,6 @@ fn disarm(state: &mut State, part: u8) {
 fn reboot(state: &mut State, force: bool) {
     state.running.staged &= !force;
     boot::go_down(state);
-}
-
-/// The kubelet restarts with what kubeadm wrote.
-pub fn kubeadm(state: &mut State) {
-    state.running.kubeadm = true;
-    let letter = state.running.system.letter;
-    (state.disk.kubelet, state.disk.configured) = (letter, letter);
 }
 
 /// One rename: it is never half done, but a power cut before the flush may lose it.
@@ -366,9 +353,4 @@ pub fn fail(state: &mut State, end: End) {
     if let Pc::Doing(what, ..) = state.pc {
         fails(state, what, end);
     }
-}
-
-/// The agent is killed together with its current action.
-pub fn kill(state: &mut State) {
-    machine::restart(state);
 }

@@ -2,8 +2,9 @@
 
 use stateright::Path;
 
-use crate::check::{Action, Chain, RESTLESS};
-use crate::machine::{calm, phase};
+use crate::brain::phase;
+use crate::chain::{Action, Chain, RESTLESS};
+use crate::machine::calm;
 use crate::promises;
 use crate::world::{Pc, State};
 

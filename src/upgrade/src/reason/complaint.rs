@@ -1,5 +1,7 @@
 //! Text of other programs in a reason.
 
+use crate::plain;
+
 /// The longest error text of another program that a reason repeats, in characters.
 const SHOWN: usize = 500;
 
@@ -26,4 +28,17 @@ pub fn cut(text: &str) -> String {
 #[must_use]
 pub fn complaint(error: &impl std::fmt::Display) -> String {
     plain::ends(&error.to_string(), SHOWN).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaint_says_what_failed_and_why() {
+        let long = format!("pull of os:9 {} no route", "x".repeat(2000));
+        let told = complaint(&long);
+        assert!(told.starts_with("pull of os:9"), "{told}");
+        assert!(told.ends_with("no route"), "{told}");
+    }
 }

@@ -22,6 +22,7 @@ impl Reason {
         Self::Paused {
             why: complaint(&why),
             by,
+            advice: None,
         }
     }
 }
@@ -46,6 +47,7 @@ mod tests {
         let reason = Reason::Paused {
             why: "a\u{1b}[2J\u{202e}b\nc".to_owned(),
             by: None,
+            advice: None,
         };
         let told = reason.told();
         assert!(told.contains("a [2J b\nc"), "{told}");

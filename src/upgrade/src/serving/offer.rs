@@ -18,6 +18,10 @@ pub struct Offer {
     /// sets. `None` in a note of an older agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taints: Option<BTreeSet<String>>,
+    /// The CSI drivers of the node's `CSINode`. `None` if the server does not tell them to this
+    /// node, and in a note of an older agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drivers: Option<BTreeSet<String>>,
     /// The pods that stay on the node through a drain. Before the drain only those that were Ready.
     pub pods: Vec<NodePod>,
 }
