@@ -106,7 +106,7 @@ fn make_room(site: &Site, tree: &Tree, commit: &Digest) -> Result<(), Reason> {
     };
     no_room(
         "the root file system",
-        room::root(site, tree, kernel.as_ref())?,
+        room::root(site, tree, kernel.as_ref(), tree)?,
     )?;
     no_room("/boot", room::boot(site, tree, kernel.as_ref())?)?;
     if room::boot_now(site, tree, kernel.as_ref())?.fits() {

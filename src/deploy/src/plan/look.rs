@@ -4,17 +4,16 @@ use ostree_ext::glib;
 use ostree_ext::ostree::{self, ObjectType, Repo};
 use upgrade::deploy::Done;
 use upgrade::id::Digest;
-use upgrade::image::ImageFacts;
 use upgrade::plan::{Found, Package};
 use upgrade::{Reason, names};
 
 use super::{conflicts, files, packages};
 use crate::args::Fetch;
 use crate::deploy::{accounts, etc};
-use crate::fetch::{self, binding};
+use crate::fetch;
 use crate::site::Site;
 use crate::verify::image::Tree;
-use crate::verify::{branches_of_the_running, fsck, lacks, room, time_of_the_running};
+use crate::verify::{facts, fsck, lacks, room};
 
 /// The folder of kernels in an image.
 const MODULES: &str = "usr/lib/modules";
@@ -63,18 +62,7 @@ pub(super) fn look(
         &before
     };
     Ok(Found {
-        facts: ImageFacts {
-            commit: commit.clone(),
-            info: tree.info()?,
-            kernel: kernel.as_ref().map(|kernel| kernel.version.clone()),
-            timestamp: ostree::commit_get_timestamp(&variant),
-            running: time_of_the_running(site),
-            lacks: lacks::of(site, &tree)?,
-            branches: binding::told(&variant),
-            running_branches: branches_of_the_running(site),
-            root: room::root_like(site, &tree, kernel.as_ref(), counted)?,
-            boot: room::boot(site, &tree, kernel.as_ref())?,
-        },
+        facts: facts(site, commit, &variant, &tree, counted)?,
         kernel: before.kernel().map(|kernel| kernel.version),
         packages,
         fetch_bytes,

@@ -40,30 +40,38 @@ pub fn run(site: &Site, commit: &Digest) -> Result<Done, Reason> {
     let critical = critical::of(&tree)?;
     objects.check_files(|object| critical::seal(site, &critical, object))?;
     site.report.progress(97, "reading the image's description");
-    let kernel = tree.kernel();
-    Ok(Done::Verified(ImageFacts {
+    facts(site, commit, &variant, &tree, &tree).map(Done::Verified)
+}
+
+/// The facts about an image, for an upgrade and for a plan. An image of which only parts are here
+/// counts as having as many folders as `counted`.
+///
+/// # Errors
+/// A part of it that is read here is damaged.
+pub fn facts(
+    site: &Site,
+    commit: &Digest,
+    variant: &Variant,
+    tree: &image::Tree,
+    counted: &image::Tree,
+) -> Result<ImageFacts, Reason> {
+    let (kernel, running) = (tree.kernel(), running(site));
+    let branches = |running: &Variant| binding::told(running);
+    Ok(ImageFacts {
         commit: commit.clone(),
         info: tree.info()?,
         kernel: kernel.as_ref().map(|kernel| kernel.version.clone()),
-        timestamp: ostree::commit_get_timestamp(&variant),
-        running: time_of_the_running(site),
-        lacks: lacks::of(site, &tree)?,
-        branches: binding::told(&variant),
-        running_branches: branches_of_the_running(site),
-        root: room::root(site, &tree, kernel.as_ref())?,
-        boot: room::boot(site, &tree, kernel.as_ref())?,
-    }))
+        timestamp: ostree::commit_get_timestamp(variant),
+        running: running.as_ref().map(ostree::commit_get_timestamp),
+        lacks: lacks::of(site, tree)?,
+        branches: binding::told(variant),
+        running_branches: running.as_ref().map(branches).unwrap_or_default(),
+        root: room::root(site, tree, kernel.as_ref(), counted)?,
+        boot: room::boot(site, tree, kernel.as_ref())?,
+    })
 }
 
-/// When the commit of the running system was made, or `None` if that is unknown.
-pub fn time_of_the_running(site: &Site) -> Option<u64> {
-    running(site).map(|variant| ostree::commit_get_timestamp(&variant))
-}
-
-/// The branches that the commit of the running system names.
-pub fn branches_of_the_running(site: &Site) -> Box<[String]> {
-    running(site).map_or_else(Box::default, |variant| binding::told(&variant))
-}
+/// The commit of the running system, or `None` if it is not here.
 
 fn running(site: &Site) -> Option<Variant> {
     let commit = site.current()?.csum();

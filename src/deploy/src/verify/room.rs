@@ -24,14 +24,9 @@ const ROOT_MARGIN: u64 = 32 << 20;
 pub const BOOT_MARGIN: u64 = 2 << 20;
 
 /// Room on root. A checkout links the files, so it needs folders, its own copy of /etc, and the
-/// margin. It also needs the kernel if /boot is on the same file system.
-pub fn root(site: &Site, tree: &Tree, kernel: Option<&Kernel>) -> Result<Room, Reason> {
-    root_like(site, tree, kernel, tree)
-}
-
-/// The same for an image whose lists of folders are incomplete. It counts as having as many folders
-/// as another image.
-pub fn root_like(
+/// margin. It also needs the kernel if /boot is on the same file system. The folders are those of
+/// `counted`, because not every list of the image's own folders may be here.
+pub fn root(
     site: &Site,
     tree: &Tree,
     kernel: Option<&Kernel>,
