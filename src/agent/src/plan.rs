@@ -15,8 +15,8 @@ use upgrade::plan::{self, Case, Found, Look, Plan, Rehearsed, Response};
 use upgrade::{Observation, PolicyRead, Reason, names};
 
 use crate::cluster::seen::NodeSeen;
-use crate::cluster::{ApiError, Cluster, limited};
-use crate::drain;
+use crate::cluster::{Cluster, limited, refused};
+use crate::drain::{self, LIST_PODS};
 use crate::hands::{Ahead, Hands};
 use crate::kubelet;
 use crate::step::Tools;
@@ -274,8 +274,8 @@ async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> Se
     let mut rehearsed = if skips_drain {
         Rehearsed::default()
     } else {
-        let pods = drain::preview(&tools.cluster, &node, &drains).await;
-        pods.map_err(ApiError::into_reason)?
+        let pods = drain::preview(&tools.cluster, &node).await;
+        pods.map_err(|error| error.into_reason(refused(LIST_PODS)))?
     };
     if let Some(root) = tools.hands.root() {
         let forecast = kubelet::forecast(root, &tools.cluster, &policy).await?;

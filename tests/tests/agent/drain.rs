@@ -1,6 +1,7 @@
 //! Drains against real disruption budgets, with only the kubelet's credential.
 
-use agent::cluster::{ApiError, Cluster, SILENCE};
+use agent::cluster::{Cluster, SILENCE, refused};
+use agent::drain::LIST_PODS;
 use anyhow::Result;
 use careen_tests::busy::Busy;
 use careen_tests::machine::{Fault, NEW_IMAGE};
@@ -197,9 +198,8 @@ async fn a_pod_that_ends_with_its_namespace_is_waited_for() -> Result<()> {
 async fn a_server_too_busy_to_list_pods_is_asked_again() -> Result<()> {
     let busy = Busy::start().await?;
     let cluster = Cluster::new(&busy.kubeconfig, SILENCE);
-    let blocked =
-        agent::drain::rehearse(&cluster, "node", &upgrade::policy::Drain::default()).await;
-    let reason = blocked.map_err(ApiError::into_reason);
+    let blocked = agent::drain::rehearse(&cluster, "node").await;
+    let reason = blocked.map_err(|error| error.into_reason(refused(LIST_PODS)));
     let Err(reason @ Reason::ApiAway { .. }) = reason else {
         anyhow::bail!("{reason:?}");
     };

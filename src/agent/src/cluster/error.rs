@@ -36,19 +36,33 @@ pub enum ApiError {
 }
 
 impl ApiError {
-    /// As a reason for a step that drains or reports.
+    /// As a reason. `refused` makes the one for a server that says no, from its words: only the
+    /// caller knows what was asked.
     #[must_use]
-    pub fn into_reason(self) -> Reason {
+    pub fn into_reason(self, refused: impl FnOnce(String) -> Reason) -> Reason {
         match self {
             Self::Away(detail) => Reason::ApiAway { detail },
             // A blocked request means an overloaded server: an eviction's own 429 never gets here.
             Self::Conflict | Self::Blocked(_) => Reason::ApiAway {
                 detail: self.to_string(),
             },
-            Self::Missing | Self::Unfit(_) | Self::Refused(_) => Reason::DrainRefused {
-                detail: self.to_string(),
-            },
+            Self::Missing | Self::Unfit(_) | Self::Refused(_) => refused(self.to_string()),
         }
+    }
+}
+
+/// The reason for a request that is no part of a drain, by what it does.
+pub fn refused(request: &str) -> impl FnOnce(String) -> Reason {
+    move |detail| Reason::ApiRefused {
+        request: request.to_owned(),
+        detail,
+    }
+}
+
+/// The reason for a request that cordons, drains or uncordons, by what it does.
+pub fn undrained(request: &str) -> impl FnOnce(String) -> Reason {
+    move |words| Reason::DrainRefused {
+        detail: format!("cannot {request}: {words}"),
     }
 }
 
@@ -108,7 +122,7 @@ mod tests {
     #[test]
     fn a_server_that_is_busy_fails_or_was_overtaken_is_asked_again() {
         for code in [401, 408, 409, 410, 429, 500, 503] {
-            let reason = answered(code).into_reason();
+            let reason = answered(code).into_reason(refused("list the pods"));
             assert_eq!(reason.disposition(), Disposition::Retry, "{code}: {reason}");
         }
     }
@@ -139,8 +153,27 @@ mod tests {
     #[test]
     fn a_server_that_says_no_is_believed() {
         for code in [400, 403, 404, 422] {
-            let reason = answered(code).into_reason();
-            assert_eq!(reason.code(), "DrainRefused", "{code}");
+            let reason = answered(code).into_reason(refused("list the pods"));
+            assert_eq!(reason.code(), "ApiRefused", "{code}");
         }
+    }
+
+    #[test]
+    fn refused_request_is_named_and_only_a_drain_is_undrained() {
+        let text = answered(403)
+            .into_reason(refused("list the pods"))
+            .to_string();
+        assert!(
+            text.contains("refuses to let the agent list the pods: words (403)"),
+            "{text}"
+        );
+        assert!(!text.contains("cordoned"), "{text}");
+        let text = answered(403)
+            .into_reason(undrained("cordon the node"))
+            .to_string();
+        assert!(
+            text.contains("cannot cordon the node: words (403)"),
+            "{text}"
+        );
     }
 }

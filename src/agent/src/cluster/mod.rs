@@ -18,7 +18,7 @@ use kube::{Client, Resource};
 use tokio::sync::Mutex;
 
 use credential::Credential;
-pub use error::ApiError;
+pub use error::{ApiError, refused, undrained};
 
 /// How long a connection may be silent. The server sends the watch a bookmark about every 60 s, so
 /// a longer silence is a dead link. TCP alone would not notice that for a quarter of an hour.

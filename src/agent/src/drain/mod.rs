@@ -36,8 +36,8 @@ use upgrade::plan::Rehearsed;
 use upgrade::policy::AtDeadline;
 use upgrade::{Reason, SinceBoot, UpgradeId, policy};
 
-use crate::cluster::marks::{self, Mark};
-use crate::cluster::{ApiError, Cluster};
+use crate::cluster::marks;
+use crate::cluster::{ApiError, Cluster, undrained};
 use answers::{AGAIN, Answers, blocked, foreseen, is_settled, still_there};
 use evict::Answer;
 use looks::{APART, Looks};
@@ -46,6 +46,9 @@ use pods::{Found, Victim};
 use returning::Returning;
 
 pub use task::Drain;
+
+/// A request, as a reason names it.
+pub const LIST_PODS: &str = "list this node's pods";
 
 /// How often the agent lists the pods while they terminate. Only while draining.
 const LOOK: Duration = Duration::from_secs(1);
@@ -164,14 +167,14 @@ impl Drain<'_> {
                     Err(
                         error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_)),
                     ) => last = error,
-                    other => return other.map_err(ApiError::into_reason),
+                    other => return other.map_err(uncordoned),
                 }
                 sleep(LOOK).await;
             }
         };
         match tokio::time::timeout_at(by, cordoned).await {
             Ok(result) => result,
-            Err(_) => Err(last.into_reason()),
+            Err(_) => Err(uncordoned(last)),
         }
     }
 
@@ -229,7 +232,7 @@ impl Drain<'_> {
         let seconds = start.elapsed().as_secs();
         let (client, victims) = match self.left_for_sure(returning).await {
             Ok(found) => found,
-            Err(error) => return Some(error.into_reason()),
+            Err(error) => return Some(error.into_reason(undrained(LIST_PODS))),
         };
         if victims.is_empty() {
             return None;
@@ -293,6 +296,11 @@ impl Drain<'_> {
         );
         (self.progress)(100, text);
     }
+}
+
+/// The reason why the node has no cordon.
+fn uncordoned(error: ApiError) -> Reason {
+    error.into_reason(undrained("cordon this node"))
 }
 
 /// Does a dry run of the drain, without cordoning the node or touching a pod.

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use upgrade::Reason;
 use upgrade::policy::{Kubeadm, LocalSettings};
 
-use crate::cluster::{ApiError, Cluster, limited};
+use crate::cluster::{ApiError, Cluster, limited, refused};
 pub use lost::Lost;
 
 /// What the kubelet reads.
@@ -75,17 +75,15 @@ pub enum Base {
 /// Looks at the node's files and at the cluster's configuration.
 ///
 /// # Errors
-/// [`Reason::ApiAway`]: the server does not answer.
+/// [`Reason::ApiAway`]: the server does not answer. [`Reason::ApiRefused`]: it refuses.
 pub async fn forecast(
     root: &Path,
     cluster: &Cluster,
     policy: &Kubeadm,
 ) -> Result<Forecast, Reason> {
-    if !root.join(CONFIG).exists() {
-        return Ok(judge(root, &Base::Unknown(String::new()), policy));
-    }
-    let base = base(cluster).await.map_err(ApiError::into_reason)?;
-    Ok(judge(root, &base, policy))
+    let base = base(cluster).await;
+    let base = base.map_err(|error| error.into_reason(refused("read the kubelet's settings")))?;
+    Ok(judge(root, base.as_deref(), policy))
 }
 
 /// As [`forecast`], with this configuration of the cluster.

@@ -10,8 +10,8 @@ use upgrade::serving::{Offer, Serving};
 use upgrade::step::Effect;
 use upgrade::{Disposition, Doing, Reason, UpgradeId};
 
-use crate::cluster::{ApiError, Cluster};
-use crate::drain::{self, Drain};
+use crate::cluster::{ApiError, Cluster, refused, undrained};
+use crate::drain::{self, Drain, LIST_PODS};
 use crate::hands::{Ended, Errand};
 use crate::kubelet;
 use crate::serving;
@@ -54,9 +54,19 @@ impl<'a> Server<'a> {
     /// Finds what kubeadm would undo on the system at this root, then what would block the drain.
     /// Where no pod is evicted, nothing does.
     pub async fn rehearse(self, root: Option<&Path>) -> Result<Ended, Reason> {
-        self.settings(root).await?;
-        let blocked = self.blocked().await?;
-        self.held.note();
+        let policy = &self.errand.policy;
+        if let Some(root) = root {
+            let forecast = kubelet::forecast(root, self.cluster, &policy.kubeadm).await?;
+            for lost in &forecast.lost {
+                warn!("kubeadm upgrade node will undo a setting of the kubelet: {lost}");
+            }
+            forecast.refusal.map_or(Ok(()), Err)?;
+        }
+        if policy.drain.skip {
+            return Ok(Ended::Done(Effect::Rehearsed { blocked: None }));
+        }
+        let blocked = drain::rehearse(self.cluster, self.node()?).await;
+        let blocked = blocked.map_err(|error| error.into_reason(refused(LIST_PODS)))?;
         Ok(Ended::Done(Effect::Rehearsed { blocked }))
     }
 
@@ -108,19 +118,26 @@ impl<'a> Server<'a> {
     }
 
     pub async fn exclude(self) -> Result<Ended, Reason> {
-        ended(drain::exclude(self.cluster, self.node()?, self.id()?).await)
+        let done = drain::exclude(self.cluster, self.node()?, self.id()?).await;
+        ended(done, refused("keep load balancers off this node"))
     }
 
     pub async fn release(self) -> Result<Ended, Reason> {
-        ended(drain::release(self.cluster, self.node()?, self.id()?).await)
+        let done = drain::release(self.cluster, self.node()?, self.id()?).await;
+        ended(done, undrained("uncordon this node"))
     }
 
     pub async fn unmark(self) -> Result<Ended, Reason> {
-        ended(drain::unmark(self.cluster, self.node()?).await)
+        let done = drain::unmark(self.cluster, self.node()?).await;
+        ended(done, refused("remove its marks from this Node"))
     }
 
     pub async fn settle(self) -> Result<Ended, Reason> {
-        ended(drain::settle(self.cluster, self.node()?).await)
+        let done = drain::settle(self.cluster, self.node()?).await;
+        ended(
+            done,
+            refused("remove the keys of [neighbours] from this Node"),
+        )
     }
 
     /// Rehearses again if that is due, notes how the node serves, then drains it.
@@ -193,8 +210,11 @@ impl<'a> Server<'a> {
     }
 }
 
-fn ended(done: Result<(), ApiError>) -> Result<Ended, Reason> {
-    let done = done.map_err(ApiError::into_reason);
+fn ended(
+    done: Result<(), ApiError>,
+    refused: impl FnOnce(String) -> Reason,
+) -> Result<Ended, Reason> {
+    let done = done.map_err(|error| error.into_reason(refused));
     done.map(|()| Ended::Done(Effect::Plain))
 }
 

@@ -252,6 +252,13 @@ const ADVICE: &[(&str, Advice)] = &[
     ("DrainDeadline", LOOK_AT_DRAIN),
     ("DrainRefused", LOOK_AT_DRAIN),
     ("ApiAway", LOOK_AT_SERVER),
+    (
+        "ApiRefused",
+        advice(
+            "let the node's own credential make the request named above: look for an admission webhook or policy that matches it, and at the authorizers Node and RBAC",
+            Then::Retry,
+        ),
+    ),
     ("Withdrawn", NOTHING),
     ("SnapshotFailed", LOOK_AT_DISK),
     ("ArmFailed", LOOK_AT_DISK),

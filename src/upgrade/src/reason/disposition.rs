@@ -91,6 +91,7 @@ impl Reason {
             | Self::BudgetBlocks { .. }
             | Self::DrainDeadline { .. }
             | Self::DrainRefused { .. }
+            | Self::ApiRefused { .. }
             | Self::Withdrawn { .. }
             | Self::TargetVanished { .. }
             | Self::StageRefused { .. }

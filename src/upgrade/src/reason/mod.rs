@@ -380,6 +380,12 @@ pub enum Reason {
         bare(.detail)
     )]
     ApiAway { detail: String },
+    /// The API server refuses a request that is no part of the drain itself.
+    #[error(
+        "the API server refuses to let the agent {request}: {}. Fix the cause (for example a webhook, a policy or a missing right), and ask again if the upgrade fails.",
+        bare(.detail)
+    )]
+    ApiRefused { request: String, detail: String },
     /// The requester withdrew the request, or replaced it by another one. Older agents read both
     /// as the first.
     #[error("{}", withdrawn(.replaced_by))]
