@@ -20,9 +20,25 @@ pub fn belongs_to_node(meta: &ObjectMeta, spec: Option<&PodSpec>) -> bool {
     if mirrors.is_some_and(|annotations| annotations.contains_key(MIRROR)) {
         return true;
     }
-    controller(meta).is_some_and(|owner| {
-        is_daemon_set(owner) || spec.is_some_and(|spec| is_pinned(spec) && tolerates_cordon(spec))
-    })
+    controller(meta).is_some_and(is_daemon_set) || is_pinned_here(meta, spec)
+}
+
+/// Whether a pod comes back to its cordoned node, or stays there, and no rule of Kubernetes says
+/// so: a controller other than a `DaemonSet` owns it, and it tolerates the cordon.
+#[must_use]
+pub fn may_return(meta: &ObjectMeta, spec: Option<&PodSpec>) -> bool {
+    let owners = meta.owner_references.iter().flatten();
+    let is_owned = owners.clone().next().is_some();
+    let mirrors = meta.annotations.as_ref();
+    let is_static = mirrors.is_some_and(|annotations| annotations.contains_key(MIRROR));
+    let is_daemon = controller(meta).is_some_and(is_daemon_set);
+    is_owned && !is_static && !is_daemon && spec.is_some_and(tolerates_cordon)
+}
+
+/// A controller of another kind than `DaemonSet` does what one does.
+fn is_pinned_here(meta: &ObjectMeta, spec: Option<&PodSpec>) -> bool {
+    let is_daemon = |spec| is_pinned(spec) && tolerates_cordon(spec);
+    controller(meta).is_some() && spec.is_some_and(is_daemon)
 }
 
 /// The owner that controls the pod.
@@ -141,6 +157,36 @@ mod tests {
         let mut strict = pinned;
         strict["tolerations"] = json!([]);
         assert!(!belongs("x.example/v1", "Fleet", true, &strict));
+    }
+
+    #[test]
+    fn owned_pod_that_tolerates_the_cordon_may_return() {
+        let returns = |meta: &Value, spec: &Value| {
+            let pod = json!({ "metadata": meta, "spec": spec });
+            let pod: Pod = serde_json::from_value(pod).unwrap();
+            may_return(&pod.metadata, pod.spec.as_ref())
+        };
+        let owned = |kind: &str, controls: bool| {
+            let owner = json!({
+                "apiVersion": "apps/v1", "kind": kind, "name": "o", "uid": "u",
+                "controller": controls,
+            });
+            json!({ "name": "p", "ownerReferences": [owner] })
+        };
+        let tolerant = tolerating(&json!([{ "operator": "Exists" }]));
+        let pinned = pinned_to(&json!([by_name("n")]));
+        assert!(returns(&owned("ReplicaSet", true), &tolerant));
+        assert!(returns(&owned("Fleet", true), &pinned));
+        assert!(returns(&owned("DaemonSet", false), &tolerant), "adopted");
+        assert!(!returns(&owned("DaemonSet", true), &tolerant));
+        assert!(!returns(&json!({ "name": "bare" }), &tolerant));
+        assert!(!returns(
+            &owned("ReplicaSet", true),
+            &tolerating(&json!([]))
+        ));
+        let mut mirror = owned("Node", true);
+        mirror["annotations"] = json!({ MIRROR: "hash" });
+        assert!(!returns(&mirror, &tolerant));
     }
 
     #[test]

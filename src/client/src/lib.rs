@@ -7,7 +7,7 @@ mod error;
 pub mod kubeconfig;
 mod objects;
 
-pub use belongs::{MIRROR, belongs_to_node, controller, tolerates_cordon};
+pub use belongs::{MIRROR, belongs_to_node, controller, may_return, tolerates_cordon};
 pub use error::chain;
 pub use objects::{
     Condition, Node, NodeInfo, NodeSpec, NodeStatus, Pod, PodSpec, PodStatus, nodes, patch_by, pods,

@@ -228,6 +228,29 @@ fn pods_that_the_node_would_move_are_named_as_they_are_seen() {
 }
 
 #[test]
+fn held_and_returning_pods_that_did_not_fit_are_counted() {
+    let many = Plan {
+        blocked_left_out: 12,
+        returning: vec!["shop/tolerant".to_owned()],
+        returning_left_out: 3,
+        ..answer()
+    };
+    let text = plan_text(Some(many.clone()));
+    assert!(
+        pods_of(&text).contains("… and 12 more that are held\n"),
+        "{text}"
+    );
+    let (_, returning) = text
+        .split_once("pods that the cordon does not keep off")
+        .unwrap();
+    let (_, returning) = returning.split_once(":\n").unwrap();
+    assert_eq!(returning, "  shop/tolerant\n  … and 3 more\n");
+    let data = serde_json::to_value(preview(Some(many)).settled()).unwrap();
+    assert_eq!(data["plan"]["blockedLeftOut"], 12);
+    assert_eq!(data["plan"]["returning"], json!(["shop/tolerant"]));
+}
+
+#[test]
 fn without_an_answer_there_is_what_is_seen_from_outside() {
     golden("plan-unanswered.txt", &plan_text(None));
 }

@@ -42,7 +42,7 @@ use answers::{AGAIN, Answers, blocked, foreseen, is_settled, still_there};
 use evict::Answer;
 use looks::{APART, Looks};
 use own_pods::own_pods;
-use pods::{Found, Victim};
+use pods::{Foreseen, Found, Victim};
 use returning::Returning;
 
 pub use task::Drain;
@@ -340,7 +340,8 @@ pub async fn exclude(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<()
     exclude::exclude(&cluster.nodes().await?, node, id).await
 }
 
-/// Does a dry run of the drain. Names every pod that would move and every pod that would not.
+/// Does a dry run of the drain. Names every pod that would move, every pod that would not, and
+/// those that the node gets again or keeps.
 ///
 /// # Errors
 /// As [`rehearse`].
@@ -350,17 +351,21 @@ pub async fn preview(
     policy: &policy::Drain,
 ) -> Result<Rehearsed, ApiError> {
     let client = cluster.client().await?;
-    let found = found(&client, node).await?;
-    let foretold = foretold::foretold(&found, policy, Timestamp::now());
-    let victims = victims(found);
+    let (mut victims, mut returning) = (Vec::new(), Vec::new());
+    for pod in own_pods(&client, node, pods::told).await? {
+        match pod {
+            Foreseen::Moves(victim) => victims.push(victim),
+            Foreseen::Returns(name) => returning.push(name),
+        }
+    }
     let mut moving: Vec<_> = victims.iter().map(ToString::to_string).collect();
     moving.sort();
-    let mut blocked = answers::holders(&dry_run(&client, victims).await);
-    blocked.extend(foretold);
-    blocked.sort();
+    returning.sort();
+    let blocked = answers::holders(&dry_run(&client, victims).await);
     Ok(Rehearsed {
         moving,
         blocked,
+        returning,
         ..Rehearsed::default()
     })
 }

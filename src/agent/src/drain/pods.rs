@@ -1,6 +1,6 @@
 //! Selects the pods to drain: pure functions over a list of pods.
 
-use client::{Pod, PodSpec, belongs_to_node, controller, tolerates_cordon};
+use client::{Pod, belongs_to_node, controller, may_return, tolerates_cordon};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
@@ -55,6 +55,29 @@ pub fn found(pods: &[Pod]) -> Vec<Found> {
     pods.iter().filter(|pod| must_go(pod)).map(one).collect()
 }
 
+/// What a plan tells of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Foreseen {
+    /// The drain moves it.
+    Moves(Victim),
+    /// The node keeps it, or gets it again.
+    Returns(String),
+}
+
+/// What a plan tells of the pods of a list. One that moves and returns is told as both.
+#[must_use]
+pub fn told(pods: &[Pod]) -> Vec<Foreseen> {
+    let moving = pods.iter().filter(|pod| must_go(pod));
+    let moving = moving.map(|pod| Foreseen::Moves(victim(pod)));
+    let returning = pods.iter().filter(|pod| returns(pod));
+    let returning = returning.map(|pod| Foreseen::Returns(victim(pod).to_string()));
+    moving.chain(returning).collect()
+}
+
+fn returns(pod: &Pod) -> bool {
+    !is_finished(pod) && may_return(&pod.metadata, pod.spec.as_ref())
+}
+
 fn one(pod: &Pod) -> Found {
     let meta = &pod.metadata;
     let created = meta.creation_timestamp.as_ref().map(|time| time.0);
@@ -92,18 +115,15 @@ fn victim(pod: &Pod) -> Victim {
     }
 }
 
-fn grace(spec: &PodSpec) -> Option<u64> {
-    let seconds = spec.termination_grace_period_seconds?;
-    u64::try_from(seconds).ok()
+fn must_go(pod: &Pod) -> bool {
+    !is_finished(pod) && !belongs_to_node(&pod.metadata, pod.spec.as_ref())
 }
 
 /// A finished pod keeps nothing running.
-fn must_go(pod: &Pod) -> bool {
-    let phase = pod
-        .status
-        .as_ref()
-        .map_or("", |status| status.phase.as_str());
-    !belongs_to_node(&pod.metadata, pod.spec.as_ref()) && !matches!(phase, "Succeeded" | "Failed")
+fn is_finished(pod: &Pod) -> bool {
+    let status = pod.status.as_ref();
+    let phase = status.map_or("", |status| status.phase.as_str());
+    matches!(phase, "Succeeded" | "Failed")
 }
 
 #[cfg(test)]
@@ -169,6 +189,38 @@ mod tests {
     #[test]
     fn a_daemonset_that_merely_owns_a_pod_does_not_keep_it() {
         assert_eq!(victims(&[pod(&owned_by("DaemonSet", false))]).len(), 1);
+    }
+
+    #[test]
+    fn plan_tells_which_pods_move_and_which_come_back() {
+        let tolerant = |kind: &str| {
+            let mut change = owned_by(kind, true);
+            change["metadata"]["name"] = json!(kind.to_lowercase());
+            change["spec"] = json!({ "tolerations": [{ "operator": "Exists" }] });
+            change
+        };
+        let mut done = tolerant("Job");
+        done["status"] = json!({ "phase": "Succeeded" });
+        let all = [
+            json!({}),
+            tolerant("ReplicaSet"),
+            tolerant("DaemonSet"),
+            done,
+        ];
+        let all: Vec<_> = all.iter().map(pod).collect();
+        let told = told(&all).into_iter().map(|pod| match pod {
+            Foreseen::Moves(victim) => format!("{victim} moves"),
+            Foreseen::Returns(name) => format!("{name} returns"),
+        });
+        let told: Vec<_> = told.collect();
+        assert_eq!(
+            told,
+            [
+                "shop/web moves",
+                "shop/replicaset moves",
+                "shop/replicaset returns"
+            ]
+        );
     }
 
     #[test]

@@ -93,6 +93,11 @@ pub fn plan(preview: &Preview, wide: bool, look: Look) -> String {
         look,
     );
     text += &listed("pods that would move", pods(preview), look);
+    text += &listed(
+        "pods that the cordon does not keep off this node (a controller may start them here again, or pins them; the drain does not wait for those)",
+        returning(preview),
+        look,
+    );
     text
 }
 
@@ -348,6 +353,13 @@ fn pods(preview: &Preview) -> Vec<Cell> {
     let rehearsed = blocked
         .iter()
         .map(|one| toned(Tone::Bad, format!("{}: held by {}", one.pod, one.by)));
+    let blocked_left_out = preview
+        .plan
+        .as_ref()
+        .map_or(0, |plan| plan.blocked_left_out);
+    let held =
+        (blocked_left_out > 0).then(|| format!("… and {blocked_left_out} more that are held"));
+    let rehearsed = rehearsed.chain(held.map(|text| toned(Tone::Bad, text)));
     let is_other = |pod: &str| blocked.iter().all(|known| known.pod != pod);
     let Some(seen) = &preview.pods else {
         // A user who may not list pods sees what the node says of them.
@@ -359,6 +371,12 @@ fn pods(preview: &Preview) -> Vec<Cell> {
     };
     let others = seen.iter().filter(|one| is_other(&one.pod));
     rehearsed.chain(others.map(moving)).collect()
+}
+
+fn returning(preview: &Preview) -> Vec<Cell> {
+    let named = preview.plan.iter().flat_map(|plan| &plan.returning);
+    let left_out = preview.plan.as_ref().map(|plan| plan.returning_left_out);
+    named.map(plain).chain(more(left_out)).collect()
 }
 
 fn why_none(plan: &Plan) -> &'static str {

@@ -19,7 +19,7 @@ use crate::window::{Door, NO_TIME};
 
 /// The most entries of each list except the packages, and the longest text of an entry, in
 /// characters. Together they leave room for the packages.
-const ENTRIES: usize = 18;
+const ENTRIES: usize = 15;
 const TEXT: usize = 120;
 
 /// The longest question that is repeated, in characters.
@@ -112,6 +112,7 @@ pub fn answer(case: &Case<'_>, found: Found, rehearsed: Rehearsed) -> Plan {
         unguarded: case.policy.unguarded && info.is_some_and(|info| !info.is_guarded()),
         moving: rehearsed.moving,
         blocked: rehearsed.blocked,
+        returning: rehearsed.returning,
         settings: rehearsed.settings,
         expected_seconds: history::usual(
             case.record.past.iter().filter_map(Past::worked).collect(),
@@ -226,6 +227,8 @@ fn cut_to_fit(plan: &mut Plan) {
     plan.accounts_left_out = shorten(&mut plan.accounts);
     plan.moving_left_out = shorten(&mut plan.moving);
     plan.settings_left_out = shorten(&mut plan.settings);
+    plan.returning_left_out = shorten(&mut plan.returning);
+    plan.blocked_left_out = number(plan.blocked.len().saturating_sub(ENTRIES));
     plan.blocked.truncate(ENTRIES);
     for blocked in &mut plan.blocked {
         (blocked.pod, blocked.by) = (cut(&blocked.pod), cut(&blocked.by));

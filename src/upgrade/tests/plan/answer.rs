@@ -86,6 +86,7 @@ fn an_answer_fits_and_leaves_out_the_smallest_changes_first() {
             };
             500
         ],
+        returning: vec!["r".repeat(300); 500],
         settings: vec!["s".repeat(300); 500],
         refusal: None,
     };
@@ -97,7 +98,25 @@ fn an_answer_fits_and_leaves_out_the_smallest_changes_first() {
     assert_eq!(plan.packages.len() + plan.packages_left_out as usize, 1000);
     assert!(plan.packages[0].bytes.unsigned_abs() >= 499);
     assert!(plan.etc_conflicts_left_out > 0 && plan.moving_left_out > 0);
-    assert_eq!((plan.accounts.len(), plan.accounts_left_out), (18, 82));
+    assert_eq!((plan.accounts.len(), plan.accounts_left_out), (15, 85));
+    assert_eq!((plan.blocked.len(), plan.blocked_left_out), (15, 485));
+    assert_eq!((plan.returning.len(), plan.returning_left_out), (15, 485));
+}
+
+#[test]
+fn plan_names_the_pods_that_the_cordon_does_not_keep_off() {
+    let pods = Rehearsed {
+        moving: vec!["shop/web".into()],
+        returning: vec!["shop/web".into()],
+        ..Rehearsed::default()
+    };
+    let plan = answered(found(), pods);
+    assert_eq!(plan.returning, ["shop/web"]);
+    assert_eq!(plan.code, None, "that is in nobody's way");
+    let none = serde_json::to_value(answered(found(), Rehearsed::default())).unwrap();
+    for key in ["returning", "returningLeftOut", "blockedLeftOut"] {
+        assert!(none.get(key).is_none(), "{key} is quiet");
+    }
 }
 
 #[test]
