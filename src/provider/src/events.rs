@@ -24,8 +24,10 @@ const NOTE: usize = 1024;
 /// Something that happened to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Happened {
-    /// `Machine` or `MachineDeployment`.
-    pub kind: &'static str,
+    /// Its API group and version.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
     /// Its namespace.
     pub namespace: String,
     /// Its name.
@@ -36,6 +38,12 @@ pub struct Happened {
     pub reason: String,
     /// The message.
     pub note: String,
+}
+
+/// The group and version of Cluster API's own objects.
+#[must_use]
+pub fn core() -> String {
+    format!("{}/{}", names::CORE_GROUP, names::CORE_VERSION)
 }
 
 /// A queue of Events. Its writers do not block.
@@ -86,8 +94,8 @@ fn event(happened: &Happened, now: Timestamp) -> Event {
         note: Some(note),
         reason: Some(happened.reason.clone()),
         regarding: Some(ObjectReference {
-            api_version: Some(format!("{}/{}", names::CORE_GROUP, names::CORE_VERSION)),
-            kind: Some(happened.kind.to_owned()),
+            api_version: Some(happened.api_version.clone()),
+            kind: Some(happened.kind.clone()),
             name: Some(happened.name.clone()),
             namespace: Some(happened.namespace.clone()),
             uid: Some(happened.uid.clone()),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use kube::core::{ApiResource, ObjectMeta};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -213,7 +214,17 @@ fn watch_all(tasks: &mut JoinSet<()>, client: &Client, setup: &Setup, world: &Ar
         world.machines.clone(),
         world.queue.clone(),
     );
-    tasks.spawn(machines::run(client.clone(), namespace, machines, queue));
+    let seeing = Arc::clone(world);
+    let seen = move |meta: &ObjectMeta, kind: &ApiResource, on| {
+        seeing.answer_near_misses(meta, &kind.api_version, &kind.kind, on);
+    };
+    tasks.spawn(machines::run(
+        client.clone(),
+        namespace,
+        machines,
+        queue,
+        seen,
+    ));
     let (catalogues, of) = (world.catalogues.clone(), Arc::clone(world));
     let changed = move || {
         let waiting = of

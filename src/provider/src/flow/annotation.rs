@@ -14,7 +14,7 @@ use crate::clock::now;
 
 impl Worker {
     pub(super) async fn by_annotation(&self, machine: &Machine) -> Result<Answer, HandError> {
-        let mut infra = match self.infra.of(machine).await {
+        let mut infra = match self.infra_of(machine).await {
             Err(HandError::Missing) => {
                 return self.without_infra(machine, "it does not exist").await;
             }

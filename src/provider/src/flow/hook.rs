@@ -69,7 +69,7 @@ impl Worker {
     /// Core calls the provider through its ExtensionConfig, whose settings say which fields name an
     /// image. Without an ExtensionConfig, core does not call this provider.
     async fn written(&self, machine: &Machine) -> Result<Option<Told>, HandError> {
-        let infra = match self.infra.of(machine).await {
+        let infra = match self.infra_of(machine).await {
             Err(HandError::Missing | HandError::Refused(_)) => return Ok(None),
             read => read?,
         };

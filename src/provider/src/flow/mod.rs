@@ -18,11 +18,11 @@ use tokio::sync::{Semaphore, watch};
 use tracing::{debug, error, warn};
 
 use crate::engine::{Answer, Machine, Told, Why, clean};
-use crate::events::Happened;
+use crate::events::{self, Happened};
 use crate::hands::HandError;
-use crate::hands::infra::{InfraMachines, Wanted};
+use crate::hands::infra::{InfraMachine, InfraMachines, Wanted};
 use crate::lease::Lead;
-use crate::machines::{Group, Key};
+use crate::machines::{Group, Key, On};
 use crate::queue::Queue;
 use crate::world::World;
 
@@ -155,7 +155,8 @@ impl Worker {
             detail: clean(detail),
         };
         self.world.happened(Happened {
-            kind: "Machine",
+            api_version: events::core(),
+            kind: "Machine".to_owned(),
             namespace: machine.namespace.clone(),
             name: machine.name.clone(),
             uid: machine.uid.clone(),
@@ -193,6 +194,15 @@ impl Worker {
             return self.by_annotation(&machine).await.map(Some);
         }
         self.by_hook(&machine).await.map(Some)
+    }
+
+    /// The InfraMachine of a Machine. What is wrong with its keys is told.
+    async fn infra_of(&self, machine: &Machine) -> Result<InfraMachine, HandError> {
+        let infra = self.infra.of(machine).await?;
+        let (meta, (api_version, kind)) = (infra.metadata(), infra.kind());
+        self.world
+            .answer_near_misses(meta, api_version, kind, On::Infra);
+        Ok(infra)
     }
 
     fn leads(&self) -> bool {

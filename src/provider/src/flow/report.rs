@@ -98,7 +98,7 @@ impl Worker {
         machine: &Machine,
         answer: Answer,
     ) -> Result<Option<Answer>, HandError> {
-        if !self.infra.of(machine).await?.is_on_its_way() {
+        if !self.infra_of(machine).await?.is_on_its_way() {
             return Ok(None);
         }
         // The state on the InfraMachine counts, not the last report.
@@ -108,7 +108,7 @@ impl Worker {
     }
 
     async fn write_condition(&self, machine: &Machine, wanted: &Wanted) -> Result<(), HandError> {
-        let mut infra = self.infra.of(machine).await?;
+        let mut infra = self.infra_of(machine).await?;
         let with_version = Wanted {
             // A version field that is in use is kept correct. The provider does not introduce one.
             version: infra

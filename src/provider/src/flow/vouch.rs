@@ -29,7 +29,7 @@ impl Worker {
 
     async fn vouch_for(&self, machine: &Machine, image: &Target) -> Result<(), HandError> {
         let refused = |infra: &str| refused(&format!("the image {image}"), infra);
-        match self.infra.of(machine).await {
+        match self.infra_of(machine).await {
             Ok(infra) if names(infra.spec(), image) => Ok(()),
             Ok(_) => Err(refused("the InfraMachine does not")),
             Err(HandError::Missing) => Err(refused("there is no InfraMachine")),
@@ -39,7 +39,7 @@ impl Worker {
 
     /// Uses the provider's own settings, because a caller may omit those of the call.
     async fn vouch_for_none(&self, machine: &Machine) -> Result<(), HandError> {
-        let infra = match self.infra.of(machine).await {
+        let infra = match self.infra_of(machine).await {
             Err(HandError::Missing) => return Err(refused("no image", "there is no InfraMachine")),
             read => read?,
         };

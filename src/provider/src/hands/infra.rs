@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use client::{chain, patch_by};
 use kube::api::{Api, DynamicObject, Patch};
-use kube::core::ApiResource;
+use kube::core::{ApiResource, ObjectMeta};
 use kube::{Client, discovery};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -96,6 +96,19 @@ impl InfraMachines {
 }
 
 impl InfraMachine {
+    /// Its metadata.
+    #[must_use]
+    pub const fn metadata(&self) -> &ObjectMeta {
+        &self.object.metadata
+    }
+
+    /// Its API version and kind.
+    #[must_use]
+    pub fn kind(&self) -> (&str, &str) {
+        let types = self.object.types.as_ref();
+        types.map_or(("", ""), |types| (&types.api_version, &types.kind))
+    }
+
     /// Its spec.
     #[must_use]
     pub fn spec(&self) -> &Value {

@@ -10,7 +10,7 @@ use super::unready::Unready;
 use super::wire::{Object, Objects, Request, Response};
 use crate::catalogue::{For, choose};
 use crate::engine::{ControlPlane, Why, clean, reach, skew, step};
-use crate::events::Happened;
+use crate::events::{self, Happened};
 use crate::machines::Key;
 use crate::names;
 use crate::world::World;
@@ -175,7 +175,8 @@ fn tell(world: &World, object: &Object, reason: &str, note: &str) {
     tracing::warn!(%machine, reason, "{note}");
     if let Some((kind, name, uid)) = of_deployment.or_else(of_machine) {
         world.happened(Happened {
-            kind,
+            api_version: events::core(),
+            kind: kind.to_owned(),
             namespace,
             name,
             uid,

@@ -3,12 +3,14 @@
 mod from;
 mod group;
 mod key;
+mod near;
 mod owners;
 mod state;
 mod store;
 mod work;
 
 use kube::Client;
+use kube::core::{ApiResource, ObjectMeta};
 use tracing::{debug, warn};
 
 use crate::api;
@@ -17,6 +19,7 @@ use crate::queue::Queue;
 use crate::watch::{self, Filter, News, WatchError};
 pub use group::{Group, GroupKind};
 pub use key::Key;
+pub use near::{On, misses};
 pub use owners::{ClusterFacts, ControlPlaneFacts, DeploymentFacts};
 pub use store::Machines;
 
@@ -27,9 +30,15 @@ pub fn parse(object: api::Machine) -> crate::engine::Machine {
 }
 
 /// Watches Machines, Clusters and MachineDeployments for ever. A change queues the Machines
-/// concerned.
-pub async fn run(client: Client, namespace: Option<String>, machines: Machines, queue: Queue<Key>) {
-    let namespace = namespace.as_deref();
+/// concerned. `seen` gets each object's metadata, its kind, and which keys it may have.
+pub async fn run(
+    client: Client,
+    namespace: Option<String>,
+    machines: Machines,
+    queue: Queue<Key>,
+    seen: impl Fn(&ObjectMeta, &ApiResource, On),
+) {
+    let (namespace, seen) = (namespace.as_deref(), &seen);
     let of_machines = watch_all(
         api::scoped::<api::Machine>(client.clone(), &api::core("Machine"), namespace),
         |news| match news {
@@ -42,6 +51,7 @@ pub async fn run(client: Client, namespace: Option<String>, machines: Machines, 
         },
         || machines.lost(now()),
         &queue,
+        |meta| seen(meta, &api::core("Machine"), On::Machine),
     );
     let of_clusters = watch_all(
         api::scoped::<api::Cluster>(client.clone(), &api::core("Cluster"), namespace),
@@ -54,6 +64,7 @@ pub async fn run(client: Client, namespace: Option<String>, machines: Machines, 
         },
         || {},
         &queue,
+        |meta| seen(meta, &api::core("Cluster"), On::Owner),
     );
     let of_deployments = watch_all(
         api::scoped::<api::MachineDeployment>(
@@ -70,8 +81,9 @@ pub async fn run(client: Client, namespace: Option<String>, machines: Machines, 
         },
         || {},
         &queue,
+        |meta| seen(meta, &api::core("MachineDeployment"), On::Owner),
     );
-    let of_control_planes = watch_control_planes(client, namespace, &machines, &queue);
+    let of_control_planes = watch_control_planes(client, namespace, &machines, &queue, seen);
     tokio::join!(of_machines, of_clusters, of_deployments, of_control_planes);
 }
 
@@ -83,10 +95,12 @@ async fn watch_control_planes(
     namespace: Option<&str>,
     machines: &Machines,
     queue: &Queue<Key>,
+    seen: &impl Fn(&ObjectMeta, &ApiResource, On),
 ) {
     let kind = api::kubeadm_control_plane();
     let api = api::scoped::<api::ControlPlane>(client, &kind, namespace);
-    let tell = |news| {
+    let tell = |news: News<api::ControlPlane>| {
+        of_each(&news, |meta| seen(meta, &kind, On::Owner));
         let keys = match news {
             News::All(all) => {
                 machines.replace_control_planes(all.into_iter().map(from::control_plane).collect())
@@ -116,15 +130,28 @@ async fn watch_all<K>(
     mut store: impl FnMut(News<K>) -> Vec<Key>,
     mut lost: impl FnMut(),
     queue: &Queue<Key>,
+    seen: impl Fn(&ObjectMeta),
 ) where
     K: kube::Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + 'static,
 {
     let path = api.resource_url().to_owned();
-    let tell = |news| store(news).into_iter().for_each(|key| queue.add(key));
+    let tell = |news: News<K>| {
+        of_each(&news, &seen);
+        store(news).into_iter().for_each(|key| queue.add(key));
+    };
     watch::forever(api, Filter::default(), tell, |error| {
         warn!("the watch of {path} failed: {error}");
         lost();
         std::future::ready(())
     })
     .await;
+}
+
+/// The metadata of the objects that are there.
+fn of_each<K: kube::Resource>(news: &News<K>, seen: impl Fn(&ObjectMeta)) {
+    match news {
+        News::All(all) => all.iter().for_each(|one| seen(one.meta())),
+        News::Changed(one) => seen(one.meta()),
+        News::Gone(_) => {}
+    }
 }

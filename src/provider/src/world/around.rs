@@ -7,7 +7,7 @@ use super::World;
 use super::unasked::Look;
 use crate::clusters::ClusterState;
 use crate::engine::{ControlPlane, Kubelet, Machine, Other, Others, Why, skew};
-use crate::events::Happened;
+use crate::events::{self, Happened};
 use crate::machines::{Group, GroupKind, Key};
 
 /// How many working Machines are searched for one that keeps its turn. A group may have thousands.
@@ -198,7 +198,8 @@ impl World {
         let note = why.to_string();
         tracing::warn!(machine = %machine.key(), "{note}");
         self.happened(Happened {
-            kind: "Machine",
+            api_version: events::core(),
+            kind: "Machine".to_owned(),
             namespace: machine.namespace.clone(),
             name: machine.name.clone(),
             uid: machine.uid.clone(),

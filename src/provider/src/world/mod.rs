@@ -4,6 +4,7 @@ mod around;
 mod counted;
 mod ended;
 mod heard;
+mod near;
 mod unasked;
 
 use std::collections::HashMap;
@@ -23,6 +24,7 @@ use crate::queue::Queue;
 use crate::settings::Settings;
 use counted::Counted;
 use heard::Heard;
+use near::Near;
 use unasked::Unasked;
 use upgrade::Target;
 
@@ -52,6 +54,7 @@ pub struct World {
     heard: Heard,
     counted: Counted,
     unasked: Unasked,
+    near: Near,
     unwritten: Mutex<HashMap<Key, String>>,
     events: Option<Events>,
 }
@@ -75,6 +78,7 @@ impl World {
             heard: Heard::default(),
             counted: Counted::default(),
             unasked: Unasked::default(),
+            near: Near::default(),
             unwritten: Mutex::default(),
             events: None,
         }
