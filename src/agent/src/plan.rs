@@ -274,7 +274,7 @@ async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> Se
     let mut rehearsed = if skips_drain {
         Rehearsed::default()
     } else {
-        let pods = drain::preview(&tools.cluster, &node).await;
+        let pods = drain::preview(&tools.cluster, &node, &drains).await;
         pods.map_err(|error| error.into_reason(refused(LIST_PODS)))?
     };
     if let Some(root) = tools.hands.root() {

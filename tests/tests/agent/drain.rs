@@ -198,7 +198,8 @@ async fn a_pod_that_ends_with_its_namespace_is_waited_for() -> Result<()> {
 async fn a_server_too_busy_to_list_pods_is_asked_again() -> Result<()> {
     let busy = Busy::start().await?;
     let cluster = Cluster::new(&busy.kubeconfig, SILENCE);
-    let blocked = agent::drain::rehearse(&cluster, "node").await;
+    let policy = upgrade::policy::Drain::default();
+    let blocked = agent::drain::rehearse(&cluster, "node", &policy).await;
     let reason = blocked.map_err(|error| error.into_reason(refused(LIST_PODS)));
     let Err(reason @ Reason::ApiAway { .. }) = reason else {
         anyhow::bail!("{reason:?}");

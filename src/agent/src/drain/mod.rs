@@ -36,13 +36,13 @@ use upgrade::plan::Rehearsed;
 use upgrade::policy::AtDeadline;
 use upgrade::{Reason, SinceBoot, UpgradeId, policy};
 
-use crate::cluster::marks;
+use crate::cluster::marks::{self, Mark};
 use crate::cluster::{ApiError, Cluster, undrained};
 use answers::{AGAIN, Answers, blocked, foreseen, is_settled, still_there};
 use evict::Answer;
 use looks::{APART, Looks};
 use own_pods::own_pods;
-use pods::{Foreseen, Found, Victim};
+use pods::{Found, Victim};
 use returning::Returning;
 
 pub use task::Drain;
@@ -351,17 +351,17 @@ pub async fn preview(
     policy: &policy::Drain,
 ) -> Result<Rehearsed, ApiError> {
     let client = cluster.client().await?;
-    let (mut victims, mut returning) = (Vec::new(), Vec::new());
-    for pod in own_pods(&client, node, pods::told).await? {
-        match pod {
-            Foreseen::Moves(victim) => victims.push(victim),
-            Foreseen::Returns(name) => returning.push(name),
-        }
-    }
+    let pods = own_pods(&client, node, pods::told).await?;
+    let mut returning: Vec<_> = pods.iter().filter_map(|pod| pod.returns.clone()).collect();
+    returning.sort();
+    let found: Vec<_> = pods.into_iter().filter_map(|pod| pod.moves).collect();
+    let foretold = foretold::foretold(&found, policy, Timestamp::now());
+    let victims = victims(found);
     let mut moving: Vec<_> = victims.iter().map(ToString::to_string).collect();
     moving.sort();
-    returning.sort();
-    let blocked = answers::holders(&dry_run(&client, victims).await);
+    let mut blocked = answers::holders(&dry_run(&client, victims).await);
+    blocked.extend(foretold);
+    blocked.sort();
     Ok(Rehearsed {
         moving,
         blocked,

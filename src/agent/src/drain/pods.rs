@@ -1,6 +1,6 @@
 //! Selects the pods to drain: pure functions over a list of pods.
 
-use client::{Pod, belongs_to_node, controller, may_return, tolerates_cordon};
+use client::{Pod, PodSpec, belongs_to_node, controller, may_return, tolerates_cordon};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
@@ -55,23 +55,23 @@ pub fn found(pods: &[Pod]) -> Vec<Found> {
     pods.iter().filter(|pod| must_go(pod)).map(one).collect()
 }
 
-/// What a plan tells of a pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Foreseen {
+/// What a plan tells of a pod. It may move and return.
+#[derive(Clone, Debug)]
+pub struct Told {
     /// The drain moves it.
-    Moves(Victim),
-    /// The node keeps it, or gets it again.
-    Returns(String),
+    pub moves: Option<Found>,
+    /// The node keeps it, or gets it again: its name.
+    pub returns: Option<String>,
 }
 
-/// What a plan tells of the pods of a list. One that moves and returns is told as both.
+/// What a plan tells of each pod of a list.
 #[must_use]
-pub fn told(pods: &[Pod]) -> Vec<Foreseen> {
-    let moving = pods.iter().filter(|pod| must_go(pod));
-    let moving = moving.map(|pod| Foreseen::Moves(victim(pod)));
-    let returning = pods.iter().filter(|pod| returns(pod));
-    let returning = returning.map(|pod| Foreseen::Returns(victim(pod).to_string()));
-    moving.chain(returning).collect()
+pub fn told(pods: &[Pod]) -> Vec<Told> {
+    let told = |pod: &Pod| Told {
+        moves: must_go(pod).then(|| one(pod)),
+        returns: returns(pod).then(|| victim(pod).to_string()),
+    };
+    pods.iter().map(told).collect()
 }
 
 fn returns(pod: &Pod) -> bool {
@@ -113,6 +113,11 @@ fn victim(pod: &Pod) -> Victim {
         priority: pod.spec.as_ref().map_or(0, |spec| spec.priority),
         grace: pod.spec.as_ref().and_then(grace).unwrap_or(GRACE),
     }
+}
+
+fn grace(spec: &PodSpec) -> Option<u64> {
+    let seconds = spec.termination_grace_period_seconds?;
+    u64::try_from(seconds).ok()
 }
 
 fn must_go(pod: &Pod) -> bool {
@@ -208,19 +213,12 @@ mod tests {
             done,
         ];
         let all: Vec<_> = all.iter().map(pod).collect();
-        let told = told(&all).into_iter().map(|pod| match pod {
-            Foreseen::Moves(victim) => format!("{victim} moves"),
-            Foreseen::Returns(name) => format!("{name} returns"),
-        });
-        let told: Vec<_> = told.collect();
-        assert_eq!(
-            told,
-            [
-                "shop/web moves",
-                "shop/replicaset moves",
-                "shop/replicaset returns"
-            ]
-        );
+        let told = told(&all);
+        let moving: Vec<_> = told.iter().filter_map(|pod| pod.moves.as_ref()).collect();
+        let moving: Vec<_> = moving.iter().map(|pod| pod.victim.to_string()).collect();
+        assert_eq!(moving, ["shop/web", "shop/replicaset"]);
+        let returning: Vec<_> = told.iter().filter_map(|pod| pod.returns.clone()).collect();
+        assert_eq!(returning, ["shop/replicaset"]);
     }
 
     #[test]

@@ -81,9 +81,12 @@ pub async fn forecast(
     cluster: &Cluster,
     policy: &Kubeadm,
 ) -> Result<Forecast, Reason> {
+    if !root.join(CONFIG).exists() {
+        return Ok(judge(root, &Base::Unknown(String::new()), policy));
+    }
     let base = base(cluster).await;
     let base = base.map_err(|error| error.into_reason(refused("read the kubelet's settings")))?;
-    Ok(judge(root, base.as_deref(), policy))
+    Ok(judge(root, &base, policy))
 }
 
 /// As [`forecast`], with this configuration of the cluster.
@@ -91,7 +94,7 @@ pub async fn forecast(
 pub fn judge(root: &Path, base: &Base, policy: &Kubeadm) -> Forecast {
     let patches = match patches::of(root, &policy.patches) {
         Ok(patches) => patches,
-        Err(detail) => return refused(Reason::BadPatches { detail }),
+        Err(detail) => return ended(Reason::BadPatches { detail }),
     };
     match (compare(root, base, &patches), policy.local_settings) {
         (Ok(found), LocalSettings::Refuse) => {
@@ -100,7 +103,7 @@ pub fn judge(root: &Path, base: &Base, policy: &Kubeadm) -> Forecast {
             Forecast { refusal, ..found }
         }
         (Ok(found), LocalSettings::Drop) => found,
-        (Err(detail), LocalSettings::Refuse) => refused(Reason::KubeletSettings { detail }),
+        (Err(detail), LocalSettings::Refuse) => ended(Reason::KubeletSettings { detail }),
         (Err(detail), LocalSettings::Drop) => Forecast {
             unsure: vec![format!("not known: {detail}")],
             ..Forecast::default()
@@ -108,7 +111,7 @@ pub fn judge(root: &Path, base: &Base, policy: &Kubeadm) -> Forecast {
     }
 }
 
-fn refused(reason: Reason) -> Forecast {
+fn ended(reason: Reason) -> Forecast {
     Forecast {
         refusal: Some(reason),
         ..Forecast::default()

@@ -54,19 +54,9 @@ impl<'a> Server<'a> {
     /// Finds what kubeadm would undo on the system at this root, then what would block the drain.
     /// Where no pod is evicted, nothing does.
     pub async fn rehearse(self, root: Option<&Path>) -> Result<Ended, Reason> {
-        let policy = &self.errand.policy;
-        if let Some(root) = root {
-            let forecast = kubelet::forecast(root, self.cluster, &policy.kubeadm).await?;
-            for lost in &forecast.lost {
-                warn!("kubeadm upgrade node will undo a setting of the kubelet: {lost}");
-            }
-            forecast.refusal.map_or(Ok(()), Err)?;
-        }
-        if policy.drain.skip {
-            return Ok(Ended::Done(Effect::Rehearsed { blocked: None }));
-        }
-        let blocked = drain::rehearse(self.cluster, self.node()?).await;
-        let blocked = blocked.map_err(|error| error.into_reason(refused(LIST_PODS)))?;
+        self.settings(root).await?;
+        let blocked = self.blocked().await?;
+        self.held.note();
         Ok(Ended::Done(Effect::Rehearsed { blocked }))
     }
 
@@ -86,7 +76,7 @@ impl<'a> Server<'a> {
         }
         let drain = &self.errand.policy.drain;
         let blocked = drain::rehearse(self.cluster, self.node()?, drain).await;
-        blocked.map_err(ApiError::into_reason)
+        blocked.map_err(|error| error.into_reason(refused(LIST_PODS)))
     }
 
     /// The rehearsal once more, just before the cordon, where much may have changed since: the

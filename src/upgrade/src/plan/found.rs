@@ -38,6 +38,8 @@ pub struct Rehearsed {
     pub moving: Vec<String>,
     /// Pods that could not move.
     pub blocked: Vec<Blocked>,
+    /// Pods that come back to the cordoned node, or stay there.
+    pub returning: Vec<String>,
     /// Settings of the kubelet that kubeadm would undo, each with both values.
     pub settings: Vec<String>,
     /// Why the rehearsal would end an upgrade.

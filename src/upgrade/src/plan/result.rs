@@ -66,6 +66,16 @@ pub struct Plan {
     pub moving_left_out: u32,
     /// Pods that a rehearsal of the drain could not move.
     pub blocked: Vec<Blocked>,
+    /// How many more pods did not fit.
+    #[serde(skip_serializing_if = "is_none")]
+    pub blocked_left_out: u32,
+    /// Pods that the cordon does not keep off the node: their controllers may place them there
+    /// again, or pin them to it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub returning: Vec<String>,
+    /// How many more pods did not fit.
+    #[serde(skip_serializing_if = "is_none")]
+    pub returning_left_out: u32,
     /// Settings of the kubelet that kubeadm would undo, each with both values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,

@@ -183,7 +183,7 @@ pub fn all() -> Vec<Reason> {
         Reason::DrainRefused { detail: x() },
         Reason::ApiAway { detail: x() },
         Reason::ApiRefused {
-            request: x(),
+            request: "list this node's pods".into(),
             detail: x(),
         },
         Reason::Withdrawn { replaced_by: None },
