@@ -72,7 +72,6 @@ pub fn facts(
 }
 
 /// The commit of the running system, or `None` if it is not here.
-
 fn running(site: &Site) -> Option<Variant> {
     let commit = site.current()?.csum();
     let (variant, _) = site.sysroot.repo().load_commit(&commit).ok()?;

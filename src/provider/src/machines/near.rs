@@ -9,6 +9,9 @@ use upgrade::wrong;
 
 use crate::names;
 
+/// The domain of Careen's keys.
+const DOMAIN: &str = "careen.dev";
+
 /// The kinds of objects that have keys of Careen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
@@ -67,7 +70,15 @@ pub fn misses(meta: &ObjectMeta, on: On) -> Vec<String> {
     let others = annotations.iter().filter(|(key, _)| is_elsewhere(key, on));
     let others: Vec<_> = others.map(|(key, value)| elsewhere(key, value)).collect();
     annotations.retain(|key, _| !is_elsewhere(key, on));
-    let strays = Keys::read(&annotations, &labels).strays;
+    let mut strays = Keys::read(&annotations, &labels).strays;
+    let beside = [(Place::Annotation, &annotations), (Place::Label, &labels)];
+    let ours = beside
+        .into_iter()
+        .flat_map(|(place, keys)| misspelt(place, keys));
+    let ours: Vec<_> = ours
+        .filter(|stray| strays.iter().all(|known| known.key != stray.key))
+        .collect();
+    strays.extend(ours);
     let strays = strays.iter().map(|stray| told(stray, on));
     let held = held(&annotations, on);
     others.into_iter().chain(strays).chain(held).collect()
@@ -123,12 +134,27 @@ fn pauses(on: On) -> String {
     }
 }
 
-fn told(stray: &Stray, on: On) -> String {
-    let name = stray.key.rsplit('/').next().unwrap_or_default();
+/// The provider's own keys in a domain that resembles ours. The core knows only the Node's.
+fn misspelt(place: Place, keys: &BTreeMap<String, String>) -> impl Iterator<Item = Stray> {
+    let resembles = |key: &&String| {
+        let domain = key.split_once('/').map_or("", |(domain, _)| domain);
+        domain != DOMAIN && wrong::nearest(domain, &[DOMAIN]).is_some() && own(key).is_some()
+    };
+    let found = keys.iter().filter(move |(key, _)| resembles(key));
+    found.map(move |(key, value)| stray(place, key, value))
+}
+
+/// The provider's own key with nearly this name, and where it has an effect.
+fn own(key: &str) -> Option<(&'static str, &'static str)> {
+    let name = key.rsplit('/').next().unwrap_or_default();
     let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-    let words = OURS.map(|(word, ..)| word);
-    let near = wrong::nearest(&letters, &words);
-    if let Some((_, key, of)) = near.and_then(|near| OURS.iter().find(|row| row.0 == near)) {
+    let near = wrong::nearest(&letters, &OURS.map(|(word, ..)| word))?;
+    let (_, key, of) = OURS.iter().find(|row| row.0 == near)?;
+    Some((key, of))
+}
+
+fn told(stray: &Stray, on: On) -> String {
+    if let Some((key, of)) = own(&stray.key) {
         return format!("{stray} has no effect here: {key} is {of}");
     }
     match stray.meant {
@@ -145,15 +171,18 @@ fn told(stray: &Stray, on: On) -> String {
 }
 
 fn shown(key: &str, value: &str) -> String {
+    stray(Place::Annotation, key, value).to_string()
+}
+
+fn stray(place: Place, key: &str, value: &str) -> Stray {
     const SHOWN: usize = 64;
     Stray {
-        place: Place::Annotation,
+        place,
         key: key.to_owned(),
         value: value.chars().take(SHOWN).collect(),
         meant: None,
         alone: false,
     }
-    .to_string()
 }
 
 #[cfg(test)]

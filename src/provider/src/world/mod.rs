@@ -4,6 +4,7 @@ mod around;
 mod counted;
 mod ended;
 mod heard;
+mod misses;
 mod near;
 mod unasked;
 

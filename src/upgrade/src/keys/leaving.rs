@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use super::{Pairs, Place};
+use super::place::{Pairs, Place};
 use crate::reason::Reason;
 
 /// The taints and annotations, each with the program that sets it.

@@ -8,8 +8,8 @@
 mod domain;
 mod leaving;
 mod looks;
+mod place;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::names::{self, Kind};
@@ -17,34 +17,14 @@ use crate::reason::Reason;
 use crate::target::request;
 pub use leaving::Leaving;
 use looks::Looks;
+use place::Pairs;
+pub use place::Place;
 
 /// The most keys that are reported; a Node may have thousands.
 pub const MOST: usize = 8;
 
 /// The longest part of a value that is repeated, in characters.
 const SHOWN: usize = 64;
-
-/// Where a key is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// An annotation.
-    Annotation,
-    /// A label.
-    Label,
-    /// A taint.
-    Taint,
-}
-
-impl Place {
-    /// The names in kubectl's verbs and in prose.
-    const fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Annotation => ("annotation", "annotate"),
-            Self::Label => ("label", "label"),
-            Self::Taint => ("taint", "taint"),
-        }
-    }
-}
 
 /// A key that resembles ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,9 +62,6 @@ pub struct Keys {
     /// The keys that resemble ours, at most [`MOST`]; those that look like a pause come first.
     pub strays: Vec<Stray>,
 }
-
-/// Annotations or labels.
-type Pairs = BTreeMap<String, String>;
 
 impl Keys {
     /// Reads the keys. A key that [`names::TABLE`] has is known in the place that the table gives.

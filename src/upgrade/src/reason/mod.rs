@@ -156,7 +156,7 @@ pub enum Reason {
         /// What to remove, if not the annotation itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
-        /// What to do, if nothing is to be removed.
+        /// What to do, if there is nothing to remove.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         advice: Option<String>,
     },
