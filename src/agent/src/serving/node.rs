@@ -29,7 +29,9 @@ type Drivers = Object<Option<Registered>, NotUsed>;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Registered {
-    drivers: Vec<Driver>,
+    /// `null` where the node has none: the field has no `omitempty` (k8s.io/api/storage/v1,
+    /// `CSINodeSpec`).
+    drivers: Option<Vec<Driver>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -103,7 +105,7 @@ async fn drivers(client: &Client, name: &str) -> Result<Option<BTreeSet<String>>
 }
 
 fn names(registered: Registered) -> BTreeSet<String> {
-    let drivers = registered.drivers.into_iter();
+    let drivers = registered.drivers.into_iter().flatten();
     drivers.take(MOST).map(|driver| cut(&driver.name)).collect()
 }
 
@@ -178,5 +180,19 @@ mod tests {
         let addresses = [("InternalIP".to_owned(), "10.0.0.7".to_owned())];
         assert_eq!(offer.addresses, addresses);
         assert_eq!(offer.resources["nvidia.com/gpu"], "2");
+    }
+
+    #[test]
+    fn csi_node_without_drivers_has_null_in_place_of_a_list() {
+        let read = |drivers: serde_json::Value| {
+            let node: Drivers = serde_json::from_value(json!({
+                "metadata": { "name": "n" }, "spec": { "drivers": drivers },
+            }))
+            .unwrap();
+            names(node.spec.unwrap())
+        };
+        assert!(read(json!(null)).is_empty());
+        let one = json!([{ "name": "csi.example", "nodeID": "n", "topologyKeys": null }]);
+        assert_eq!(read(one), BTreeSet::from(["csi.example".to_owned()]));
     }
 }

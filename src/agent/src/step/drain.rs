@@ -95,10 +95,7 @@ impl<'a> Server<'a> {
         match self.blocked().await {
             Ok(Some(blocked)) => {
                 warn!("before the cordon: {blocked}");
-                let (percent, text) = (0, blocked.told());
-                self.errand
-                    .doing
-                    .send_replace(Some(Doing { percent, text }));
+                self.say(blocked.told());
             }
             Ok(None) => {}
             Err(reason) => warn!("the drain was not rehearsed again: {reason}"),
@@ -173,7 +170,11 @@ impl<'a> Server<'a> {
             loop {
                 match serving::offer(self.cluster, node).await {
                     Ok(offer) => return Some(offer),
-                    Err(ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_)) => {}
+                    Err(
+                        error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_)),
+                    ) => {
+                        self.say(format!("cannot read how this node serves yet: {error}"));
+                    }
                     Err(error) => {
                         tracing::warn!("the trial is not compared with this system: {error}");
                         return None;
@@ -183,6 +184,11 @@ impl<'a> Server<'a> {
             }
         };
         tokio::time::timeout(limit, answered).await.ok().flatten()
+    }
+
+    fn say(&self, text: String) {
+        let doing = Doing { percent: 0, text };
+        self.errand.doing.send_replace(Some(doing));
     }
 
     fn node(&self) -> Result<&'a str, Reason> {
