@@ -418,7 +418,12 @@ fn policy_says_what_warns_and_what_is_ignored() {
 
 #[test]
 fn except_names_one_kind_and_one_thing() {
-    for good in ["pod:kube-system/cni", "unit:*", "address:10.0.0.7"] {
+    for good in [
+        "pod:kube-system/cni",
+        "unit:*",
+        "address:10.0.0.7",
+        "taint:example.com/*",
+    ] {
         let mut policy = Policy::default();
         policy.serving.except = vec![good.into()];
         assert_eq!(policy.validate(), Ok(()), "{good}");
@@ -489,4 +494,21 @@ fn first_drain_notes_how_the_node_serves() {
     let seen = asked().with(|seen| seen.turn.finished = Some(drained(&later)));
     let (record, _) = next_by(&seen, &again, &Policy::default());
     assert_eq!(record.upgrade.unwrap().served, serving);
+}
+
+#[test]
+fn excepted_taint_is_not_compared() {
+    let mut record = trial();
+    let before = record.upgrade.as_mut().unwrap().served.node.as_mut();
+    before.unwrap().taints = Some([].into());
+    let seen = now(|node| node.taints = Some(["example.com/agent-not-ready".to_owned()].into()));
+    let mut policy = Policy::default();
+    let fails = |policy: &Policy| {
+        let (record, _) = next_by(&seen, &record, policy);
+        matches!(phase_of(&record), Phase::Reverting { .. })
+    };
+    assert!(fails(&policy));
+    policy.serving.except = vec!["taint:example.com/*".into()];
+    policy.validate().unwrap();
+    assert!(!fails(&policy));
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::demand::Demand;
 
 /// The accepted form of an exception.
-pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"condition:<type>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
+pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"condition:<type>\", \"taint:<key>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
 
 /// What a trial compares with the node as it was before the drain, and what follows from a
 /// difference.
@@ -68,6 +68,7 @@ pub(super) fn is_key(text: &str) -> bool {
         "resource:",
         "driver:",
         "condition:",
+        "taint:",
         "address:",
         "unit:",
     ];
