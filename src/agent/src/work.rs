@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use upgrade::serving::NodePod;
 use upgrade::{
     Doing, Finished, Outcome, Policy, Reason, Step, Target, Upgrade, UpgradeId, Version, Wanted,
 };
@@ -70,6 +71,7 @@ impl Work {
             step: step.clone(),
             image: upgrade.and_then(image),
             node: node.clone(),
+            noted: upgrade.and_then(noted),
         };
         let story = StepStory {
             node,
@@ -176,6 +178,13 @@ const fn is_allowed_by_the_version(step: &Step) -> bool {
         | Step::Clean
         | Step::Pass => false,
     }
+}
+
+/// The pods that are noted, if the old system has run again since.
+fn noted(up: &Upgrade) -> Option<Vec<NodePod>> {
+    let node = up.served.node.as_ref();
+    let node = node.filter(|_| up.attempt.tries > 0)?;
+    Some(node.pods.clone())
 }
 
 /// The image that the upgrade requested.

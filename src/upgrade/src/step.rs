@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::Digest;
 use crate::image::{Deployment, ImageFacts};
 use crate::reason::Reason;
-use crate::serving::Serving;
+use crate::serving::{NodePod, Serving};
 use crate::target::Target;
 use crate::version::Version;
 
@@ -295,6 +295,9 @@ pub enum Effect {
     Rehearsed { blocked: Option<Reason> },
     /// How the node served when the drain began.
     Drained { serving: Serving },
+    /// The kubelet's state is saved. `pods` are those that belong to the node now, if the agent has
+    /// looked.
+    Saved { pods: Option<Vec<NodePod>> },
     /// The new deployment.
     Deployed(Deployment),
 }

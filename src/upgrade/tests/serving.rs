@@ -512,3 +512,56 @@ fn excepted_taint_is_not_compared() {
     policy.validate().unwrap();
     assert!(!fails(&policy));
 }
+
+/// A second trial after the old system has run again with these pods, and what the new system
+/// shows then.
+fn second_trial(between: &[NodePod], then: Vec<NodePod>) -> Phase {
+    let mut record = trial();
+    let up = record.upgrade.as_mut().unwrap();
+    (up.phase, up.attempt.tries) = (Phase::Drained, 1);
+    let gone = NodePod {
+        owner: Owner {
+            kind: String::new(),
+            name: "removed".into(),
+            ..up.served.node.as_ref().unwrap().pods[0].owner.clone()
+        },
+        ..pod("removed", "s1", "c9")
+    };
+    up.served.node.as_mut().unwrap().pods.push(gone);
+    let pods = Some(between.to_vec());
+    let snapshot = Finished {
+        step: Step::Snapshot,
+        outcome: Outcome::Done(Effect::Saved { pods }),
+    };
+    let seen = asked().with(|seen| seen.turn.finished = Some(snapshot));
+    let (mut record, _) = next_by(&seen, &record, &Policy::default());
+    record.upgrade.as_mut().unwrap().phase = Phase::Trial { boot: boot(2) };
+    let seen = now(|node| node.pods = then);
+    phase_of(&next_by(&seen, &record, &Policy::default()).0)
+}
+
+#[test]
+fn next_trial_is_compared_with_the_last_boot_of_the_old_system() {
+    let between = [pod("cni", "p1", "c3"), pod("new", "p7", "c7")];
+    let stale = second_trial(&between, vec![pod("cni", "p1", "c3")]);
+    assert!(matches!(stale, Phase::Reverting { .. }), "{stale:?}");
+    let runs = second_trial(&between, vec![pod("cni", "p1", "c4")]);
+    assert!(matches!(runs, Phase::Healthy { .. }), "{runs:?}");
+}
+
+#[test]
+fn template_that_failed_on_the_old_system_too_blames_no_image() {
+    let broken = NodePod {
+        revision: "r2".into(),
+        unready: Some(Unready {
+            why: "container cni: CreateContainerError".into(),
+            pulls: false,
+            broken: true,
+        }),
+        ..pod("cni", "p2", "")
+    };
+    let Phase::Reverting { reason } = second_trial(&[broken.clone()], vec![broken]) else {
+        panic!("it serves less")
+    };
+    assert!(!reason.blames_image(), "{reason:?}");
+}

@@ -288,9 +288,11 @@ fn effect(state: &State, what: Do) -> Effect {
                 ..Serving::default()
             },
         },
+        Do::Snapshot => Effect::Saved {
+            pods: Some(offer(true).pods),
+        },
         Do::PreHooks
         | Do::Exclude
-        | Do::Snapshot
         | Do::Arm(_)
         | Do::Disarm
         | Do::Reboot(_)

@@ -14,10 +14,11 @@ use std::convert::Infallible;
 use upgrade::policy::BranchChange;
 use upgrade::record::Custody;
 use upgrade::serving::Serving;
+use upgrade::step::Effect;
 use upgrade::window::Hours;
 use upgrade::{
-    Act, Api, Asked, Causes, Check, Finished, Health, Home, Journal, Observation, OneShot, Phase,
-    Policy, Record, SinceBoot, Step, TrialEnd, Upgrade,
+    Act, Api, Asked, Causes, Check, Finished, Health, Home, Journal, Observation, OneShot, Outcome,
+    Phase, Policy, Record, SinceBoot, Step, TrialEnd, Upgrade,
 };
 
 use crate::cast::{digest, version};
@@ -86,6 +87,7 @@ pub enum Mutant {
     TakesAForeignDefaultForItsOwn,
     LeavesAForeignDefault,
     TakesReadyForServing,
+    ForgetsItsNoteAtTheNextTrial,
     BlamesTheImageForTheNode,
     BlamesTheImageForAReset,
     EndsTheDrainWithThePods,
@@ -97,7 +99,7 @@ pub enum Mutant {
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 66] = [
+pub const MUTANTS: [Mutant; 67] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -156,6 +158,7 @@ pub const MUTANTS: [Mutant; 66] = [
     Mutant::TakesAForeignDefaultForItsOwn,
     Mutant::LeavesAForeignDefault,
     Mutant::TakesReadyForServing,
+    Mutant::ForgetsItsNoteAtTheNextTrial,
     Mutant::BlamesTheImageForTheNode,
     Mutant::BlamesTheImageForAReset,
     Mutant::EndsTheDrainWithThePods,
@@ -355,6 +358,15 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
             up.attempt.well_since = None
         }
         Mutant::TakesReadyForServing => up.served = Serving::default(),
+        Mutant::ForgetsItsNoteAtTheNextTrial => {
+            let finished = seen.turn.finished.as_mut();
+            let saved = finished.filter(|finished| finished.step == Step::Snapshot);
+            if let Some(Outcome::Done(effect)) = saved.map(|finished| &mut finished.outcome) {
+                *effect = Effect::Saved {
+                    pods: Some(Vec::new()),
+                };
+            }
+        }
         Mutant::ForgetsALateKubeadm => {
             (up.attempt.kubeadm.due, up.attempt.kubeadm.configured) =
                 (false, Some(seen.turn.boot.clone()));

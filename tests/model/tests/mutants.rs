@@ -50,3 +50,19 @@ fn shields_that_another_request_ends_are_caught() {
         Some("the shields stay until the node has settled")
     );
 }
+
+/// A power cut takes the first trial, so the note is renewed before the second one.
+#[test]
+fn note_that_the_next_trial_forgets_is_caught() {
+    let left = Left {
+        all: 1,
+        cuts: 1,
+        people: 0,
+    };
+    let caught = |mutant| {
+        let chain = Chain::new(&[Flaw::ServesLess], false, left, mutant);
+        explore(chain).wrong.is_some()
+    };
+    assert!(!caught(None));
+    assert!(caught(Some(Mutant::ForgetsItsNoteAtTheNextTrial)));
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tracing::warn;
-use upgrade::serving::{Offer, Serving};
+use upgrade::serving::{NodePod, Offer, Serving, are_renewed};
 use upgrade::step::Effect;
 use upgrade::{Disposition, Doing, Reason, UpgradeId};
 
@@ -18,6 +18,9 @@ use crate::serving;
 
 /// Pause before the server is asked again.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// How long the kubelet of the old system may take to report its pods after a trial.
+const REPORTED: Duration = Duration::from_secs(30);
 
 /// For how long a rehearsal holds: longer than a deployment takes.
 const FRESH: Duration = Duration::from_secs(300);
@@ -186,9 +189,28 @@ impl<'a> Server<'a> {
         tokio::time::timeout(limit, answered).await.ok().flatten()
     }
 
-    fn say(&self, text: String) {
-        let doing = Doing { percent: 0, text };
-        self.errand.doing.send_replace(Some(doing));
+    /// The node's pods in this boot of the old system, if some are noted. The kubelet may not have
+    /// reported them yet, so this waits a moment for it. A server that is away does not hold up the
+    /// trial: then the note stays.
+    pub async fn pods(&self, noted: Option<&[NodePod]>) -> Option<Vec<NodePod>> {
+        let (noted, node) = (noted?, self.node?);
+        let (mut pods, mut before) = (None, false);
+        let looked = async {
+            loop {
+                if let Ok(offer) = serving::offer(self.cluster, node).await {
+                    let done = are_renewed(noted, &offer.pods);
+                    pods = Some(offer.pods);
+                    // One list may lack a pod for a moment.
+                    if done && before {
+                        return;
+                    }
+                    before = done;
+                }
+                tokio::time::sleep(AGAIN).await;
+            }
+        };
+        let _ = tokio::time::timeout(REPORTED, looked).await;
+        pods
     }
 
     fn node(&self) -> Result<&'a str, Reason> {

@@ -15,6 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use upgrade::serving::NodePod;
+use upgrade::step::Effect;
 use upgrade::{Reason, Step, Target};
 
 use crate::cluster::Cluster;
@@ -58,6 +60,8 @@ pub struct Order {
     pub image: Option<Target>,
     /// The name of the Node, as far as it is known.
     pub node: Option<String>,
+    /// The pods that the upgrade noted, if it has had a trial since.
+    pub noted: Option<Vec<NodePod>>,
 }
 
 /// Performs a step.
@@ -98,7 +102,14 @@ pub async fn perform<H: Hands>(
         Step::Clean => Task::Deploy(Verb::Clean),
         Step::PreHooks => Task::Hooks(HookPoint::Pre),
         Step::PostHooks { upgraded } => Task::Hooks(HookPoint::Post { upgraded }),
-        Step::Snapshot => Task::Snapshot,
+        Step::Snapshot => {
+            let pods = server.pods(order.noted.as_deref()).await;
+            let ended = tools.hands.perform(Task::Snapshot, errand).await?;
+            return Ok(match ended {
+                Ended::Done(_) => Ended::Done(Effect::Saved { pods }),
+                Ended::Cancelled => Ended::Cancelled,
+            });
+        }
         Step::Arm { deployment } => Task::Arm(deployment),
         Step::Disarm => Task::Disarm,
         Step::Kubeadm => Task::Kubeadm,

@@ -8,6 +8,7 @@ use crate::image::Deployment;
 use crate::phase::Phase;
 use crate::record::Upgrade;
 use crate::record::{BadImage, Record};
+use crate::serving::renewed;
 use crate::step::{Effect, Finished, Outcome, Step};
 
 /// The changes that follow from how a step ended, if one did.
@@ -110,7 +111,7 @@ fn done(
             vec![Change::Custody(custody)]
         }
         (Step::Drain { .. }, effect) => drained(up, effect),
-        (Step::Snapshot, _) => vec![Change::Saved(true)],
+        (Step::Snapshot, effect) => saved(up, effect),
         (Step::PostHooks { .. }, _) => failed::post_hooks_over(up),
         (Step::Bless { .. }, _) => vec![Change::Phase(Phase::Blessed)],
         (Step::Kubeadm, _) => vec![Change::Configured(s.seen.turn.boot.clone())],
@@ -148,6 +149,20 @@ fn drained(up: &Upgrade, effect: &Effect) -> Vec<Change> {
         && up.served.is_blank()
     {
         changes.push(Change::Served(serving.clone()));
+    }
+    changes
+}
+
+/// Before another trial the note's pods are renewed: the old system has run since, and with it other
+/// containers, which show nothing of the new system.
+fn saved(up: &Upgrade, effect: &Effect) -> Vec<Change> {
+    let mut changes = vec![Change::Saved(true)];
+    let mut served = up.served.clone();
+    if let Effect::Saved { pods: Some(now) } = effect
+        && let Some(node) = served.node.as_mut().filter(|_| up.attempt.tries > 0)
+    {
+        node.pods = renewed(&node.pods, now);
+        changes.push(Change::Served(served));
     }
     changes
 }

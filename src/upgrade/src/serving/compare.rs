@@ -86,13 +86,14 @@ fn cause(was: &NodePod, pod: &NodePod) -> Cause {
     }
 }
 
-fn serves(was: &NodePod, pod: &NodePod) -> bool {
+/// Whether it is Ready, with other containers than at the note.
+pub(super) fn serves(was: &NodePod, pod: &NodePod) -> bool {
     let stale = pod.uid == was.uid && !was.containers.is_empty();
     pod.unready.is_none() && !(stale && pod.containers == was.containers)
 }
 
 /// Whether it is the pod that ran on the old system, or one like it.
-fn is_same_template(was: &NodePod, pod: &NodePod) -> bool {
+pub(super) fn is_same_template(was: &NodePod, pod: &NodePod) -> bool {
     pod.uid == was.uid || (!was.revision.is_empty() && pod.revision == was.revision)
 }
 

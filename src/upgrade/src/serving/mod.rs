@@ -8,6 +8,7 @@ mod compare;
 mod lack;
 mod offer;
 mod quantity;
+mod renew;
 mod units;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use compare::lacks;
 pub use lack::Lack;
 pub use offer::{NodePod, Offer, Owner, Unready};
+pub use renew::{are_renewed, renewed};
 pub use units::{Down, Units, failed};
 
 /// How a node serves, as far as it is known.
