@@ -3,6 +3,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 use upgrade::Reason;
+use upgrade::order;
 use upgrade::plan::Blocked;
 use upgrade::policy::{AtDeadline, Drain};
 use upgrade::reason::few;
@@ -16,7 +17,7 @@ const LATE: i64 = 120;
 /// The pods that would hold up the drain or be cut short by it, each with the cause.
 pub(super) fn foretold(found: &[Found], policy: &Drain, now: Timestamp) -> Vec<Blocked> {
     let held = found.iter().filter_map(|pod| {
-        let by = overdue(pod, now).or_else(|| slow(pod, policy, now))?;
+        let by = overdue(pod, now).or_else(|| slow(pod, found, policy, now))?;
         let pod = pod.victim.to_string();
         Some(Blocked { pod, by })
     });
@@ -27,7 +28,7 @@ pub(super) fn foretold(found: &[Found], policy: &Drain, now: Timestamp) -> Vec<B
 pub(super) fn warning(found: &[Found], policy: &Drain, now: Timestamp) -> Option<Reason> {
     let aborts = policy.at_deadline == AtDeadline::Abort;
     let named = found.iter().filter_map(|pod| {
-        let slow = || slow(pod, policy, now).filter(|_| aborts);
+        let slow = || slow(pod, found, policy, now).filter(|_| aborts);
         let by = overdue(pod, now).or_else(slow)?;
         Some(format!("pod {} {by}", pod.victim))
     });
@@ -51,14 +52,19 @@ fn overdue(pod: &Found, now: Timestamp) -> Option<String> {
     (late > LATE).then(|| format!("should have ended {late} s ago: {keeps}"))
 }
 
-fn slow(pod: &Found, policy: &Drain, now: Timestamp) -> Option<String> {
-    let (needs, deadline) = (needs(pod, now), policy.deadline_seconds);
-    let takes = format!("may take {needs} s to end (terminationGracePeriodSeconds)");
+fn slow(pod: &Found, found: &[Found], policy: &Drain, now: Timestamp) -> Option<String> {
+    let (needs, waits) = (needs(pod, now), waits(pod, found, policy, now));
+    let (over, deadline) = (needs.saturating_add(waits), policy.deadline_seconds);
+    let turn = match waits {
+        0 => String::new(),
+        waits => format!(" after up to {waits} s for the groups before it (drain.order)"),
+    };
+    let takes = format!("may take {needs} s to end (terminationGracePeriodSeconds){turn}");
     match policy.at_deadline {
-        AtDeadline::Abort if needs >= deadline => Some(format!(
+        AtDeadline::Abort if over >= deadline => Some(format!(
             "{takes}, and the drain fails after {deadline} s (drain.deadline-seconds)"
         )),
-        AtDeadline::Continue if needs >= deadline => Some(format!(
+        AtDeadline::Continue if over >= deadline => Some(format!(
             "{takes}, and the node reboots after {deadline} s (drain.deadline-seconds)"
         )),
         AtDeadline::Force if needs > policy.force_seconds => Some(format!(
@@ -67,6 +73,30 @@ fn slow(pod: &Found, policy: &Drain, now: Timestamp) -> Option<String> {
         )),
         AtDeadline::Abort | AtDeadline::Continue | AtDeadline::Force => None,
     }
+}
+
+/// How many seconds it may take until the pod's turn comes: the sum of what each group before it
+/// needs. The turn of the next group comes no later than the group's own limit. A pod that is
+/// Terminating already does not wait for its turn.
+fn waits(pod: &Found, found: &[Found], policy: &Drain, now: Timestamp) -> u64 {
+    let order = &policy.order;
+    let place = |pod: &Found| order::place(order, &pod.victim.namespace, pod.victim.priority);
+    if pod.ending.is_some() {
+        return 0;
+    }
+    let mut begins = 0_u64;
+    for at in 0..place(pod) {
+        let of_group = found.iter().filter(|pod| place(pod) == at);
+        let slowest = of_group.map(|pod| needs(pod, now)).max().unwrap_or(0);
+        let limit = at.checked_sub(1).and_then(|at| order.get(at));
+        let limit = limit.map_or(0, |group| group.seconds);
+        begins = begins.saturating_add(if limit > 0 {
+            slowest.min(limit)
+        } else {
+            slowest
+        });
+    }
+    begins
 }
 
 /// How many seconds it still needs at most. A clock that is not set does not make that longer than
@@ -166,5 +196,37 @@ mod tests {
         assert!(said.contains("may take 3600 s"), "{said}");
         let said = told(&pod(&meta, 30), AtDeadline::Abort, "1970-01-01T00:00:00Z").unwrap();
         assert!(said.contains("may take 7200 s"), "a clock not set: {said}");
+    }
+
+    #[test]
+    fn groups_that_leave_one_after_the_other_add_up() {
+        let named = |namespace: &str, grace: u64| {
+            let meta = json!({ "namespace": namespace, "name": "db" });
+            let spec = json!({ "terminationGracePeriodSeconds": grace });
+            let pod = json!({ "metadata": meta, "spec": spec, "status": { "phase": "Running" } });
+            serde_json::from_value::<Pod>(pod).unwrap()
+        };
+        let group = |namespace: &str, seconds| order::Group {
+            namespaces: vec![namespace.to_owned()],
+            priority: None,
+            seconds,
+        };
+        let found = found(&[named("a", 250), named("b", 250), named("c", 250)]);
+        let by = |order| Drain {
+            order,
+            ..policy(AtDeadline::Abort)
+        };
+        let held = |policy: &Drain| foretold(&found, policy, at(NOW));
+        assert_eq!(held(&by(vec![])), [], "all leave together");
+        let one_by_one = by(vec![group("b", 0), group("c", 0)]);
+        let last = held(&one_by_one);
+        let [last] = &last[..] else {
+            panic!("{last:?}")
+        };
+        assert_eq!(last.pod, "c/db");
+        assert!(last.by.contains("after up to 500 s"), "{}", last.by);
+        assert!(warning(&found, &one_by_one, at(NOW)).is_some());
+        let limited = by(vec![group("b", 60), group("c", 0)]);
+        assert_eq!(held(&limited), [], "the next turn comes after 60 s");
     }
 }
