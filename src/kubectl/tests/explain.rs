@@ -163,6 +163,14 @@ fn times_are_told_with_the_clock_that_they_are_from() {
         panic!("{open:?}")
     };
     assert!(asked.ends_with("by the API server's clock"), "{asked}");
+    let unknown = told(&node(
+        "worker-1",
+        json!({ "metadata": { "annotations": request("k-1") } }),
+    ));
+    let [("asked", asked)] = &unknown[..] else {
+        panic!("{unknown:?}")
+    };
+    assert!(asked.starts_with("not known"), "{asked}");
     // The requester's field manager has written again since.
     let answered = told(&failed("worker-1", "Failed", "UserCheck", "x"));
     let [("taken", taken)] = &answered[..] else {

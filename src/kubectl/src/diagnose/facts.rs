@@ -17,6 +17,9 @@ pub struct Fact {
     pub value: String,
 }
 
+/// The time of a request that no `managedFields` of the Node show.
+const NOT_KNOWN: &str = "not known: no managedFields of the Node have the request";
+
 /// All known facts.
 pub(super) fn of(case: &Case<'_>) -> Vec<Fact> {
     let node = case.node;
@@ -48,11 +51,14 @@ fn id(case: &Case<'_>) -> Option<String> {
 
 /// When the requester last wrote to the Node. A requester that shares its field manager with other
 /// writes may have written later than it asked. So this is shown only until the agent has taken the
-/// request.
+/// request. Without an entry in `managedFields` that holds the request, no clock shows it.
 fn asked(case: &Case<'_>) -> Option<String> {
-    let since = case.node.asked.as_ref()?.since?;
+    let since = case.node.asked.as_ref()?.since;
     let is_open = taken(case).is_none();
-    is_open.then(|| server(case, span::seconds(since)))
+    match since {
+        Some(since) => is_open.then(|| server(case, span::seconds(since))),
+        None => case.standing.is_waiting().then(|| NOT_KNOWN.to_owned()),
+    }
 }
 
 /// When the agent took the request that is on the Node.

@@ -210,7 +210,7 @@ fn unanswered(node: &NodeView, now: u64) -> String {
     let since = node.asked.as_ref().and_then(|asked| asked.since);
     match since.map(|since| span::between(span::seconds(since), now)) {
         Some(seconds) => format!("asked {} ago, not answered yet", span::short(seconds)),
-        None => "not answered yet".to_owned(),
+        None => "asked at a time that is not known, not answered yet".to_owned(),
     }
 }
 
