@@ -41,9 +41,8 @@ pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> 
             serving: Serving {
                 node: around.offer,
                 units: trial.and_then(|local| local.units.clone()),
-                // It is a check of its own.
-                pod_network: false,
-                no_sandbox: false,
+                // The sandbox is a check of its own.
+                ..Serving::default()
             },
             network: trial.map_or(Ok(()), |local| local.network.clone()),
             health: health(around.local, &seen.turn.boot, link, read),

@@ -3,8 +3,8 @@
 
 use crate::decide::RecordRead;
 use crate::id::SinceBoot;
+use crate::limits;
 use crate::observe::Observation;
-use crate::policy;
 use crate::record::Upgrade;
 
 /// Seconds beyond the agent's own deadline that it has to write its verdict.
@@ -60,7 +60,7 @@ pub fn is_due(seen: &Observation, read: &RecordRead) -> bool {
 /// When a trial ends if nothing is known: neither the running system nor the record.
 #[must_use]
 pub fn by_default() -> SinceBoot {
-    over(policy::Health::default().deadline_seconds)
+    over(limits::TRIAL)
 }
 
 fn of_trial(up: &Upgrade) -> SinceBoot {

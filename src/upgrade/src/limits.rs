@@ -1,6 +1,6 @@
 //! Limits in seconds that this machine's own past decides, unless the policy sets them.
 
-use crate::policy::Reboot;
+use crate::policy::{Health, Reboot};
 
 /// How long a trial's initramfs waits for its devices if nothing was measured.
 pub const INITRAMFS: u64 = 90;
@@ -33,6 +33,29 @@ pub const fn initramfs_deadman(devices: u64) -> u64 {
     devices.saturating_add(BEYOND)
 }
 
+/// How long a trial has from its boot to its verdict if nothing was measured.
+pub const TRIAL: u64 = 600;
+
+/// The same at most.
+const LONGEST_TRIAL: u64 = 86_400;
+
+/// What a trial does beyond the boot: kubeadm, and pods that become Ready.
+const JUDGED: u64 = 120;
+
+/// How long a trial has from its boot to its verdict. `measured` is how long the boot of the system
+/// before it took: a new system that boots as slowly as the old one is not late.
+#[must_use]
+pub fn trial(policy: &Health, measured: Option<u64>) -> u64 {
+    match policy.deadline_seconds {
+        0 => {
+            let twice = measured.unwrap_or(0).saturating_mul(2);
+            let whole = twice.saturating_add(JUDGED);
+            whole.clamp(TRIAL, LONGEST_TRIAL)
+        }
+        seconds => seconds,
+    }
+}
+
 /// How long a shutdown that has begun may take before it counts as failed. `delay` is for how long
 /// logind lets programs delay it: the kubelet for its `shutdownGracePeriod`.
 #[must_use]
@@ -61,6 +84,20 @@ mod tests {
             ..Reboot::default()
         };
         assert_eq!(initramfs(&set, Some(900)), 240);
+    }
+
+    #[test]
+    fn trial_has_twice_the_boot_of_the_old_system() {
+        let policy = Health::default();
+        assert_eq!(
+            [None, Some(60), Some(480), Some(90_000)].map(|boot| trial(&policy, boot)),
+            [600, 600, 1080, 86_400]
+        );
+        let set = Health {
+            deadline_seconds: 90,
+            ..Health::default()
+        };
+        assert_eq!(trial(&set, Some(480)), 90, "the policy decides");
     }
 
     #[test]

@@ -296,7 +296,8 @@ pub enum LocalSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Health {
-    /// Seconds since boot within which a trial must be healthy.
+    /// Seconds since boot within which a trial must be healthy. 0: as [`crate::limits::trial`] has
+    /// it.
     pub deadline_seconds: u64,
     /// Seconds that a trial waits longer if only the API server is missing.
     pub api_away_hold_seconds: u64,
@@ -316,7 +317,7 @@ pub struct Health {
 impl Default for Health {
     fn default() -> Self {
         Self {
-            deadline_seconds: 600,
+            deadline_seconds: 0,
             api_away_hold_seconds: 900,
             bless_without_api: false,
             soak_seconds: 0,

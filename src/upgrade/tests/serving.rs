@@ -68,8 +68,7 @@ fn trial() -> Record {
         up.served = Serving {
             node: Some(offer("c1")),
             units: Some(units(&["old.service"])),
-            pod_network: false,
-            no_sandbox: false,
+            ..Serving::default()
         };
     })
 }
@@ -88,8 +87,7 @@ fn at(seconds: u64) -> Observation {
         seen.turn.serving = Serving {
             node: Some(offer("c2")),
             units: Some(units(&["old.service"])),
-            pod_network: false,
-            no_sandbox: false,
+            ..Serving::default()
         };
     })
 }

@@ -42,6 +42,16 @@ fn pending_check_is_awaited_exactly_until_the_deadline() {
 }
 
 #[test]
+fn slow_machine_gives_its_trial_twice_the_time_of_its_boot() {
+    let mut slow = trial();
+    slow.upgrade.as_mut().unwrap().served.boot_seconds = Some(480);
+    let (_, act) = next(&at(1079), &slow);
+    assert_eq!(act, Act::Wait(Some(SinceBoot(1_080_000))));
+    let (record, _) = next(&at(1080), &slow);
+    assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
+}
+
+#[test]
 fn broken_required_check_ends_the_trial_early() {
     let mut health = healthy();
     health

@@ -1,6 +1,7 @@
 //! A trial is compared with the node before its drain, by what a real API server has of it.
 
 use anyhow::Result;
+use careen_tests::cluster::PATIENCE;
 use careen_tests::machine::NEW_IMAGE;
 use careen_tests::node::annotation;
 use careen_tests::pods::Namespace;
@@ -104,11 +105,12 @@ async fn trial_fails_while_a_csi_driver_is_not_registered() -> Result<()> {
     let mut scene = Scene::new("drivers").await?;
     register(&scene, &["disk.example"]).await?;
     scene.node.ask_for(NEW_IMAGE).await?;
-    scene.reboot().await?;
+    tokio::time::timeout(PATIENCE, scene.machine.until_down()).await?;
+    register(&scene, &[]).await?;
+    scene.power_cycle()?;
+    scene.kubelet_registers().await?;
     let in_trial = |node: &Node| annotation(node, names::STATUS).contains("\"phase\":\"Trial\"");
     scene.node.until("the trial is reported", &in_trial).await?;
-    register(&scene, &[]).await?;
-    scene.kubelet_registers().await?;
     scene.machine.pass_seconds(4000);
     let woken = json!({ "somebody": "wakes-the-agent" });
     scene.node.label(woken).await?;

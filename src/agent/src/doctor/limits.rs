@@ -1,6 +1,6 @@
 //! Limits of the policy that this machine's own boots and shutdowns contradict.
 
-use upgrade::Policy;
+use upgrade::{Policy, limits};
 
 use super::finding::Finding;
 use super::patient::Patient;
@@ -34,8 +34,9 @@ pub(super) fn limits(patient: &Patient, policy: &Policy) -> Finding {
         );
         return warn(found, "reboot.shutdown-seconds");
     }
-    let limit = policy.health.deadline_seconds;
-    match measured.boot.and_then(|boot| boot.all) {
+    let boot = measured.boot.and_then(|boot| boot.all);
+    let limit = limits::trial(&policy.health, boot);
+    match boot {
         Some(took) if took + JUDGED > limit => warn(
             format!(
                 "this boot took {took} s, and a trial has {limit} s from its boot to its verdict"

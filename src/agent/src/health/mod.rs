@@ -30,7 +30,7 @@ use upgrade::names::{CHECK_UNIT, KUBELET_CONF};
 use upgrade::observe::{Cause, Causes, Check};
 use upgrade::policy::Demand;
 use upgrade::serving::Serving;
-use upgrade::{Policy, Reason, UpgradeId};
+use upgrade::{Policy, Reason, UpgradeId, limits};
 
 use crate::hands::Local;
 use crate::kubeadm;
@@ -256,7 +256,7 @@ async fn report_wanted(policy: Arc<Policy>, mut found: watch::Receiver<Option<Lo
     let runs = |found: &Option<Local>| found.as_ref().is_some_and(Local::runs);
     if found.wait_for(runs).await.is_ok() {
         let wanted = UserChecks::read(&paths(WANTED), &policy.health, check::PACE);
-        let limit = Duration::from_secs(policy.health.deadline_seconds);
+        let limit = Duration::from_secs(limits::trial(&policy.health, None));
         let _ = tokio::time::timeout(limit, until_settled(wanted)).await;
     }
 }

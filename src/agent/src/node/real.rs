@@ -233,13 +233,17 @@ impl Hands for Node {
     }
 
     async fn serves(&self, policy: &Policy) -> Serving {
-        let (units, sandbox) =
-            tokio::join!(UnitsWatch::default().rounds(), health::before(policy),);
+        let (units, sandbox, measured) = tokio::join!(
+            UnitsWatch::default().rounds(),
+            health::before(policy),
+            limits::measure(),
+        );
         Serving {
             node: None,
             units,
             pod_network: sandbox.has_address,
             no_sandbox: sandbox.is_refused,
+            boot_seconds: measured.boot.and_then(|boot| boot.all),
         }
     }
 

@@ -57,9 +57,11 @@ use no_record::without_a_record;
 use situation::Situation;
 use write::{Next, write};
 
-use crate::history::{self, Past};
+use crate::history;
+use crate::limits;
 use crate::observe::Observation;
 use crate::policy::{Policy, PolicyRead, in_force};
+use crate::record::Record;
 use crate::step::Home;
 
 /// Time for the Node to show how one request ended before the next is taken, in seconds.
@@ -74,7 +76,7 @@ pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Dec
         let s = Situation::of(seen, policy, in_force(policy));
         return Decision::new(None, without_a_record(&s));
     };
-    let in_force = with_the_past(in_force(policy), &record.past);
+    let in_force = with_the_past(in_force(policy), record);
     let s = Situation::of(seen, policy, &in_force);
     let mut next = Next::of(record);
     let act = match seen.turn.home {
@@ -87,9 +89,12 @@ pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Dec
 }
 
 /// The policy, with what it leaves to this node's own past.
-fn with_the_past(policy: &Policy, past: &[Past]) -> Policy {
+fn with_the_past(policy: &Policy, record: &Record) -> Policy {
     let mut policy = policy.clone();
-    policy.window.usual_seconds = history::usually_kept(past);
+    policy.window.usual_seconds = history::usually_kept(&record.past);
+    let upgrade = record.upgrade.as_ref();
+    let boot = upgrade.and_then(|upgrade| upgrade.served.boot_seconds);
+    policy.health.deadline_seconds = limits::trial(&policy.health, boot);
     policy
 }
 

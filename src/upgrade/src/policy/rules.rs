@@ -165,13 +165,13 @@ fn kubeadm(kubeadm: &Kubeadm) -> [Rule; 1] {
 
 fn health(health: &Health) -> [Rule; 5] {
     let soak = health.soak_seconds <= SOAK_MAX;
-    let deadline = (30..=86_400).contains(&health.deadline_seconds);
+    let deadline = matches!(health.deadline_seconds, 0 | 30..=86_400);
     let hold = health.api_away_hold_seconds <= 86_400;
     let check = (1..=3600).contains(&health.check_seconds);
     let tries = (1..=100).contains(&health.check_tries);
     [
         (soak, "health.soak-seconds", "0 to 86400"),
-        (deadline, "health.deadline-seconds", "30 to 86400"),
+        (deadline, "health.deadline-seconds", "0 or 30 to 86400"),
         (hold, "health.api-away-hold-seconds", "0 to 86400"),
         (check, "health.check-seconds", "1 to 3600"),
         (tries, "health.check-tries", "1 to 100"),

@@ -35,12 +35,20 @@ pub struct Serving {
     /// The runtime of the old system started no pod sandbox. Then the new one need not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_sandbox: bool,
+    /// For how many seconds this system booted. `None` if its boot was not over, and in a note of
+    /// an older agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_seconds: Option<u64>,
 }
 
 impl Serving {
     /// Whether nothing is known.
     #[must_use]
     pub const fn is_blank(&self) -> bool {
-        self.node.is_none() && self.units.is_none() && !self.pod_network && !self.no_sandbox
+        self.node.is_none()
+            && self.units.is_none()
+            && !self.pod_network
+            && !self.no_sandbox
+            && self.boot_seconds.is_none()
     }
 }

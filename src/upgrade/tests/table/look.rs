@@ -108,7 +108,7 @@ fn serving(down: &[&str]) -> Serving {
             down: down.collect(),
         }),
         pod_network: false,
-        no_sandbox: false,
+        ..Serving::default()
     }
 }
 
