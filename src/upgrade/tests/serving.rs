@@ -558,7 +558,9 @@ fn template_that_failed_on_the_old_system_too_blames_no_image() {
         }),
         ..pod("cni", "p2", "")
     };
-    let Phase::Reverting { reason } = second_trial(std::slice::from_ref(&broken), vec![broken]) else {
+    let Phase::Reverting { reason } =
+        second_trial(std::slice::from_ref(&broken), vec![broken.clone()])
+    else {
         panic!("it serves less")
     };
     assert!(!reason.blames_image(), "{reason:?}");
