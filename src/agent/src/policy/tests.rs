@@ -58,7 +58,7 @@ fn a_value_out_of_range_is_refused_where_it_stands() {
     assert_eq!((line, column), (2, 3));
     assert_eq!(
         detail,
-        "health.deadline-seconds is 5; accepted is 30 to 86400"
+        "health.deadline-seconds is 5; accepted is 0 or 30 to 86400"
     );
 }
 

@@ -189,6 +189,11 @@ impl<'a> Server<'a> {
         tokio::time::timeout(limit, answered).await.ok().flatten()
     }
 
+    fn say(&self, text: String) {
+        let doing = Doing { percent: 0, text };
+        self.errand.doing.send_replace(Some(doing));
+    }
+
     /// The node's pods in this boot of the old system, if some are noted. The kubelet may not have
     /// reported them yet, so this waits a moment for it. A server that is away does not hold up the
     /// trial: then the note stays.
