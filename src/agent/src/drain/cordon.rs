@@ -161,7 +161,7 @@ mod tests {
         let change = released(&uncordoned, &ours()).unwrap();
         assert_eq!(after(&change, &uncordoned), Some(json!([null, null])));
         let cordoned_since = node(true, Some(OURS));
-        assert_eq!(after(&change, &cordoned_since), None, "decided anew");
+        assert_eq!(after(&change, &cordoned_since), None, "decided again");
     }
 
     #[test]

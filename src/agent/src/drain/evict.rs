@@ -1,9 +1,11 @@
-//! One pod's eviction, requested until the server allows it.
+//! Requests to evict or delete pods, and what the server answers.
 
+use futures::StreamExt;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, EvictParams, PostParams, Preconditions};
 use kube::core::Request;
 use kube::{Client, Resource};
+use tracing::warn;
 
 use super::budget::{Refusal, refusal};
 use super::pods::Victim;
@@ -24,6 +26,9 @@ pub enum Answer {
     /// Refused, and a retry would not help, with the server's message.
     Refused(String),
 }
+
+/// How many requests run at the same time.
+const PARALLEL: usize = 10;
 
 /// The API server lists the pod, and its eviction does not find it.
 const UNKNOWN: &str = "the API server lists this pod but finds none to evict: it has just ended, or has just been created; the next list of pods decides";
@@ -105,4 +110,43 @@ async fn send(
         }
     };
     limited(answer).await
+}
+
+/// Evicts these pods, or asks whether the server would, side by side.
+pub(super) async fn all(client: &Client, victims: Vec<Victim>, dry: bool) -> Vec<(Victim, Answer)> {
+    futures::stream::iter(
+        victims
+            .into_iter()
+            .map(|victim| ask_one(client.clone(), victim, dry)),
+    )
+    .buffer_unordered(PARALLEL)
+    .collect()
+    .await
+}
+
+async fn ask_one(client: Client, victim: Victim, dry: bool) -> (Victim, Answer) {
+    let answer = evict(&client, &victim, dry).await;
+    (victim, answer)
+}
+
+/// Deletes these pods, each with its grace period in seconds. Returns the UIDs of those that end.
+pub(super) async fn delete_all(client: &Client, victims: Vec<(u64, Victim)>) -> Vec<String> {
+    let deleted = victims
+        .into_iter()
+        .map(|(grace, victim)| delete_one(client.clone(), victim, grace));
+    let deleted: Vec<_> = futures::stream::iter(deleted)
+        .buffer_unordered(PARALLEL)
+        .collect()
+        .await;
+    deleted.into_iter().flatten().collect()
+}
+
+async fn delete_one(client: Client, victim: Victim, grace: u64) -> Option<String> {
+    match delete(&client, &victim, grace).await {
+        Ok(()) => Some(victim.uid),
+        Err(error) => {
+            warn!("cannot delete pod {victim}: {error}");
+            None
+        }
+    }
 }

@@ -16,6 +16,7 @@ mod foretold;
 mod looks;
 pub(crate) mod own_pods;
 mod pods;
+mod rehearsal;
 mod returning;
 mod shield;
 mod task;
@@ -25,26 +26,23 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use client::Node;
-use futures::StreamExt;
 use json_patch::Patch;
-use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tokio::time::{Instant, sleep};
 use tracing::warn;
 use upgrade::order::{self, Turn};
-use upgrade::plan::Rehearsed;
 use upgrade::policy::AtDeadline;
-use upgrade::{Reason, SinceBoot, UpgradeId, policy};
+use upgrade::{Reason, SinceBoot, UpgradeId};
 
 use crate::cluster::marks::{self, Mark};
 use crate::cluster::{ApiError, Cluster, undrained};
-use answers::{AGAIN, Answers, blocked, foreseen, is_settled, still_there};
-use evict::Answer;
+use answers::{Answers, blocked, still_there};
+use evict::{all, delete_all};
 use looks::{APART, Looks};
-use own_pods::own_pods;
-use pods::{Found, Victim};
+use pods::{Victim, found};
 use returning::Returning;
 
+pub use rehearsal::{preview, rehearse};
 pub use task::Drain;
 
 /// A request, as a reason names it.
@@ -52,9 +50,6 @@ pub const LIST_PODS: &str = "list this node's pods";
 
 /// How often the agent lists the pods while they terminate. Only while draining.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// How many eviction requests run at the same time.
-const PARALLEL: usize = 10;
 
 /// How long the cordon may take after the drain's time is over, for example when a server returns
 /// that was unreachable all the time.
@@ -185,8 +180,8 @@ impl Drain<'_> {
         let nodes = self.cluster.nodes().await?;
         let shields = shield::wanted(self.neighbours);
         let all = cordon::cordon(&nodes, self.node, self.id, &shields).await;
-        let Err(error) = all else {
-            return Ok(Vec::new());
+        let Err(error @ (ApiError::Refused(_) | ApiError::Unfit(_))) = all else {
+            return all.map(|()| Vec::new());
         };
         if shields.is_empty() {
             return Err(error);
@@ -196,15 +191,20 @@ impl Drain<'_> {
         let mut unset = Vec::new();
         for shield in &shields {
             let alone = std::slice::from_ref(shield);
-            let set = cordon::cordon(&nodes, self.node, self.id, alone).await;
-            unset.extend(set.err().map(|error| not_set(shield, &error)));
+            match cordon::cordon(&nodes, self.node, self.id, alone).await {
+                Err(error @ (ApiError::Refused(_) | ApiError::Unfit(_))) => {
+                    unset.push(not_set(shield, &error));
+                }
+                // A server that is away is asked again, for all of them.
+                other => other?,
+            }
         }
         Ok(unset)
     }
 
     async fn victims(&self, returning: &mut Returning) -> Result<(Client, Vec<Victim>), ApiError> {
         let client = self.cluster.client().await?;
-        let found = found(&client, self.node).await?;
+        let found = own_pods::own_pods(&client, self.node, found).await?;
         Ok((client, returning.sift(found)))
     }
 
@@ -303,71 +303,12 @@ fn uncordoned(error: ApiError) -> Reason {
     error.into_reason(undrained("cordon this node"))
 }
 
-/// Does a dry run of the drain, without cordoning the node or touching a pod.
-///
-/// # Errors
-/// The API server is unreachable or refuses.
-pub async fn rehearse(
-    cluster: &Cluster,
-    node: &str,
-    policy: &policy::Drain,
-) -> Result<Option<Reason>, ApiError> {
-    let client = cluster.client().await?;
-    let found = found(&client, node).await?;
-    let warning = foretold::warning(&found, policy, Timestamp::now());
-    let answers = dry_run(&client, victims(found)).await;
-    Ok(foreseen(&answers).or(warning))
-}
-
-/// Asks once more, after a pause, about the pods whose answer may pass.
-async fn dry_run(client: &Client, victims: Vec<Victim>) -> Vec<(Victim, Answer)> {
-    let answers = all(client, victims, true).await.into_iter();
-    let (mut settled, doubtful): (Vec<_>, Vec<_>) =
-        answers.partition(|(_, answer)| is_settled(answer));
-    if !doubtful.is_empty() {
-        sleep(AGAIN).await;
-        let doubtful = doubtful.into_iter().map(|(victim, _)| victim).collect();
-        settled.extend(all(client, doubtful, true).await);
-    }
-    settled
-}
-
 /// Asks load balancers to exclude the node.
 ///
 /// # Errors
 /// The API server is unreachable or refuses.
 pub async fn exclude(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<(), ApiError> {
     exclude::exclude(&cluster.nodes().await?, node, id).await
-}
-
-/// Does a dry run of the drain. Names every pod that would move, every pod that would not, and
-/// those that the node gets again or keeps.
-///
-/// # Errors
-/// As [`rehearse`].
-pub async fn preview(
-    cluster: &Cluster,
-    node: &str,
-    policy: &policy::Drain,
-) -> Result<Rehearsed, ApiError> {
-    let client = cluster.client().await?;
-    let pods = own_pods(&client, node, pods::told).await?;
-    let mut returning: Vec<_> = pods.iter().filter_map(|pod| pod.returns.clone()).collect();
-    returning.sort();
-    let found: Vec<_> = pods.into_iter().filter_map(|pod| pod.moves).collect();
-    let foretold = foretold::foretold(&found, policy, Timestamp::now());
-    let victims = victims(found);
-    let mut moving: Vec<_> = victims.iter().map(ToString::to_string).collect();
-    moving.sort();
-    let mut blocked = answers::holders(&dry_run(&client, victims).await);
-    blocked.extend(foretold);
-    blocked.sort();
-    Ok(Rehearsed {
-        moving,
-        blocked,
-        returning,
-        ..Rehearsed::default()
-    })
 }
 
 /// Removes this upgrade's own cordon, and readmits the node to load balancers. The server may
@@ -423,51 +364,4 @@ fn not_set(shield: &Mark, error: &ApiError) -> String {
 
 fn told_unset(unset: &[String]) -> Option<String> {
     (!unset.is_empty()).then(|| unset.join("; "))
-}
-
-/// The pods that a drain would move now.
-fn victims(found: Vec<Found>) -> Vec<Victim> {
-    found.into_iter().map(|pod| pod.victim).collect()
-}
-
-async fn found(client: &Client, node: &str) -> Result<Vec<Found>, ApiError> {
-    own_pods(client, node, pods::found).await
-}
-
-async fn all(client: &Client, victims: Vec<Victim>, dry: bool) -> Vec<(Victim, Answer)> {
-    futures::stream::iter(
-        victims
-            .into_iter()
-            .map(|victim| ask_one(client.clone(), victim, dry)),
-    )
-    .buffer_unordered(PARALLEL)
-    .collect()
-    .await
-}
-
-async fn ask_one(client: Client, victim: Victim, dry: bool) -> (Victim, Answer) {
-    let answer = evict::evict(&client, &victim, dry).await;
-    (victim, answer)
-}
-
-/// Deletes these pods, each with its grace period in seconds. Returns the UIDs of those that end.
-async fn delete_all(client: &Client, victims: Vec<(u64, Victim)>) -> Vec<String> {
-    let deleted = victims
-        .into_iter()
-        .map(|(grace, victim)| delete_one(client.clone(), victim, grace));
-    let deleted: Vec<_> = futures::stream::iter(deleted)
-        .buffer_unordered(PARALLEL)
-        .collect()
-        .await;
-    deleted.into_iter().flatten().collect()
-}
-
-async fn delete_one(client: Client, victim: Victim, grace: u64) -> Option<String> {
-    match evict::delete(&client, &victim, grace).await {
-        Ok(()) => Some(victim.uid),
-        Err(error) => {
-            warn!("cannot delete pod {victim}: {error}");
-            None
-        }
-    }
 }
