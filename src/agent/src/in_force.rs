@@ -246,7 +246,7 @@ mod tests {
         fs::write(&kept, text).unwrap();
         trial.zones = folder.path().join("zoneinfo");
         let Err(Broken { reason, last }) = trial.read() else {
-            panic!("who asks anew is refused");
+            panic!("a new request is refused");
         };
         assert!(reason.to_string().contains("Europe/Atlantis"), "{reason}");
         assert_eq!((last.trials, last.health.soak_seconds), (3, 1800));

@@ -199,7 +199,11 @@ fn a_cut_in_a_long_soak_is_asked_about_at_its_end() {
     let [network, ..] = lacks();
     let cut_off = |seconds| away(seconds).with(|seen| seen.turn.network = Err(network.clone()));
     let (record, act) = next_with(&cut_off(2_000), &record, &policy);
-    assert_eq!(act, Act::Wait(Some(SinceBoot(4_200_000))), "not begun anew");
+    assert_eq!(
+        act,
+        Act::Wait(Some(SinceBoot(4_200_000))),
+        "not begun again"
+    );
     let (record, _) = next_with(&cut_off(4_200), &record, &policy);
     assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
     let (record, _) = next_with(&away(4_300), &record, &policy);

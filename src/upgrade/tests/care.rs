@@ -235,8 +235,8 @@ fn failed_check_restarts_the_soak_and_an_unknown_one_does_not() {
         let (record, _) = next_with(&seen, &record, &soaking(300));
         next_with(&well_at(200), &record, &soaking(300)).1
     };
-    let anew = with(Check::Fail("not Ready".into()));
-    assert_eq!(anew, Act::Wait(Some(SinceBoot(500_000))));
+    let again = with(Check::Fail("not Ready".into()));
+    assert_eq!(again, Act::Wait(Some(SinceBoot(500_000))));
     let goes_on = with(Check::Pending("the API server is not reached".into()));
     assert_eq!(goes_on, Act::Wait(Some(SinceBoot(360_000))));
 }

@@ -146,7 +146,11 @@ fn tried() -> Record {
 fn soak_without_an_api_server_ends_although_kubeadm_never_ran() {
     let (record, _) = next_with(&away(600), &tried(), &patient());
     let (record, act) = next_with(&away(2_000), &record, &patient());
-    assert_eq!(act, Act::Wait(Some(SinceBoot(4_200_000))), "not begun anew");
+    assert_eq!(
+        act,
+        Act::Wait(Some(SinceBoot(4_200_000))),
+        "not begun again"
+    );
     let (record, _) = next_with(&away(4_200), &record, &patient());
     assert_eq!(phase_of(&record), Phase::Healthy { boot: boot(2) });
 }

@@ -31,7 +31,7 @@ impl Decisions {
             let seen = self.text();
             ensure!(
                 seen == written,
-                "{} has drifted (CAREEN_BLESS=1 writes it anew); this was decided:\n{seen}",
+                "{} has drifted (CAREEN_BLESS=1 writes it again); this was decided:\n{seen}",
                 file.display()
             );
             Ok(())

@@ -249,7 +249,7 @@ async fn an_upgrade_does_not_wait_for_a_plan() -> Result<()> {
 
 #[tokio::test]
 async fn another_question_ends_the_look_for_the_first() -> Result<()> {
-    let scene = Scene::new("plan-anew").await?;
+    let scene = Scene::new("plan-again").await?;
     scene.machine.fault(PLAN, Some(Fault::Hangs));
     scene
         .node

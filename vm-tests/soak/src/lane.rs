@@ -39,7 +39,7 @@ pub async fn cut_for_a_lane(folder: &Path, cut: &str) -> Result<()> {
     let now = super::folder::folder(&images::programs()?)?;
     ensure!(
         now == folder,
-        "images or rig have changed since the recording: begin the run anew"
+        "images or rig have changed since the recording: begin the run again"
     );
     println!("{}", serde_json::to_string(&make(folder, &cut).await?)?);
     Ok(())

@@ -154,7 +154,7 @@ mod tests {
         let is_left = |cordon: &[&str], mark: &[&str]| CORDON.is_left(&cordoned_by(cordon, mark));
         assert!(!is_left(&["unknown"], &["unknown"]));
         assert!(is_left(&[KUBECTL], &["unknown"]));
-        assert!(!is_left(&[MANAGER], &["unknown"]), "cordoned anew since");
+        assert!(!is_left(&[MANAGER], &["unknown"]), "cordoned again since");
     }
 
     #[test]
