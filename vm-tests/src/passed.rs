@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use rig::joined::qemu_version;
+use rig::emulator;
 use scenarios::Scenario;
 use scenarios::{ALL, is_on_cluster_api};
 use testkit::cache::Key;
@@ -127,7 +127,7 @@ impl Passed {
     pub fn with(our_programs: &Path) -> Result<Self> {
         let tree = programs::home().join("..");
         let key = Key::default()
-            .text(qemu_version()?)
+            .text(emulator::version()?)
             .files(our_programs)?
             .built(&debian::root()?);
         let all = |key: Key, names: &[&str]| {

@@ -8,7 +8,6 @@ mod users;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -16,11 +15,12 @@ use sha2::{Digest, Sha256};
 use testkit::control_plane::{self, ControlPlane, HOST_SEEN_FROM_GUEST, JOIN_TOKEN};
 use testkit::programs;
 
+use crate::emulator;
 use crate::guest::Guest;
 use crate::images::{self, DiskKind};
 use crate::node::{NAME, NodeWatch};
 use crate::progress::Progress;
-use crate::qemu::{Firmware, HARDWARE, Machine, PROGRAM as QEMU};
+use crate::qemu::{Firmware, HARDWARE, Machine};
 use crate::workload;
 use users::Users;
 
@@ -261,26 +261,7 @@ fn key(disk: &Path) -> Result<String> {
         disk.display(),
         plane.display(),
         programs::etcd()?.display(),
-        qemu_version()?
+        emulator::version()?
     );
     Ok(format!("{:x}", Sha256::digest(text))[..16].to_owned())
-}
-
-/// The first line of `--version`.
-///
-/// # Errors
-///
-/// Fails when there is no QEMU.
-pub fn qemu_version() -> Result<String> {
-    let output = Command::new(QEMU)
-        .arg("--version")
-        .output()
-        .with_context(|| format!("cannot run {QEMU}; install qemu-system-x86"))?;
-    ensure!(
-        output.status.success(),
-        "{QEMU} --version: {}",
-        output.status
-    );
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.lines().next().unwrap_or_default().to_owned())
 }

@@ -7,6 +7,7 @@ pub mod adopted;
 pub mod boots;
 pub mod csi;
 pub mod daemonset;
+pub mod emulator;
 pub mod fate;
 pub mod guest;
 pub mod images;

@@ -13,10 +13,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use testkit::process::Process;
 
+use crate::emulator;
 use crate::qmp::Qmp;
-
-/// The QEMU program.
-pub const PROGRAM: &str = "qemu-system-x86_64";
 
 /// The hardware of every machine. A frozen node resumes on no other hardware, so these lines are
 /// part of its key.
@@ -202,7 +200,7 @@ impl Machine {
         }
         let arguments = [self.arguments(), more].concat();
         let log = self.dir.join("qemu.log");
-        let mut process = Process::start(Path::new(PROGRAM), &arguments, &log)?;
+        let mut process = Process::start(emulator::program()?, &arguments, &log)?;
         let monitor = loop {
             process.check()?;
             if let Ok(monitor) = Qmp::connect(&monitor).await {

@@ -80,7 +80,7 @@ impl Rig {
     /// Whether this view answers the last request.
     #[must_use]
     pub fn is_new_answer(&self, view: &View) -> bool {
-        view.status != self.answered
+        !says_the_same(view.status.as_ref(), self.answered.as_ref())
     }
 
     /// Withdraws the request.
@@ -107,7 +107,7 @@ impl Rig {
             failed && !is_replaced(view, answered.as_ref())
         };
         let there = |view: &View| PHASES.iter().position(|known| *known == view.phase()) >= wanted;
-        let fresh = |view: &View| view.status != answered;
+        let fresh = |view: &View| !says_the_same(view.status.as_ref(), answered.as_ref());
         let what = format!("phase {phase}");
         let view = self
             .node
@@ -163,6 +163,16 @@ impl Rig {
     }
 }
 
+/// Whether both statuses say the same of a request. A later note about what a person typed is no
+/// answer.
+fn says_the_same(now: Option<&Status>, before: Option<&Status>) -> bool {
+    let without_notes = |status: &Status| Status {
+        unknown_keys: Vec::new(),
+        ..status.clone()
+    };
+    now.map(without_notes) == before.map(without_notes)
+}
+
 /// Whether the view has the end of the request that a later one has replaced. `before` is the
 /// status at the time of the later one.
 fn is_replaced(view: &View, before: Option<&Status>) -> bool {
@@ -183,6 +193,18 @@ mod tests {
             code: code.map(str::to_owned),
             ..Status::default()
         }
+    }
+
+    #[test]
+    fn a_note_on_an_old_answer_is_no_new_answer() {
+        let before = status("r1", Some("BadRequest"));
+        let noted = Status {
+            unknown_keys: vec!["careen.dev/image without a request".to_owned()],
+            ..before.clone()
+        };
+        assert!(says_the_same(Some(&noted), Some(&before)));
+        assert!(!says_the_same(Some(&status("r2", None)), Some(&before)));
+        assert!(!says_the_same(Some(&before), None));
     }
 
     #[test]
