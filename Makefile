@@ -1,4 +1,4 @@
-# Careen's verbs. `make help` lists them; each does its own set-up.
+# Careen's targets. `make help` lists them; each installs what it needs.
 SHELL := /bin/bash
 export CAREEN_CACHE ?= $(HOME)/.cache/careen
 export CARGO_TARGET_DIR ?= $(CAREEN_CACHE)/target
@@ -9,20 +9,19 @@ J ?= 2
 MINUTES ?= 10
 # `make demo`: WAY=annotate, WAY=daemonset, WAY=cluster-api, WAY=tutorial or WAY=newcomer (CONTRIBUTING.md).
 WAY ?= annotate
-# `make test` looks at the clock: when it began, and within how many minutes it begins with Cluster API (a quarter of an hour; another ten minutes to
-# build its managers with an empty cache), so that all of it should end within 45 minutes with a warm cache and 80 with an empty one. On a slow
-# machine it is late for that, and runs a part (three minutes).
+# `make test` runs all Cluster API tests only if it can end within 45 minutes with a warm cache, and 80 with an empty one. These tests take a
+# quarter of an hour, and ten minutes more if their managers must be built. On a slow machine `make test` runs a part of them (three minutes).
 BEGUN := $(shell date +%s)
 WARM := $(wildcard $(CARGO_TARGET_DIR)/debug/vm-tests)
 WITHIN := $(if $(WARM),27,52)
 WITHIN_FOR_A_PART := $(if $(WARM),41,65)
-# The features of all programs together, so that nothing is compiled a second time for one of them.
+# The features of all programs together, so that cargo compiles no library twice.
 BIG_TESTS := cargo test --workspace --exclude upgrade --exclude host
-# Of the tests beside Cluster API's managers, which mostly wait for them, these run beside all others. The in-memory provider's are of one half: the
-# ports of its API servers are always the same.
+# The tests with Cluster API's managers mostly wait, so they run as two halves at the same time. All tests of the in-memory provider are in one
+# half, because the ports of its API servers are fixed.
 HALVES := .ci/halves
 HALF := adversity control_plane in_memory
-# `make soak`: so many power cuts of this seed; a rollout over so many Machines, so often with other misfortunes.
+# The sizes of the soaks: power cuts and their seed; the Machines of a rollout, and how many seeds of faults.
 CUTS ?= 100
 DISK_CUTS ?= 2000
 UPGRADES ?= 100
@@ -36,19 +35,19 @@ SEEDS ?= 10
   prose recording rig setup soak soak-disks soak-kills soak-long soak-model \
   soak-power soak-report soak-rollouts test tools vm vm-shell
 
-##@ Work on it
+##@ Develop
 
-help: ## this list
+help: ## print this list
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## install the Debian packages that builds and rig need
+setup: ## install the Debian packages for builds and the rig
 	@.ci/progress "host packages" 180 vm-tests/setup.sh
 
 tools: setup
 	@.ci/tools
 
-check: tools ## the inner loop: format, clippy, audit, unit tests
+check: tools ## run the inner loop: format, clippy, audit, unit tests
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --test cluster_api --test cluster_api_v1_13 --test monitoring -- -D warnings
 	@.ci/audit
@@ -56,21 +55,21 @@ check: tools ## the inner loop: format, clippy, audit, unit tests
 	@.ci/prose/check
 	cargo test --quiet -p upgrade -p host
 
-integration: setup ## model, libostree, kube-apiserver: all but the VM
+integration: setup ## test the model, libostree, kube-apiserver; not the VM
 	$(BIG_TESTS) --no-run
 	$(BIG_TESTS) --quiet
 
-# The rig that the tests were built with: `rig` would build all its libraries once more, with other features.
-test: check docs-check integration ## what CI runs: every layer, five scenarios, Cluster API
+# Uses the rig that the tests were built with: the target `rig` would build all its libraries again, with other features.
+test: check docs-check integration ## run what CI runs: all layers, VM, Cluster API
 	$(CARGO_TARGET_DIR)/debug/vm-tests run core --turn-from "$$(git rev-parse HEAD)" --minutes 13 --jobs $(J)
 	@.ci/within $(BEGUN) $(WITHIN) newest-cluster-api $(WITHIN_FOR_A_PART) part-of-cluster-api
 
-# One node beside them takes what they leave of the processors.
+# The node in a VM runs beside these tests and uses the processor time that they leave.
 newest-cluster-api: managers-v1.14
 	$(BIG_TESTS) --quiet --no-run
 	@$(MAKE) --no-print-directory --jobs=2 newest-tests newest-rollout
 
-# What a user does first, and the wide rollouts.
+# The first steps of a user, and the wide rollouts.
 part-of-cluster-api: managers-v1.14
 	$(BIG_TESTS) --quiet --test cluster_api -- walk many
 
@@ -86,23 +85,23 @@ docs: ## build the site in target/site; check links and anchors
 docs-check: ## open each page of the site in a browser (30 s)
 	@.ci/docs-check
 
-prose: setup ## check the English of messages and .ci/prose/clean.txt
+prose: setup ## check the English of messages and listed files
 	@.ci/prose/check
 
-pictures: setup ## draw docs/pictures again from their sources
+pictures: setup ## draw docs/pictures from their sources
 	CAREEN_BLESS=1 cargo test --quiet -p upgrade --test docs
 	@.ci/pictures
 
-##@ See it run
+##@ Run it
 
 rig: setup
 	@.ci/progress "the rig" 300 cargo build -p vm-tests
 
-demo: $(if $(filter newcomer,$(WAY)),packages) rig ## upgrade a node in a VM, break one, see it come back
+demo: $(if $(filter newcomer,$(WAY)),packages) rig ## upgrade a node in a VM, break one, watch it recover
 	$(RIG) demo $(WAY)
 
 demo-capi: WAY := cluster-api
-demo-capi: demo ## the same as WAY=cluster-api
+demo-capi: demo ## run make demo WAY=cluster-api
 
 recording: ## record the demo into docs/pictures/demo.cast and .svg
 	@.ci/recording
@@ -111,7 +110,7 @@ vm: rig ## list the scenarios; S=NAME,... or S=all runs them
 	@vm-tests/prerequisites.sh "$(S)"
 	@if [ -n "$(S)" ]; then $(RIG) run $(S) --jobs $(J) $(if $(FRESH),--fresh); else $(RIG) list; fi
 
-vm-shell: rig ## a shell in a node that has joined a cluster
+vm-shell: rig ## open a shell in a node that has joined a cluster
 	$(RIG) shell
 
 ##@ Test more
@@ -119,11 +118,11 @@ vm-shell: rig ## a shell in a node that has joined a cluster
 fuzz: setup ## fuzz each parser for MINUTES=10; T=TARGET for one
 	@tests/fuzz/run.sh $(MINUTES) $(T)
 
-faults: setup ## all layers of the fault table except the VM
+faults: setup ## test the table of fault classes, without the VM
 	cargo test --quiet -p upgrade -p host -p systemd -p careen-stage -p careen-deploy -p careen-agent -p careen-installer -p careen-model -p careen-fuzz
 	cargo test --quiet -p careen-tests --test agent
 
-attacker: setup ## what an attacker tries, against each part
+attacker: setup ## test attacks against each part
 	cargo test --quiet -p careen-tests --test agent --test provider -- captured outsider rights garbage
 	cargo test --quiet -p careen-deploy --bins --test sysroot -- refuse registry verif room fetch container clock
 	cargo test --quiet -p careen-provider --lib --test engine --test hooks --test mortal --test release
@@ -134,48 +133,48 @@ attacker: setup ## what an attacker tries, against each part
 	cargo test --quiet -p careen-agent --lib -- health::user hooks in_force guarded step::deploy::unit
 	cargo test --quiet -p upgrade --lib --test verdicts --test requests --test old --test older --test parse
 
-cluster-api: managers-v1.13 managers-v1.14 ## careen-provider with Cluster API's managers (30 min)
+cluster-api: managers-v1.13 managers-v1.14 ## test careen-provider with Cluster API (30 min)
 	$(HALVES) cluster_api $(HALF) -- $(BIG_TESTS)
 	$(HALVES) cluster_api_v1_13 $(HALF) -- $(BIG_TESTS)
 
-# Built first, or both halves would build them.
+# Builds the managers first. Otherwise both halves would build them.
 managers-%: setup
 	@for manager in core bootstrap control-plane in-memory; do vm-tests/cluster-api/build.sh $* $$manager >/dev/null || exit 1; done
 
-monitoring: setup ## alerts and dashboard in two real Prometheuses
+monitoring: setup ## test alerts and dashboard with two Prometheuses
 	$(BIG_TESTS) --quiet --test monitoring
 
-old-record: setup ## the oldest agent and this one read each other
+old-record: setup ## test that the oldest agent can read the record
 	@.ci/old-record $(OLD)
 
 ##@ Test for hours
 
-soak: soak-model soak-disks soak-kills soak-long soak-power soak-rollouts ## all of the soaks below, in turn (a night)
+soak: soak-model soak-disks soak-kills soak-long soak-power soak-rollouts ## run all soaks below, one by one (a night)
 
-soak-model: setup ## the model of the chain at large (minutes)
+soak-model: setup ## explore the model with more faults (minutes)
 	cargo run --quiet -p careen-model
 
-soak-disks: setup ## DISK_CUTS=2000 power cuts without a machine (15 min)
+soak-disks: setup ## cut the power DISK_CUTS=2000 times, no VM (15 min)
 	CAREEN_POWER_CUTS=$(DISK_CUTS) CAREEN_POWER_SEED=$(SEED) cargo test -p careen-deploy --test power -- --nocapture
 
-soak-kills: setup ## careen-deploy killed at each change on the disk
+soak-kills: setup ## kill careen-deploy at each change on the disk
 	CAREEN_KILLS=all cargo test -p careen-deploy --test sysroot killed:: -- --nocapture
 
-soak-long: setup ## UPGRADES=100 in a row on one disk
+soak-long: setup ## run UPGRADES=100 in a row on one disk
 	CAREEN_UPGRADES=$(UPGRADES) cargo test -p careen-deploy --test sysroot long -- --nocapture
 
-soak-power: rig ## CUTS=100 power cuts of SEED=1 on the VM (hours)
+soak-power: rig ## cut the power of the VM CUTS=100 times, SEED=1 (hours)
 	$(RIG) soak --cuts $(CUTS) --seed $(SEED) --jobs $(J) $(if $(ONLY),--only $(ONLY))
 
-soak-report: rig ## add the runs of soak-power up in docs/reliability.md
+soak-report: rig ## add soak-power's runs to docs/reliability.md
 	$(RIG) soak --cuts 0
 
-soak-rollouts: setup ## wide rollouts: MACHINES=40 SEEDS=10 (an hour)
+soak-rollouts: setup ## test rollouts: MACHINES=40 SEEDS=10 (an hour)
 	CAREEN_MACHINES=$(MACHINES) CAREEN_SEEDS=$(SEEDS) $(BIG_TESTS) --quiet --test cluster_api --test cluster_api_v1_13 -- misfortunes at_once
 
 ##@ Release
 
-manifests: ## write the release of careen-provider from the code
+manifests: ## write careen-provider's manifests from the code
 	CAREEN_BLESS=1 cargo test --quiet -p careen-provider --test release
 
 packages: ## write .deb and .rpm into packaging/out
@@ -188,8 +187,8 @@ packages-check: ## build, compare, install and remove packages (30 min)
 	@.ci/tools packages
 	cargo test --quiet -p vm-tests --test packages
 
-# The agent is built apart, with the features that images have it with; careen-provider as a release has it, which catches its own faults.
-bench: rig ## all benchmarks (75 min); NODES=100,1000 chooses sizes
+# Builds the agent separately, with the features that images use, and careen-provider as in a release, where it catches its own panics.
+bench: rig ## run all benchmarks (75 min); NODES=100,1000 sets sizes
 	cargo build --quiet --profile image -p careen-agent -p careen-deploy
 	CARGO_PROFILE_IMAGE_PANIC=unwind cargo build --quiet --profile image -p careen-provider -p careen-tests --bin careen-provider --bin agent-bench --bin provider-bench
 	$(CARGO_TARGET_DIR)/image/agent-bench $(CARGO_TARGET_DIR)/image/careen-agent
