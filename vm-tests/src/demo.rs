@@ -8,6 +8,7 @@ mod daemonset;
 mod live;
 mod newcomer;
 mod prepare;
+mod samples;
 mod table;
 mod tutorial;
 

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use scene::page;
+use serde_json::Value;
 
 /// The files in docs/pictures that end so.
 fn pictures(end: &str) -> Vec<PathBuf> {
@@ -18,9 +19,9 @@ fn pictures(end: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What pictures are drawn from: graphs, and recorded terminals.
+/// What pictures are drawn from: graphs, recorded terminals, and a dashboard's data.
 fn sources() -> impl Iterator<Item = PathBuf> {
-    ["dot", "cast"].into_iter().flat_map(pictures)
+    ["dot", "cast", "json"].into_iter().flat_map(pictures)
 }
 
 /// The source that a picture was drawn from; it holds it whole.
@@ -86,5 +87,22 @@ fn no_picture_loads_anything() {
                 picture.display()
             );
         }
+    }
+}
+
+#[test]
+fn the_dashboards_picture_shows_the_panels_that_are_shipped() {
+    let read = |path: &str| -> Value {
+        serde_json::from_slice(&fs::read(page::source().join(path)).unwrap()).unwrap()
+    };
+    let shipped = read("packaging/monitoring/dashboard.json");
+    let shown = read("docs/pictures/dashboard.json");
+    let mut shipped = shipped["panels"].as_array().unwrap().iter();
+    for panel in shown.as_array().unwrap() {
+        let title = &panel["title"];
+        let same = |of: &&Value| {
+            (&of["title"], &of["type"], &of["gridPos"]) == (title, &panel["type"], &panel["at"])
+        };
+        assert!(shipped.any(|of| same(&of)), "{title} is no panel here");
     }
 }

@@ -12,7 +12,7 @@ use upgrade::names;
 use upgrade::report::Answer;
 
 use super::act::{kubectl, play, show};
-use super::table;
+use super::{samples, table};
 
 /// Runs the demo.
 ///
@@ -30,6 +30,7 @@ pub async fn run() -> Result<()> {
     rig.before().await?;
     rig.forget_base().await?;
     ticker.end();
+    let samples = samples::Samples::begin(&mut rig).await?;
     show(
         &rig,
         &["get", "nodes,pods,poddisruptionbudgets", "-o", "wide"],
@@ -40,7 +41,9 @@ pub async fn run() -> Result<()> {
     show(&rig, &["get", "nodes", "-o", "wide"])?;
 
     println!("\n== A bad image: its kubelet never gets healthy");
-    rig.policy("[health]\ndeadline-seconds = 60").await?;
+    let health = "[health]\ndeadline-seconds = 60";
+    let metrics = samples.as_ref().map_or("", |_| samples::POLICY);
+    rig.policy(&format!("{health}\n{metrics}")).await?;
     kubectl(
         &rig,
         &["annotate", "node", NAME, &format!("{}-", names::REQUEST)],
