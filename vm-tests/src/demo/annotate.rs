@@ -57,5 +57,8 @@ pub async fn run() -> Result<()> {
 
     println!();
     table::print(&[upgrade, fallback]);
+    if let Some(samples) = samples {
+        samples.end().await;
+    }
     Ok(())
 }

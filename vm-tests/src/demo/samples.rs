@@ -4,7 +4,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use rig::Rig;
@@ -17,6 +17,9 @@ pub const FILE: &str = "CAREEN_SAMPLES";
 
 /// The policy that makes the agent serve metrics, as in docs/monitoring.md.
 pub const POLICY: &str = "[metrics]\nlisten = \"127.0.0.1:9840\"";
+
+/// The pause between two samples.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// Receives samples until it is dropped.
 pub struct Samples(JoinHandle<()>);
@@ -44,6 +47,11 @@ impl Samples {
         rig.guest.run(&service(port)).await?;
         Ok(Some(Self(tokio::spawn(receive(listener, file)))))
     }
+
+    /// Waits for two more samples, so that the picture has the end.
+    pub async fn end(self) {
+        tokio::time::sleep(3 * PAUSE).await;
+    }
 }
 
 /// Makes a service in /etc that outlives reboots. It sends the metrics to this machine, which QEMU
@@ -52,10 +60,11 @@ fn service(port: u16) -> String {
     let send = format!(
         "curl --silent --fail --max-time 4 http://127.0.0.1:9840/metrics | socat -u - TCP:10.0.2.2:{port}"
     );
+    let pause = PAUSE.as_secs();
     format!(
         "cat >/etc/systemd/system/rig-samples.service <<'END'\n\
          [Service]\n\
-         ExecStart=/bin/sh -c 'while sleep 5; do {send}; done'\n\
+         ExecStart=/bin/sh -c 'while sleep {pause}; do {send}; done'\n\
          [Install]\n\
          WantedBy=multi-user.target\n\
          END\n\
