@@ -11,18 +11,7 @@ const TURN: usize = 1;
 
 /// Scenarios that take no turn yet: nobody has seen them pass since they were written or changed.
 /// They must not fail an unrelated commit. Remove a scenario here after it has passed.
-const UNSEEN: &[&str] = &[
-    "bad-requests-are-refused",
-    "kernel-panic-falls-back",
-    "kills-and-reboots-on-the-way-back-lose-nothing",
-    "kubectl-careen-takes-a-node-there-and-back",
-    "programs-killed-in-every-phase-come-back",
-    "runtime-without-its-pause-image-falls-back",
-    "short-memory-automount-and-kexec-stop-no-upgrade",
-    "uefi-falls-back-and-upgrades",
-    "userspace-hang-falls-back",
-    "watchdog-ends-a-hang",
-];
+const UNSEEN: &[&str] = &[];
 
 /// Scenarios that take no turn because they take most of an hour, or need what `prerequisites.sh`
 /// builds. `make vm S=all` runs them.
