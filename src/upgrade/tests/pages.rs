@@ -111,3 +111,19 @@ fn every_name_below_careen_dev_is_one_of_the_code() {
         }
     }
 }
+
+/// docs/reasons.md is rendered from the code. A reason in parentheses differs from case to case.
+#[test]
+fn tutorial_waits_for_sentences_that_reasons_have() {
+    let tutorial = text_of("docs/tutorial.md");
+    let awaited = |line: &str| {
+        let text = line.strip_prefix("<!-- host; until ")?;
+        Some(text.strip_suffix(" -->")?.split(" (").next()?.to_owned())
+    };
+    let awaited: Vec<_> = tutorial.lines().filter_map(awaited).collect();
+    assert!(awaited.len() >= 2, "{awaited:?}");
+    let reasons = text_of("docs/reasons.md");
+    for text in awaited {
+        assert!(reasons.contains(&text), "no reason says {text:?}");
+    }
+}
