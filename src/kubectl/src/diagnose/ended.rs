@@ -1,6 +1,8 @@
 //! Findings after the end of an upgrade, and for a node without one.
 
-use super::advice::{self, Then};
+use upgrade::reason::Then;
+
+use super::advice;
 use super::case::{Case, Finding, Weight};
 use crate::standing::Standing;
 

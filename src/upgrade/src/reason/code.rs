@@ -1,7 +1,7 @@
 //! The name of a reason: in the record, on the Node, in the docs.
 
-use super::Reason;
 use super::page::runbook;
+use super::{ROWS, Reason, Row};
 
 impl Reason {
     /// The variant's name: stable and in CamelCase, as Kubernetes requires of a condition's
@@ -24,5 +24,13 @@ impl Reason {
     #[must_use]
     pub fn runbook(&self) -> String {
         runbook(&self.code())
+    }
+}
+
+impl Row {
+    /// The row of the reason with this code. A code that only a newer version knows has none.
+    #[must_use]
+    pub fn of(code: &str) -> Option<&'static Self> {
+        ROWS.iter().find(|row| row.code == code)
     }
 }
