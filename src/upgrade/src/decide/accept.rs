@@ -5,6 +5,7 @@ use super::change::{Change, Move, Whole};
 use super::decision::Act;
 use super::give_back::post_hooks;
 use super::situation::{Situation, System};
+use super::write::NextRecord;
 use super::{safety, wanted};
 use crate::id::UpgradeId;
 use crate::phase::Phase;
@@ -17,9 +18,9 @@ use crate::target::{RawRequest, Target, Wanted};
 /// The least time between two refusals, in seconds.
 const PACE: u64 = 1;
 
-/// What to do when no upgrade is under way. `last` is the last one, and `rest` the record without
-/// it.
-pub(super) fn idle(last: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> Move {
+/// What to do when no upgrade is under way.
+pub(super) fn without_an_upgrade(next: &NextRecord<'_>, s: &Situation<'_>) -> Move {
+    let (last, rest) = (next.upgrade(), next.without_the_upgrade());
     if s.seen.machine.on_trial() && !is_proven(last, s) {
         // A trial that no record knows: the old system is the default, so leaving is falling back.
         return safety::leave_trial(s).into();
@@ -32,7 +33,7 @@ pub(super) fn idle(last: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> 
     }
     let open = rest.unanswered(&s.seen.node.request);
     let Some(raw) = open.filter(|_| s.seen.node.paused.is_none()) else {
-        return settle(last, s).into();
+        return remove_shields(last, s).into();
     };
     match accept(rest, raw, s) {
         Ok(up) => release_halted(last, s).map_or_else(|| begin(up, last, s), Move::act),
@@ -48,7 +49,7 @@ fn refuse(raw: &RawRequest, reason: Reason, last: Option<&Upgrade>, s: &Situatio
         Some(next) => Move::act(Act::Wait(Some(next))),
         None => {
             let refuse = Change::Whole(Whole::Refuse(Box::new(raw.clone()), reason));
-            Move::act(settle(last, s)).after([refuse])
+            Move::act(remove_shields(last, s)).after([refuse])
         }
     }
 }
@@ -104,9 +105,9 @@ fn lift(last: Option<&Upgrade>, s: &Situation<'_>) -> Option<Act> {
 
 /// Our shields stay on a halted node until it is given back. A request is taken without them: they
 /// become those of the next upgrade when it takes the node.
-pub(super) fn settle(last: Option<&Upgrade>, s: &Situation<'_>) -> Act {
+pub(super) fn remove_shields(last: Option<&Upgrade>, s: &Situation<'_>) -> Act {
     if last.is_none_or(is_over) {
-        safety::settle(last, s)
+        safety::remove_shields_when_settled(last, s)
     } else {
         Act::Wait(None)
     }

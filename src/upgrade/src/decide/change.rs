@@ -123,26 +123,18 @@ pub(super) enum Whole {
 pub(super) struct Move {
     /// What is written, in this order.
     pub(super) changes: Vec<Change>,
-    /// What follows.
-    pub(super) then: Then,
-}
-
-/// What follows from a rule.
-#[derive(Debug)]
-pub(super) enum Then {
-    /// This act.
-    Act(Act),
-    /// What the table says of the record as it is then.
-    Look,
-    /// The same, and no wait outlasts the operator's hours.
-    LookWithinTheHours,
+    /// What is done then; nothing where another rule says that, of the record as it is then.
+    pub(super) act: Option<Act>,
+    /// Whether no wait may outlast the operator's hours, in this move and in those that follow.
+    pub(super) within_the_hours: bool,
 }
 
 impl Move {
     pub(super) const fn act(act: Act) -> Self {
         Self {
             changes: Vec::new(),
-            then: Then::Act(act),
+            act: Some(act),
+            within_the_hours: false,
         }
     }
 
@@ -155,11 +147,12 @@ impl Move {
         Self::act(Act::Wait(None))
     }
 
-    /// The table again, with this written.
+    /// With this written, the guards and the table again.
     pub(super) fn look(changes: impl IntoIterator<Item = Change>) -> Self {
         Self {
             changes: changes.into_iter().collect(),
-            then: Then::Look,
+            act: None,
+            within_the_hours: false,
         }
     }
 
@@ -172,6 +165,13 @@ impl Move {
     #[must_use]
     pub(super) fn after(mut self, first: impl IntoIterator<Item = Change>) -> Self {
         self.changes.splice(0..0, first);
+        self
+    }
+
+    /// The same, and no wait outlasts the operator's hours.
+    #[must_use]
+    pub(super) const fn within_the_hours(mut self) -> Self {
+        self.within_the_hours = true;
         self
     }
 }

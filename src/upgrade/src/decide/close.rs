@@ -4,6 +4,7 @@ use super::bill;
 use super::change::{Change, Whole};
 use super::decision::Act;
 use super::situation::Situation;
+use super::write::NextRecord;
 use crate::observe::Asked;
 use crate::record::Upgrade;
 use crate::record::{Reached, Record};
@@ -12,35 +13,41 @@ use crate::step::Step;
 /// How many reached phases are kept; an upgrade with all its tries has fewer.
 const REACHED: usize = 64;
 
-/// The end of an upgrade, once.
-pub(super) fn end(up: Option<&Upgrade>) -> Option<Change> {
-    up.filter(|up| up.phase.is_end() && !up.closed)
+/// The end of the upgrade, if it has ended and that is not written yet.
+pub(super) fn if_ended(next: &NextRecord<'_>) -> Option<Change> {
+    next.upgrade()
+        .filter(|up| up.phase.is_end() && !up.closed)
         .map(|_| Change::Whole(Whole::Close))
 }
 
-/// That nobody asks for anything.
-pub(super) fn nothing_asked(s: &Situation<'_>) -> Option<Change> {
+/// That nobody asks for anything, if so.
+pub(super) fn if_nobody_asks(s: &Situation<'_>) -> Option<Change> {
     (s.seen.node.request == Asked::Nothing).then_some(Change::Whole(Whole::NothingAsked))
 }
 
 /// Whether an upgrade has ended, and another request is there already: nothing would wake the agent
 /// for it, but an API server that goes away and comes back.
-pub(super) fn another_asks(last: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> bool {
-    last.is_some_and(|up| up.phase.is_end())
+pub(super) fn another_request_is_there(next: &NextRecord<'_>, s: &Situation<'_>) -> bool {
+    next.upgrade().is_some_and(|up| up.phase.is_end())
         && s.reached
         && s.seen.turn.running.is_none()
         && s.seen.node.paused.is_none()
-        && rest.unanswered(&s.seen.node.request).is_some()
+        && next
+            .without_the_upgrade()
+            .unanswered(&s.seen.node.request)
+            .is_some()
 }
 
 /// What every decision notes: the step that begins, the bill, the phase.
-pub(super) fn notes(
+pub(super) fn notes_of_this_decision(
     before: &Record,
-    up: Option<&Upgrade>,
+    next: &NextRecord<'_>,
     act: &Act,
     s: &Situation<'_>,
 ) -> Vec<Change> {
-    let Some(up) = up else { return Vec::new() };
+    let Some(up) = next.upgrade() else {
+        return Vec::new();
+    };
     let intent = intent(up, act);
     let bill = bill::charge(before, up, act, s);
     let reached = reached(up, s);

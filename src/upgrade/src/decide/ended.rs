@@ -2,18 +2,18 @@
 
 use super::change::Change;
 use super::situation::Situation;
+use super::write::NextRecord;
 use super::{facts, failed, memory};
 use crate::id::Digest;
 use crate::image::Deployment;
 use crate::phase::Phase;
-use crate::record::Upgrade;
-use crate::record::{BadImage, Record};
+use crate::record::{BadImage, Upgrade};
 use crate::serving::renewed;
 use crate::step::{Effect, Finished, Outcome, Step};
 
 /// The changes that follow from how a step ended, if one did.
-pub(super) fn fold(up: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> Vec<Change> {
-    let (Some(up), Some(finished)) = (up, &s.seen.turn.finished) else {
+pub(super) fn fold_what_ended(next: &NextRecord<'_>, s: &Situation<'_>) -> Vec<Change> {
+    let (Some(up), Some(finished)) = (next.upgrade(), &s.seen.turn.finished) else {
         return Vec::new();
     };
     // A mark or a shield belongs to the Node and to no upgrade.
@@ -21,7 +21,7 @@ pub(super) fn fold(up: Option<&Upgrade>, rest: &Record, s: &Situation<'_>) -> Ve
         return Vec::new();
     }
     let mut changes = vec![Change::Intent(None)];
-    changes.extend(ended(up, finished, &rest.bad, s));
+    changes.extend(ended(up, finished, &next.without_the_upgrade().bad, s));
     changes
 }
 

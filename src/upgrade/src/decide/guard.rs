@@ -13,7 +13,7 @@ type Guard = fn(&Upgrade, &Situation<'_>) -> Option<Move>;
 const GUARDS: [Guard; 3] = [called_off, nothing_stays_armed, came_late];
 
 /// The first guard that has something to say.
-pub(super) fn guard(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
+pub(super) fn first(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     GUARDS.iter().find_map(|guard| guard(up, s))
 }
 
@@ -53,7 +53,7 @@ fn came_late(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
 }
 
 /// On its way to the trial, the old system notes that it has reached the API server.
-pub(super) fn note(up: &Upgrade, s: &Situation<'_>) -> Option<Change> {
+pub(super) fn server_reached(up: &Upgrade, s: &Situation<'_>) -> Option<Change> {
     let due = is_on_the_way(up, s) && s.reached;
     due.then_some(Change::OldReached)
 }

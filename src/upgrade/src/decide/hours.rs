@@ -79,7 +79,7 @@ fn may_go_on_outside(up: &Upgrade, s: &Situation<'_>) -> bool {
 pub(super) fn while_taking(s: &Situation<'_>) -> Act {
     match s.door() {
         Door::Closed { .. } => Act::Cancel,
-        Door::Open { .. } => s.until_the_hours_end(Act::Wait(None)),
+        Door::Open { .. } => s.wake_when_the_hours_end(Act::Wait(None)),
     }
 }
 

@@ -15,7 +15,7 @@ const LOOK_AGAIN: u64 = 10;
 /// Removes such a mark, in every phase: the next person may cordon at any moment. The turn in which
 /// a step ends belongs to what follows from that step, which may be a pause that only this turn
 /// knows.
-pub(super) fn remove(up: Option<&Upgrade>, s: &Situation<'_>) -> Option<Move> {
+pub(super) fn remove_stale_mark(up: Option<&Upgrade>, s: &Situation<'_>) -> Option<Move> {
     if !is_due(s) || s.seen.turn.finished.is_some() {
         return None;
     }
@@ -53,7 +53,7 @@ fn note_uncordoned(up: &Upgrade, s: &Situation<'_>) -> Option<Vec<Change>> {
 }
 
 /// No wait outlasts a mark that is due, and no upgrade waits for one.
-pub(super) fn look_again(act: Act, s: &Situation<'_>) -> Act {
+pub(super) fn wake_for_a_stale_mark(act: Act, s: &Situation<'_>) -> Act {
     match act {
         Act::Wait(until) if is_due(s) && s.seen.turn.running.is_none() => {
             let soon = s.seen.turn.now.plus_seconds(LOOK_AGAIN);

@@ -1,61 +1,77 @@
 //! What comes next: record × observation × policy → decision.
 //!
-//! [`decide`] derives the situation, takes in how the last step ended, and looks up the next move:
-//! guards first, in one order, then the table of phase × running system. A rule returns a value and
-//! changes nothing; [`write`] alone writes the record. A move without an act leads to another
-//! phase, and the table is looked up again. Each such move goes forward, so no rule is asked twice.
+//! [`decide`] does five things, in this order:
+//!
+//! 1. It derives the [`Situation`] once, from the observation and the policy in force.
+//! 2. It folds what has ended into the next record.
+//! 3. It asks the guards, in one order.
+//! 4. It looks up the table of phase × running system. With no upgrade under way, it answers the
+//!    request.
+//! 5. It writes the record, and returns it with the act.
+//!
+//! A rule returns a [`Move`]: changes of the record, and an act. It changes nothing itself, because
+//! [`NextRecord`] alone writes. A move without an act leads to another phase, so `decide` asks the
+//! guards and the table again. Each such move goes forward, so no rule is asked twice.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-mod accept;
-mod allowed;
-mod alone;
-mod arm;
-mod bill;
-mod bless;
+// The moment, a rule's answer, and the record that the answers change.
 mod change;
-mod close;
-mod comeback;
 mod decision;
-mod deploy;
-mod drain;
+mod situation;
+mod write;
+
+// What has ended.
 mod ended;
 pub(crate) mod facts;
 mod failed;
+pub(crate) mod memory;
+
+// What comes before the table.
+mod allowed;
+mod guard;
+mod marks;
+mod no_record;
+mod running;
+mod safety;
+mod stage;
+mod withdrawn;
+
+// The table, and the rules in the order of an upgrade.
+mod accept;
+mod alone;
+mod arm;
+mod bless;
+mod comeback;
+mod deploy;
+mod drain;
 mod fetch;
 mod give_back;
-mod guard;
 mod hours;
 mod judge;
-mod marks;
-pub(crate) mod memory;
-mod no_record;
 mod no_verdict;
-mod past;
 mod prepare;
 mod ready;
 mod reinstate;
 mod rollback;
-mod running;
-mod safety;
 mod serving;
 mod signatures;
-mod situation;
 mod soak;
-mod stage;
 mod table;
 mod trial;
 pub(crate) mod wanted;
-mod withdrawn;
-mod write;
+
+// What every decision notes.
+mod bill;
+mod close;
+mod past;
 
 pub use decision::{Act, Decision, Journal};
 
 pub use crate::record::RecordRead;
 
-use change::{Move, Then};
-use no_record::without_a_record;
+use change::Move;
 use situation::Situation;
-use write::{Next, write};
+use write::NextRecord;
 
 use crate::history;
 use crate::limits;
@@ -65,31 +81,30 @@ use crate::record::Record;
 use crate::step::Home;
 
 /// Time for the Node to show how one request ended before the next is taken, in seconds.
-const ANSWER: u64 = 1;
+const SHOW_THE_ANSWER: u64 = 1;
 
-/// The most moves without an act in one decision: from a trial that has ended to the next one.
-const MOVES: usize = 8;
+/// The most moves in one decision: from a trial that has ended to the next one.
+const MOST_MOVES: usize = 8;
 
 /// What to do next. Total: there is a decision for every record, observation and policy.
 pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Decision {
     let Ok(record) = read else {
         let s = Situation::of(seen, policy, in_force(policy));
-        return Decision::new(None, without_a_record(&s));
+        return Decision::new(None, no_record::without_a_record(&s));
     };
-    let in_force = with_the_past(in_force(policy), record);
+    let in_force = fitted_to_this_node(in_force(policy), record);
     let s = Situation::of(seen, policy, &in_force);
-    let mut next = Next::of(record);
+    let mut next = NextRecord::of(record, &s);
     let act = match seen.turn.home {
-        Home::Stage => stage(&mut next, &s),
-        Home::Agent => agent(&mut next, &s),
+        Home::Stage => in_the_initramfs(&mut next, &s),
+        Home::Agent => in_a_running_system(&mut next, &s),
     };
-    let notes = close::notes(record, next.upgrade(), &act, &s);
-    write(&mut next, notes, &s);
-    Decision::new(next.into_record(record), act)
+    next.write(close::notes_of_this_decision(record, &next, &act, &s));
+    Decision::new(next.if_changed(record), act)
 }
 
 /// The policy, with what it leaves to this node's own past.
-fn with_the_past(policy: &Policy, record: &Record) -> Policy {
+fn fitted_to_this_node(policy: &Policy, record: &Record) -> Policy {
     let mut policy = policy.clone();
     policy.window.usual_seconds = history::usually_kept(&record.past);
     let upgrade = record.upgrade.as_ref();
@@ -98,41 +113,39 @@ fn with_the_past(policy: &Policy, record: &Record) -> Policy {
     policy
 }
 
-/// In the initramfs: the guard's look at this boot.
-fn stage(next: &mut Next, s: &Situation<'_>) -> Act {
-    let found = stage::stage(next.upgrade(), s);
-    make(found, next, s).unwrap_or(Act::Wait(None))
+/// In the initramfs, the guard decides whether this boot goes on.
+fn in_the_initramfs(next: &mut NextRecord<'_>, s: &Situation<'_>) -> Act {
+    let found = stage::pass_or_reboot(next.upgrade(), s);
+    next.apply(found).unwrap_or(Act::Wait(None))
 }
 
-/// In a running system.
-fn agent(next: &mut Next, s: &Situation<'_>) -> Act {
-    write(next, ended::fold(next.upgrade(), next.rest(), s), s);
+/// In a running system, the agent folds what ended, finds the next act, and closes what ends now.
+fn in_a_running_system(next: &mut NextRecord<'_>, s: &Situation<'_>) -> Act {
+    next.write(ended::fold_what_ended(next, s));
     // What has just ended is answered first, or its request would be taken again.
-    write(next, close::end(next.upgrade()), s);
-    write(next, close::nothing_asked(s), s);
-    let act = marks::look_again(moves(next, s), s);
-    write(next, close::end(next.upgrade()), s);
-    if act != Act::Wait(None) || s.seen.turn.running.is_some() {
-        return act;
+    next.write(close::if_ended(next));
+    next.write(close::if_nobody_asks(s));
+    let act = next_act(next, s);
+    let act = marks::wake_for_a_stale_mark(act, s);
+    next.write(close::if_ended(next));
+    if act == Act::Wait(None) && s.seen.turn.running.is_none() {
+        return before_a_long_wait(next, s);
     }
-    if close::another_asks(next.upgrade(), next.rest(), s) {
-        return s.wait_seconds(ANSWER);
-    }
-    // Nothing else wakes the agent for them once the upgrade has ended.
-    accept::settle(next.upgrade(), s)
+    act
 }
 
-/// Makes one move after the other, until one has an act.
-fn moves(next: &mut Next, s: &Situation<'_>) -> Act {
-    if let Some(act) = first(next, s).and_then(|found| make(found, next, s)) {
+/// Guards first, then the table: one move after the other, until one has an act.
+fn next_act(next: &mut NextRecord<'_>, s: &Situation<'_>) -> Act {
+    let first = guard_of_every_phase(next, s);
+    if let Some(act) = first.and_then(|found| next.apply(found)) {
         return act;
     }
     let mut within_the_hours = false;
-    for _ in 0..MOVES {
-        let found = look_up(next, s);
-        within_the_hours |= matches!(found.then, Then::LookWithinTheHours);
-        match make(found, next, s) {
-            Some(act) if within_the_hours => return s.until_the_hours_end(act),
+    for _ in 0..MOST_MOVES {
+        let found = next_move(next, s);
+        within_the_hours |= found.within_the_hours;
+        match next.apply(found) {
+            Some(act) if within_the_hours => return s.wake_when_the_hours_end(act),
             Some(act) => return act,
             None => {}
         }
@@ -140,30 +153,31 @@ fn moves(next: &mut Next, s: &Situation<'_>) -> Act {
     Act::Wait(None)
 }
 
-/// What comes before everything else: a step that runs, or a mark of ours that nothing explains.
-fn first(next: &Next, s: &Situation<'_>) -> Option<Move> {
+/// The guards of every phase: a step that runs, then a mark of Careen's that marks nothing any more.
+fn guard_of_every_phase(next: &NextRecord<'_>, s: &Situation<'_>) -> Option<Move> {
     match &s.seen.turn.running {
         Some(step) => Some(running::while_running(step, next.upgrade(), s)),
-        None => marks::remove(next.upgrade(), s),
+        None => marks::remove_stale_mark(next.upgrade(), s),
     }
 }
 
-/// The next move: of the upgrade under way, or of a node without one.
-fn look_up(next: &Next, s: &Situation<'_>) -> Move {
+/// The next move: of the upgrade under way by its guards and the table, or of a node without one.
+fn next_move(next: &NextRecord<'_>, s: &Situation<'_>) -> Move {
     match next.upgrade() {
-        Some(up) if !up.is_over() => {
-            let found = guard::guard(up, s).unwrap_or_else(|| table::table(up, s));
-            found.after(guard::note(up, s))
+        Some(upgrade) if !upgrade.is_over() => {
+            let guards = guard::first(upgrade, s);
+            let found = guards.unwrap_or_else(|| table::by_phase_and_system(upgrade, s));
+            found.after(guard::server_reached(upgrade, s))
         }
-        last => accept::idle(last, next.rest(), s),
+        Some(_) | None => accept::without_an_upgrade(next, s),
     }
 }
 
-/// Writes what a move changes, and gives its act, if it has one.
-fn make(found: Move, next: &mut Next, s: &Situation<'_>) -> Option<Act> {
-    write(next, found.changes, s);
-    match found.then {
-        Then::Act(act) => Some(act),
-        Then::Look | Then::LookWithinTheHours => None,
+/// What nothing else wakes the agent for: a request that came meanwhile, and shields of Careen's
+/// that the node no longer needs.
+fn before_a_long_wait(next: &NextRecord<'_>, s: &Situation<'_>) -> Act {
+    if close::another_request_is_there(next, s) {
+        return s.wait_seconds(SHOW_THE_ANSWER);
     }
+    accept::remove_shields(next.upgrade(), s)
 }

@@ -1,6 +1,6 @@
 //! The way to the trial, from `Accepted` to `Drained`: the next step towards the arming.
 
-use super::change::{Change, Move, Then};
+use super::change::{Change, Move};
 use super::decision::Act;
 use super::situation::Situation;
 use super::{deploy, drain, fetch, hours, ready, signatures};
@@ -19,7 +19,7 @@ pub(super) fn prepare(up: &Upgrade, s: &Situation<'_>) -> Move {
     }
     let wait = paused.then_some(Act::Wait(None)).or_else(|| s.backoff(up));
     let next = wait.map_or_else(|| next(up, s), Move::act);
-    within_the_hours(next, s).after([note, Change::Waits(None)])
+    next.within_the_hours().after([note, Change::Waits(None)])
 }
 
 /// Whether the requester has paused the Node: then no further step to the arming begins. Until the
@@ -29,14 +29,6 @@ fn is_paused(up: &Upgrade, s: &Situation<'_>) -> bool {
         Asked::Unknown => up.paused,
         Asked::Nothing | Asked::This(_) => s.seen.node.paused.is_some(),
     }
-}
-
-fn within_the_hours(next: Move, s: &Situation<'_>) -> Move {
-    let then = match next.then {
-        Then::Act(act) => Then::Act(s.until_the_hours_end(act)),
-        Then::Look | Then::LookWithinTheHours => Then::LookWithinTheHours,
-    };
-    Move { then, ..next }
 }
 
 fn next(up: &Upgrade, s: &Situation<'_>) -> Move {

@@ -148,7 +148,7 @@ impl<'a> Situation<'a> {
     }
 
     /// No wait outlasts the operator's hours unnoticed.
-    pub(super) fn until_the_hours_end(&self, act: Act) -> Act {
+    pub(super) fn wake_when_the_hours_end(&self, act: Act) -> Act {
         match (act, self.door()) {
             (Act::Wait(until), Door::Open { until: Some(end) }) => {
                 let end = self.wake_at(end);

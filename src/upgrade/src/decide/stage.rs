@@ -10,7 +10,7 @@ use crate::record::Upgrade;
 use crate::step::Step;
 
 /// Lets the boot go on, or reboots into the old system.
-pub(super) fn stage(up: Option<&Upgrade>, s: &Situation<'_>) -> Move {
+pub(super) fn pass_or_reboot(up: Option<&Upgrade>, s: &Situation<'_>) -> Move {
     if !s.seen.machine.trial {
         // A default, kept or unknown system keeps its distribution's own way to boot and to be
         // rescued.

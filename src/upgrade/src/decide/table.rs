@@ -11,7 +11,7 @@ use crate::reason::Reason;
 use crate::record::Upgrade;
 
 /// The next move of an upgrade under way.
-pub(super) fn table(up: &Upgrade, s: &Situation<'_>) -> Move {
+pub(super) fn by_phase_and_system(up: &Upgrade, s: &Situation<'_>) -> Move {
     use Phase as P;
     match (&up.phase, s.system(up)) {
         (P::Accepted | P::Fetched | P::Verified | P::Deployed | P::Drained, Old) => {

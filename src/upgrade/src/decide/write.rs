@@ -1,6 +1,7 @@
 //! The record as it will be, and the one function that writes it.
 
-use super::change::{Change, Whole};
+use super::change::{Change, Move, Whole};
+use super::decision::Act;
 use super::situation::Situation;
 use crate::history::{self, Past};
 use crate::id::{BootId, UpgradeId};
@@ -10,19 +11,22 @@ use crate::record::{BadImage, NewDefault, Record, Refused, Rehearsal, Upgrade};
 use crate::target::RawRequest;
 
 /// The record as it will be.
-pub(super) struct Next {
+pub(super) struct NextRecord<'a> {
     /// The upgrade under way, or the last one.
     upgrade: Option<Upgrade>,
     /// The rest, without the upgrade.
     rest: Record,
+    /// The moment at which it is written.
+    s: &'a Situation<'a>,
 }
 
-impl Next {
-    pub(super) fn of(record: &Record) -> Self {
+impl<'a> NextRecord<'a> {
+    pub(super) fn of(record: &Record, s: &'a Situation<'a>) -> Self {
         let mut rest = record.clone();
         Self {
             upgrade: rest.upgrade.take(),
             rest,
+            s,
         }
     }
 
@@ -32,12 +36,29 @@ impl Next {
     }
 
     /// The rest, without the upgrade.
-    pub(super) const fn rest(&self) -> &Record {
+    pub(super) const fn without_the_upgrade(&self) -> &Record {
         &self.rest
     }
 
+    /// Writes the changes of a move, and gives its act, if it has one.
+    pub(super) fn apply(&mut self, found: Move) -> Option<Act> {
+        self.write(found.changes);
+        found.act
+    }
+
+    /// Writes the changes, in their order. Nothing else writes.
+    pub(super) fn write(&mut self, changes: impl IntoIterator<Item = Change>) {
+        for change in changes {
+            if let Change::Whole(whole) = change {
+                write_whole(self, whole);
+            } else if let Some(up) = &mut self.upgrade {
+                write_upgrade(up, change);
+            }
+        }
+    }
+
     /// The record, unless it is still as it was read.
-    pub(super) fn into_record(self, before: &Record) -> Option<Record> {
+    pub(super) fn if_changed(self, before: &Record) -> Option<Record> {
         let mut next = self.rest;
         next.upgrade = self.upgrade;
         if next == *before {
@@ -48,26 +69,15 @@ impl Next {
     }
 }
 
-/// Writes the changes into the record, in their order. Nothing else does.
-pub(super) fn write(next: &mut Next, changes: impl IntoIterator<Item = Change>, s: &Situation<'_>) {
-    for change in changes {
-        if let Change::Whole(whole) = change {
-            write_whole(next, whole, s);
-        } else if let Some(up) = &mut next.upgrade {
-            write_upgrade(up, change);
-        }
-    }
-}
-
-fn write_whole(next: &mut Next, whole: Whole, s: &Situation<'_>) {
+fn write_whole(next: &mut NextRecord<'_>, whole: Whole) {
     match whole {
         Whole::NothingAsked => nothing_asked(&mut next.rest),
-        Whole::Refuse(request, reason) => refuse(&mut next.rest, *request, reason, s),
+        Whole::Refuse(request, reason) => refuse(&mut next.rest, *request, reason, next.s),
         Whole::Begin(up) => {
             next.rest.refused = None;
             next.upgrade = Some(*up);
         }
-        Whole::Close => close(next, s),
+        Whole::Close => close(next),
     }
 }
 
@@ -88,12 +98,12 @@ fn refuse(rest: &mut Record, request: RawRequest, reason: Reason, s: &Situation<
 
 /// The request is spent, and a bad image remembered. A withdrawn request is not spent: it was
 /// removed or replaced, so setting it again asks again, also while the way back is still taken.
-fn close(next: &mut Next, s: &Situation<'_>) {
+fn close(next: &mut NextRecord<'_>) {
     let (Some(up), rest) = (&mut next.upgrade, &mut next.rest) else {
         return;
     };
     rest.tally.count(&up.phase, up.attempt.tries);
-    history::remember(&mut rest.past, Past::ended(up, s.seen.into()));
+    history::remember(&mut rest.past, Past::ended(up, next.s.seen.into()));
     let is_withdrawn = matches!(up.phase.failure(), Some(Reason::Withdrawn { .. }));
     rest.spent = (!is_withdrawn).then(|| up.request.noted());
     rest.answered = rest.answered.saturating_add(1);
