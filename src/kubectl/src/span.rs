@@ -22,26 +22,12 @@ impl FromStr for Span {
 
 /// The seconds of all parts, or which part is wrong.
 fn typed(text: &str) -> Result<u64, String> {
+    let large = || format!("{text:?} is too long");
     let mut seconds = 0_u64;
     let mut rest = text;
     while !rest.is_empty() {
-        let large = || format!("{text:?} is too long");
-        let is_digit = |c: char| c.is_ascii_digit();
-        let Some(digits) = rest.find(|c: char| !is_digit(c)) else {
-            return Err(format!("{rest:?} has no unit"));
-        };
-        let (number, after) = rest.split_at(digits);
-        let end = after.find(is_digit).unwrap_or(after.len());
-        let (unit, after) = after.split_at(end);
-        if number.is_empty() {
-            return Err(format!("{unit:?} has no number before it"));
-        }
-        let each = match unit {
-            "s" => 1,
-            "m" => 60,
-            "h" => 3600,
-            _ => return Err(format!("{unit:?} is not one of the units s, m and h")),
-        };
+        let (number, unit, after) = first_part(rest)?;
+        let each = seconds_of(unit)?;
         let number: u64 = number.parse().map_err(|_| large())?;
         let part = number.checked_mul(each).ok_or_else(large)?;
         seconds = seconds.checked_add(part).ok_or_else(large)?;
@@ -51,6 +37,30 @@ fn typed(text: &str) -> Result<u64, String> {
         0 if text.is_empty() => Err("the value is empty".to_owned()),
         0 => Err(format!("{text:?} is no time at all")),
         _ => Ok(seconds),
+    }
+}
+
+/// The number and the unit of the first part, and the text after it.
+fn first_part(text: &str) -> Result<(&str, &str, &str), String> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let Some(digits) = text.find(|c: char| !is_digit(c)) else {
+        return Err(format!("{text:?} has no unit"));
+    };
+    let (number, after) = text.split_at(digits);
+    let end = after.find(is_digit).unwrap_or(after.len());
+    let (unit, after) = after.split_at(end);
+    if number.is_empty() {
+        return Err(format!("{unit:?} has no number before it"));
+    }
+    Ok((number, unit, after))
+}
+
+fn seconds_of(unit: &str) -> Result<u64, String> {
+    match unit {
+        "s" => Ok(1),
+        "m" => Ok(60),
+        "h" => Ok(3600),
+        _ => Err(format!("{unit:?} is not one of the units s, m and h")),
     }
 }
 

@@ -24,26 +24,8 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
     let one = |node: NodeView| async move {
         let decide = |node: &NodeView| (pausing(node), request::pausing(node, Some(reason)));
         let (turn, after) = settle(cluster, node, write, decide).await?;
-        let detail = match Standing::of(&after) {
-            Standing::Working if after.reply.phase().can_be_withdrawn() => {
-                "paused; the upgrade under way waits where it is, `cancel` withdraws it"
-            }
-            Standing::Working => "paused; the upgrade under way is too far for that, and continues",
-            Standing::Idle
-            | Standing::Asked
-            | Standing::Held
-            | Standing::Upgraded
-            | Standing::Failed
-            | Standing::Refused
-            | Standing::Halted => "paused",
-        };
-        Ok(told(
-            &after.name,
-            turn,
-            Done::Paused,
-            detail.to_owned(),
-            write,
-        ))
+        let detail = paused(&after).to_owned();
+        Ok(told(&after.name, turn, Done::Paused, detail, write))
     };
     let outcomes = each(nodes, named, one).await;
     let exit = conclude(session, &outcomes)?;
@@ -51,6 +33,23 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
         warn(&choice, session);
     }
     Ok(exit)
+}
+
+/// What the pause means for the node, as it is after the write.
+fn paused(node: &NodeView) -> &'static str {
+    match Standing::of(node) {
+        Standing::Working if node.reply.phase().can_be_withdrawn() => {
+            "paused; the upgrade under way waits where it is, `cancel` withdraws it"
+        }
+        Standing::Working => "paused; the upgrade under way is too far for that, and continues",
+        Standing::Idle
+        | Standing::Asked
+        | Standing::Held
+        | Standing::Upgraded
+        | Standing::Failed
+        | Standing::Refused
+        | Standing::Halted => "paused",
+    }
 }
 
 /// A pause with another reason stays.

@@ -137,36 +137,38 @@ pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
     }
     let since = case.node.asked.as_ref()?.since.map(span::seconds);
     let waited = since.map(|since| span::between(since, case.now));
-    if waited.is_some_and(|waited| waited <= PROMPT) {
-        let what = "the request was written just now; an agent answers within seconds".to_owned();
-        return Some(Finding {
+    Some(match waited {
+        Some(waited) if waited <= PROMPT => Finding {
             weight: Weight::Note,
-            what,
+            what: "the request was written just now; an agent answers within seconds".to_owned(),
             so: None,
-        });
-    }
-    let (weight, what) = match waited {
-        Some(waited) => (
-            Weight::Bad,
-            format!("the agent has not answered for {}", span::short(waited)),
-        ),
-        None => (
-            Weight::Held,
-            "the agent has not answered; a running agent answers within seconds".to_owned(),
-        ),
-    };
+        },
+        Some(waited) => {
+            let what = format!("the agent has not answered for {}", span::short(waited));
+            silence(case, Weight::Bad, what)
+        }
+        None => {
+            let what = "the agent has not answered; a running agent answers within seconds";
+            silence(case, Weight::Held, what.to_owned())
+        }
+    })
+}
+
+/// An agent that says nothing about the request may have said something before it.
+fn silence(case: &Case<'_>, weight: Weight, what: String) -> Finding {
+    let silent = who_is_silent(case);
     let (what, so) = match last_word(case.node) {
         Some(word) => (
             format!(
                 "{what}; its last message was {}: {}",
                 word.code, word.sentence
             ),
-            format!("{}; or {}", about(word), who_is_silent(case)),
+            format!("{}; or {silent}", about(word)),
         ),
-        None => (what, who_is_silent(case)),
+        None => (what, silent),
     };
     let so = Some(so);
-    Some(Finding { weight, what, so })
+    Finding { weight, what, so }
 }
 
 /// The kubelet's silence points to the machine; the agent's past points to the agent.

@@ -102,57 +102,44 @@ pub fn plan(preview: &Preview, wide: bool, look: Look) -> String {
 }
 
 fn lines(preview: &Preview) -> Vec<(&'static str, Cell)> {
+    let (plan, expected) = (preview.plan.as_ref(), preview.expected_seconds());
+    let takes = |seconds| ("takes", plain(format!("about {}", span::short(seconds))));
     let mut lines = Vec::new();
-    let plan = preview.plan.as_ref();
-    if let Some(plan) = plan {
-        lines.push(("verdict", verdict(plan, preview.expected_seconds())));
-        lines.extend(
-            plan.failed_before
-                .as_ref()
-                .map(|failure| ("failed here", failed(failure))),
-        );
-        lines.extend(
-            plan.kubelet
-                .as_ref()
-                .map(|change| ("kubelet", plain(changed(change)))),
-        );
-        lines.extend(
-            plan.kernel
-                .as_ref()
-                .map(|change| ("kernel", plain(changed(change)))),
-        );
-        lines.extend(
-            plan.fetch_bytes
-                .map(|size| ("to fetch", plain(bytes(size)))),
-        );
-        lines.extend(plan.room.iter().map(|room| ("room", fits(room))));
-        if plan.kept_goes {
-            lines.push((
-                "kept system",
-                toned(
-                    Tone::Held,
-                    "goes first, to make room: there is no rollback to it",
-                ),
-            ));
-        }
-        lines.extend(settings(plan).map(|cell| ("kubelet setting", cell)));
-        if plan.unguarded {
-            lines.push((
-                "guard",
-                toned(
-                    Tone::Held,
-                    "none in the image's initramfs, as the node's policy allows: a hang there needs a person",
-                ),
-            ));
-        }
-    }
-    lines.extend(
-        preview
-            .expected_seconds()
-            .map(|seconds| ("takes", plain(format!("about {}", span::short(seconds))))),
-    );
+    lines.extend(plan.into_iter().flat_map(|plan| planned(plan, expected)));
+    lines.extend(expected.map(takes));
     lines.extend(plan.into_iter().flat_map(|plan| waits(plan, preview)));
     lines
+}
+
+/// The verdict, and what the upgrade would change on the node.
+fn planned(plan: &Plan, expected: Option<u64>) -> Vec<(&'static str, Cell)> {
+    let mut lines = vec![("verdict", verdict(plan, expected))];
+    let before = plan.failed_before.as_ref();
+    lines.extend(before.map(|failure| ("failed here", failed(failure))));
+    let versions = [("kubelet", &plan.kubelet), ("kernel", &plan.kernel)];
+    let versions = versions.into_iter().filter_map(|(name, change)| {
+        let change = change.as_ref()?;
+        Some((name, plain(changed(change))))
+    });
+    lines.extend(versions);
+    let size = plan.fetch_bytes;
+    lines.extend(size.map(|size| ("to fetch", plain(bytes(size)))));
+    lines.extend(plan.room.iter().map(|room| ("room", fits(room))));
+    lines.extend(plan.kept_goes.then(loses_the_kept_system));
+    lines.extend(settings(plan).map(|cell| ("kubelet setting", cell)));
+    lines.extend(plan.unguarded.then(has_no_guard));
+    lines
+}
+
+fn loses_the_kept_system() -> (&'static str, Cell) {
+    let says = "goes first, to make room: there is no rollback to it";
+    ("kept system", toned(Tone::Held, says))
+}
+
+fn has_no_guard() -> (&'static str, Cell) {
+    let says =
+        "none in the image's initramfs, as the node's policy allows: a hang there needs a person";
+    ("guard", toned(Tone::Held, says))
 }
 
 /// What kubeadm would undo, whether or not the policy lets it.
