@@ -6,6 +6,7 @@
 //! /var/lib/kubelet/config.yaml. It reads nothing of the former file. Drop-ins (`--config-dir`) and
 //! the flags in kubeadm-flags.env stay.
 
+mod cgroups;
 mod lost;
 pub mod patches;
 
@@ -17,8 +18,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::Api;
 use serde_json::Value;
 use tokio::time::Instant;
-use upgrade::Reason;
 use upgrade::policy::{Kubeadm, LocalSettings};
+use upgrade::{Reason, Version};
 
 use crate::cluster::{ApiError, Cluster, limited, refused};
 pub use lost::Lost;
@@ -45,11 +46,21 @@ pub struct Forecast {
     pub lost: Vec<Lost>,
     /// What may be lost, or why that is not known, in sentences. The policy does not refuse it.
     pub unsure: Vec<String>,
-    /// Why the upgrade may not begin, by the policy.
+    /// Why the upgrade may not begin, by the policy or because its kubelet would not start.
     pub refusal: Option<Reason>,
+    /// The configuration that kubeadm will write, if it is known.
+    then: Option<Value>,
 }
 
 impl Forecast {
+    /// The same, with the refusal of a kubelet that would not start here.
+    fn for_kubelet(mut self, root: &Path, kubelet: Option<&Version>) -> Self {
+        if let (None, Some(kubelet)) = (&self.refusal, kubelet) {
+            self.refusal = cgroups::check(root, kubelet, self.then.as_ref()).err();
+        }
+        self
+    }
+
     /// All of it but the refusal, for a person.
     #[must_use]
     pub fn told(&self) -> Vec<String> {
@@ -72,7 +83,8 @@ pub enum Base {
     Unknown(String),
 }
 
-/// Looks at the node's files and at the cluster's configuration.
+/// Looks at the node's files and at the cluster's configuration. `kubelet` is the version in the
+/// image, if it is known.
 ///
 /// # Errors
 /// [`Reason::ApiAway`]: the server does not answer. [`Reason::ApiRefused`]: it refuses.
@@ -80,13 +92,14 @@ pub async fn forecast(
     root: &Path,
     cluster: &Cluster,
     policy: &Kubeadm,
+    kubelet: Option<&Version>,
 ) -> Result<Forecast, Reason> {
     if !root.join(CONFIG).exists() {
-        return Ok(judge(root, &Base::Unknown(String::new()), policy));
+        return Ok(judge(root, &Base::Unknown(String::new()), policy).for_kubelet(root, kubelet));
     }
     let base = base(cluster).await;
     let base = base.map_err(|error| error.into_reason(refused("read the kubelet's settings")))?;
-    Ok(judge(root, &base, policy))
+    Ok(judge(root, &base, policy).for_kubelet(root, kubelet))
 }
 
 /// As [`forecast`], with this configuration of the cluster.
@@ -147,6 +160,7 @@ fn compare(root: &Path, base: &Base, patches: &[patches::Patch]) -> Result<Forec
         unsure: unsure.collect(),
         lost,
         refusal: None,
+        then: Some(then),
     })
 }
 

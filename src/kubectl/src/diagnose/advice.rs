@@ -166,6 +166,20 @@ const ADVICE: &[(&str, Advice)] = &[
         ),
     ),
     (
+        "OldCgroups",
+        advice(
+            "boot the node with cgroup v2 (without systemd.unified_cgroup_hierarchy=0), or set failCgroupV1: false in the kubelet's configuration",
+            Then::Retry,
+        ),
+    ),
+    (
+        "UnhealthyBefore",
+        advice(
+            "nothing has changed on the node: fix what the check named above reports, or the check itself in /etc/careen/required.d",
+            Then::Retry,
+        ),
+    ),
+    (
         "Paused",
         advice(
             "`kubectl careen resume` lets the node continue, `kubectl careen cancel` withdraws the request",

@@ -147,6 +147,17 @@ pub enum Reason {
         bare(.detail)
     )]
     BadPatches { detail: String },
+    /// The kubelet of the image does not start on cgroup v1, which this node runs.
+    #[error(
+        "careen.dev/image carries kubelet {kubelet}, which does not start on cgroup v1, and this node runs cgroup v1. Boot the node with cgroup v2, or set failCgroupV1: false in the kubelet's configuration, and ask again with a new careen.dev/upgrade-id."
+    )]
+    OldCgroups { kubelet: Version },
+    /// A required check fails on the old system, before anything has changed.
+    #[error(
+        "required check {check} fails on this system already, before anything has changed: {}. Fix what it reports, correct the check, or set health.rehearse = \"warn\" in the policy, and ask again if the upgrade fails.",
+        bare(.detail)
+    )]
+    UnhealthyBefore { check: String, detail: String },
 
     // Waiting.
     /// The requester has paused the Node.
