@@ -1,6 +1,6 @@
-//! A refusal that may pass. A server that has just started may not have its rights yet, a proxy or a
-//! webhook may fail once, and the Node authorizer may not know a new object. So one 403 or 404 does
-//! not end an upgrade or switch off a check.
+//! A refusal that may pass. A server that has just started may not have its rights yet, a proxy or
+//! a webhook may fail once, and the Node authorizer may not know a new object. So one 403 or 404
+//! does not end an upgrade or switch off a check.
 
 use std::time::Duration;
 

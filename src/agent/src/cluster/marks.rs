@@ -106,8 +106,8 @@ impl Mark {
         self.of(node).is_some() && !self.is_left(node)
     }
 
-    /// Whether a mark exists and marks nothing: the field is not set, has a value without effect, or
-    /// somebody else has set it since.
+    /// Whether a mark exists and marks nothing: the field is not set, has a value without effect,
+    /// or somebody else has set it since.
     #[must_use]
     pub fn is_left(&self, node: &Node) -> bool {
         self.of(node).is_some() && (!self.is_set(node) || self.is_anothers(node))

@@ -112,8 +112,9 @@ pub(super) struct Volumes {
 }
 
 impl Volumes {
-    /// Those of the noted volumes that still count as attached. The server answers for an attachment
-    /// that is gone as for one that it does not show at this moment (403), so one look is not enough.
+    /// Those of the noted volumes that still count as attached. The server answers for an
+    /// attachment that is gone as for one that it does not show at this moment (403), so one look
+    /// is not enough.
     fn believed(&mut self, noted: BTreeSet<String>, attached: &BTreeSet<String>) -> Vec<String> {
         let gone: BTreeSet<_> = noted.difference(attached).cloned().collect();
         let believed: BTreeSet<_> = gone.intersection(&self.perhaps).cloned().collect();

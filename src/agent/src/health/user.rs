@@ -25,8 +25,8 @@ impl UserChecks {
         Self::of(programs::find_checks(folders), policy, pace)
     }
 
-    /// The checks of this folder of the system at `root`, for a rehearsal. Those that are the image's
-    /// own are left out: the next image brings its own. Every failure counts.
+    /// The checks of this folder of the system at `root`, for a rehearsal. Those that are the
+    /// image's own are left out: the next image brings its own. Every failure counts.
     #[must_use]
     pub fn rehearsed(root: &Path, folder: &Path, policy: &policy::Health) -> Self {
         let mut checks = programs::find_checks(&[folder.to_owned()]);

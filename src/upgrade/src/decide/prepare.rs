@@ -72,8 +72,8 @@ fn next(up: &Upgrade, s: &Situation<'_>) -> Move {
     }
 }
 
-/// What holds of the machine may have changed while the upgrade waited for its hours. A node that is
-/// taken goes on.
+/// What holds of the machine may have changed while the upgrade waited for its hours. A node that
+/// is taken goes on.
 fn take(up: &Upgrade, s: &Situation<'_>) -> Move {
     match wanted::check_machine(s.seen) {
         Err(reason) if up.custody.taken().is_none() => Move::give_up(reason),
