@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use upgrade::{Reason, Version};
 
-use super::{CONFIG, read};
+use super::files::{CONFIG, read};
 use crate::health::flags;
 
 /// The first minor version of Kubernetes v1 whose kubelet refuses.

@@ -7,10 +7,10 @@
 //! the flags in kubeadm-flags.env stay.
 
 mod cgroups;
+mod files;
 mod lost;
 pub mod patches;
 
-use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -22,10 +22,9 @@ use upgrade::policy::{Kubeadm, LocalSettings};
 use upgrade::{Reason, Version};
 
 use crate::cluster::{ApiError, Cluster, limited, refused};
+use files::{CONFIG, one, read};
 pub use lost::Lost;
 
-/// What the kubelet reads.
-const CONFIG: &str = "var/lib/kubelet/config.yaml";
 /// What kubeadm applies as the last patch.
 const INSTANCE: &str = "var/lib/kubelet/instance-config.yaml";
 /// The ConfigMap, which kubeadm lets each node read (Role kubeadm:kubelet-config).
@@ -169,24 +168,6 @@ fn written(file: &Path) -> Option<u64> {
     let time = std::fs::metadata(file).and_then(|meta| meta.modified());
     let time = time.ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some(time.as_secs())
-}
-
-/// A file of YAML, or `None` if it does not exist.
-fn read(file: &Path) -> Result<Option<Value>, String> {
-    let cannot = |error: String| format!("cannot read {}: {error}", file.display());
-    match std::fs::read_to_string(file) {
-        Ok(text) => one(&text).map(Some).map_err(cannot),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(cannot(error.to_string())),
-    }
-}
-
-/// The one document in a text of YAML.
-fn one(text: &str) -> Result<Value, String> {
-    let all = serde_saphyr::from_multiple::<Value>(text);
-    let all = all.map_err(|error| error.to_string())?;
-    let first = all.into_iter().find(|document| !document.is_null());
-    first.ok_or_else(|| "it is empty".to_owned())
 }
 
 /// The cluster's configuration.
