@@ -70,7 +70,7 @@ fn dropped_in(root: &Path) -> Option<bool> {
     let below = named.iter().filter_map(|path| path.strip_prefix("/").ok());
     let files = below.filter(|path| *path != Path::new(CONFIG));
     let texts = files.filter_map(|path| read(&root.join(path)).ok()?);
-    texts.filter_map(|text| said(&text)).last()
+    texts.filter_map(|text| said(&text)).next_back()
 }
 
 fn said(configuration: &Value) -> Option<bool> {
