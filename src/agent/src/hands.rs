@@ -153,6 +153,16 @@ pub trait Hands: Send + Sync + 'static {
         errand: Errand,
     ) -> impl Future<Output = Result<Ended, Reason>> + Send;
 
+    /// Tries on the running system what would only fail once the node is taken from its users: the
+    /// operator's required checks, and the limits of the snapshot. It changes nothing.
+    ///
+    /// # Errors
+    /// What would fail.
+    fn rehearse(&self, policy: &Policy) -> impl Future<Output = Result<(), Reason>> + Send {
+        let _ = policy;
+        std::future::ready(Ok(()))
+    }
+
     /// How this machine serves, without what the API server knows of it.
     fn serves(&self, policy: &Policy) -> impl Future<Output = Serving> + Send;
 

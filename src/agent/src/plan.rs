@@ -278,7 +278,8 @@ async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> Se
         pods.map_err(|error| error.into_reason(refused(LIST_PODS)))?
     };
     if let Some(root) = tools.hands.root() {
-        let forecast = kubelet::forecast(root, &tools.cluster, &policy).await?;
+        let carried = found.facts.info.as_ref().map(|info| &info.kubernetes);
+        let forecast = kubelet::forecast(root, &tools.cluster, &policy, carried).await?;
         rehearsed.settings = forecast.told();
         rehearsed.refusal = forecast.refusal;
     }

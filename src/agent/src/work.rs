@@ -71,6 +71,9 @@ impl Work {
             step: step.clone(),
             image: upgrade.and_then(image),
             node: node.clone(),
+            is_taken: upgrade.is_some_and(|up| up.custody.taken().is_some()),
+            kubelet: upgrade.and_then(kubelet),
+            has_tried: upgrade.is_some_and(|up| up.attempt.tries > 0),
             noted: upgrade.and_then(noted),
         };
         let story = StepStory {
@@ -185,6 +188,12 @@ fn noted(up: &Upgrade) -> Option<Vec<NodePod>> {
     let node = up.served.node.as_ref();
     let node = node.filter(|_| up.attempt.tries > 0)?;
     Some(node.pods.clone())
+}
+
+/// The kubelet's version in the image.
+fn kubelet(up: &Upgrade) -> Option<Version> {
+    let info = up.facts.as_ref()?.info.as_ref()?;
+    Some(info.kubernetes.clone())
 }
 
 /// The image that the upgrade requested.

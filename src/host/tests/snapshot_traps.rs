@@ -170,6 +170,29 @@ fn folders_are_saved_64_deep_and_named_when_they_are_deeper() {
     assert!(told.contains("64 folders deep"), "{told}");
 }
 
+/// What is found only after the drain costs the node's users the drain.
+#[test]
+fn limits_of_a_snapshot_are_met_in_its_rehearsal() {
+    let rehearsed = |node: &Node| snapshot::rehearse(&node.places).map_err(|e| e.to_string());
+    assert_eq!(rehearsed(&nested(64)), Ok(()));
+    let told = rehearsed(&nested(65)).unwrap_err();
+    assert!(told.contains("64 folders deep"), "{told}");
+    let node = with_a_folder_of_somebody_else();
+    let grow = |name: &str, length| {
+        let file = fs::File::create(node.path(&format!("var/lib/app/{name}"))).unwrap();
+        file.set_len(length).unwrap();
+    };
+    grow("large", 65 << 20);
+    let told = rehearsed(&node).unwrap_err();
+    assert!(told.contains("it is larger than"), "{told}");
+    grow("large", 0);
+    (0..5).for_each(|number| grow(&format!("part{number}"), 60 << 20));
+    let told = rehearsed(&node).unwrap_err();
+    assert!(told.contains("the snapshot is larger than"), "{told}");
+    let saved = snapshot::save(&node.places, &upgrade_id("one")).unwrap_err();
+    assert_eq!(saved.to_string(), told, "as the save says it");
+}
+
 #[test]
 fn folders_of_any_depth_take_no_more_of_the_stack() {
     let node = nested(600);

@@ -312,6 +312,8 @@ pub struct Health {
     pub check_tries: u32,
     /// Whether the runtime must start a new pod sandbox.
     pub sandbox: Demand,
+    /// Whether the operator's required checks must pass on the old system before the drain.
+    pub rehearse: Demand,
 }
 
 impl Default for Health {
@@ -324,6 +326,7 @@ impl Default for Health {
             check_seconds: 60,
             check_tries: 3,
             sandbox: Demand::Require,
+            rehearse: Demand::Require,
         }
     }
 }

@@ -433,6 +433,7 @@ fn sign_that_the_node_is_about_to_go_holds_and_is_named() {
         "karpenter.sh/disrupted",
         "karpenter.sh/disruption",
         "aws-node-termination-handler/spot-itn",
+        "aws-node-termination-handler/rebalance-recommendation",
         "cloud.google.com/impending-node-termination",
         "medik8s.io/remediation",
         "node.kubernetes.io/out-of-service",
@@ -447,6 +448,13 @@ fn sign_that_the_node_is_about_to_go_holds_and_is_named() {
         Keys::read(&pairs(&[mcm]), &none).pause,
         Some(Pause::Leaves(_))
     ));
+    let gke = |value| pairs(&[("cloud.google.com/active-node-maintenance", value)]);
+    let said = Keys::read(&none, &gke("ONGOING")).pause.unwrap().why();
+    assert!(said.contains("active-node-maintenance=ONGOING"), "{said}");
+    assert_eq!(Keys::read(&none, &gke("PENDING")).pause, None);
+    let mcm = Keys::read(&none, &none).with_termination(true);
+    let said = mcm.pause.unwrap().reason().to_string();
+    assert!(said.contains("condition Terminating"), "{said}");
     let deleted = Keys::read(&none, &none).with_deletion(Some("2026-11-29T04:00:00Z"));
     let said = deleted.pause.unwrap().reason().to_string();
     assert!(

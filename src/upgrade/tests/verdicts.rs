@@ -146,6 +146,33 @@ fn unfit_loader_refuses_a_request_before_any_step() {
     assert!(matches!(reason, Reason::LoaderUnfit { .. }));
 }
 
+/// A request may wait for its hours for days.
+#[test]
+fn machine_that_became_unfit_is_not_drained_or_armed() {
+    let unfit: [fn(&mut Observation); 3] = [
+        |seen| {
+            let detail = "/boot is on LVM".into();
+            seen.machine.loader = Err(Reason::LoaderUnfit { detail });
+        },
+        |seen| {
+            let (name, detail) = ("50-storage".into(), "mode 0777".into());
+            seen.machine.checks = Err(Reason::CheckUntrusted { name, detail });
+        },
+        |seen| seen.machine.control_plane = Some("a manifest".into()),
+    ];
+    for unfit in unfit {
+        for phase in [Phase::Deployed, Phase::Drained] {
+            let there = on_trial().machine.deployments;
+            let fit = asked().with(|seen| seen.machine.deployments = there);
+            let (before, act) = next(&fit, &upgrade_in(phase.clone()));
+            assert!(matches!(act, Act::Begin(_)), "{act:?}");
+            assert_eq!(phase_of(&before), phase);
+            let (record, _) = next(&fit.with(unfit), &upgrade_in(phase));
+            assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
+        }
+    }
+}
+
 #[test]
 fn owed_kubelet_state_refuses_requests_and_says_how_to_restore() {
     let restored = Err(owed());

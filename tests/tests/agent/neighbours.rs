@@ -77,13 +77,36 @@ async fn keys_that_others_have_set_outlast_the_upgrade() -> Result<()> {
     let theirs = json!({ names::REMEDIATION_REFUSED: "by-hand" });
     scene.node.label(theirs).await?;
     scene.node.ask_for(NEW_IMAGE).await?;
-    scene.reboot().await?;
+    scene.reboot_silently().await?;
+    let node = scene.node.now().await?;
+    assert_eq!(KEYS.map(|key| annotation(&node, key)), ["true"; 2]);
+    let mark = annotation(&node, names::SCALE_DOWN_REFUSED_BY);
+    assert_eq!(mark, "r1-aaaaaaaaaaaa was false");
+    assert_eq!(label(&node), Some("by-hand"));
+    scene.kubelet_registers().await?;
     scene.node.until_answered("Upgraded").await?;
     let settled = |node: &Node| annotation(node, names::DISRUPTION_REFUSED).is_empty();
     let node = scene.node.until("the end of ours", &settled).await?;
     assert_eq!(annotation(&node, names::SCALE_DOWN_REFUSED), "false");
     assert_eq!(label(&node), Some("by-hand"));
     assert_eq!(MARKS.map(|key| annotation(&node, key)), [""; 3]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn key_that_is_removed_in_the_trial_is_set_again() -> Result<()> {
+    let mut scene = Scene::with_policy("shield-lost", SETTLES).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.reboot_silently().await?;
+    let removed = json!({ names::SCALE_DOWN_REFUSED: "false", names::DISRUPTION_REFUSED: null });
+    scene.node.annotate(removed).await?;
+    let again = |node: &Node| KEYS.iter().all(|key| annotation(node, key) == "true");
+    scene.node.until("the keys again", &again).await?;
+    scene.kubelet_registers().await?;
+    scene.node.until_answered("Upgraded").await?;
+    let gone = |node: &Node| MARKS.iter().all(|mark| annotation(node, mark).is_empty());
+    let node = scene.node.until("the end of ours", &gone).await?;
+    assert_eq!(KEYS.map(|key| annotation(&node, key)), ["false", ""]);
     Ok(())
 }
 

@@ -36,6 +36,15 @@ pub enum ApiError {
 }
 
 impl ApiError {
+    /// Whether the server answered, and says no.
+    #[must_use]
+    pub const fn is_refusal(&self) -> bool {
+        match self {
+            Self::Missing | Self::Unfit(_) | Self::Refused(_) => true,
+            Self::Away(_) | Self::Conflict | Self::Blocked(_) => false,
+        }
+    }
+
     /// As a reason. `refused` makes the one for a server that says no, from its words: only the
     /// caller knows what was asked.
     #[must_use]

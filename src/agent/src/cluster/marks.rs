@@ -1,6 +1,9 @@
 //! Careen's marks on the Node, each with the field that it marks: whether the field is set, and by
 //! which client.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use client::Node;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::ResourceExt;
@@ -12,7 +15,7 @@ pub const MANAGER: &str = "careen-agent";
 /// A mark and its field.
 #[derive(Clone, Copy)]
 pub struct Mark {
-    /// The annotation. Its value is the upgrade's id.
+    /// The annotation. Its value is a [`Text`].
     pub key: &'static str,
     /// The path of the field.
     pub field: &'static [&'static str],
@@ -33,21 +36,24 @@ pub const EXCLUSION: Mark = Mark {
     is_set: |node| node.labels().contains_key(names::EXCLUDED),
 };
 
-/// The mark of the annotation for cluster-autoscaler.
+/// The mark of the annotation for cluster-autoscaler, which heeds only the value `true`
+/// (cluster-autoscaler, simulator and `eligibility`, `HasNoScaleDownAnnotation`).
 pub const SCALE_DOWN: Mark = Mark {
     key: names::SCALE_DOWN_REFUSED_BY,
     field: &["metadata", "annotations", names::SCALE_DOWN_REFUSED],
-    is_set: |node| node.annotations().contains_key(names::SCALE_DOWN_REFUSED),
+    is_set: |node| is_true(node.annotations(), names::SCALE_DOWN_REFUSED),
 };
 
-/// The mark of the annotation for Karpenter.
+/// The mark of the annotation for Karpenter, which heeds only the value `true` on a Node (its
+/// `pkg/controllers/state`, `ValidateNodeDisruptable`).
 pub const DISRUPTION: Mark = Mark {
     key: names::DISRUPTION_REFUSED_BY,
     field: &["metadata", "annotations", names::DISRUPTION_REFUSED],
-    is_set: |node| node.annotations().contains_key(names::DISRUPTION_REFUSED),
+    is_set: |node| is_true(node.annotations(), names::DISRUPTION_REFUSED),
 };
 
-/// The mark of the label for medik8s.
+/// The mark of the label for medik8s, which heeds every value (node-healthcheck-operator,
+/// `isNodeRemediationExcluded`).
 pub const REMEDIATION: Mark = Mark {
     key: names::REMEDIATION_REFUSED_BY,
     field: &["metadata", "labels", names::REMEDIATION_REFUSED],
@@ -60,11 +66,26 @@ pub const SHIELDS: [Mark; 3] = [SCALE_DOWN, DISRUPTION, REMEDIATION];
 /// All marks.
 pub const ALL: [Mark; 5] = [CORDON, EXCLUSION, SCALE_DOWN, DISRUPTION, REMEDIATION];
 
+fn is_true(map: &BTreeMap<String, String>, key: &str) -> bool {
+    map.get(key).is_some_and(|value| value == "true")
+}
+
 impl Mark {
-    /// The id in the mark, if there is one.
+    /// What the mark says, if there is one.
     #[must_use]
     pub fn of<'a>(&self, node: &'a Node) -> Option<&'a str> {
         node.annotations().get(self.key).map(String::as_str)
+    }
+
+    /// The value of an annotation or a label, whether or not it has an effect.
+    #[must_use]
+    pub fn value<'a>(&self, node: &'a Node) -> Option<&'a str> {
+        let map = match self.field {
+            ["metadata", "annotations", ..] => node.annotations(),
+            ["metadata", "labels", ..] => node.labels(),
+            _ => return None,
+        };
+        map.get(self.name()).map(String::as_str)
     }
 
     /// The field's own name, for example that of the annotation.
@@ -73,7 +94,7 @@ impl Mark {
         self.field.last().copied().unwrap_or_default()
     }
 
-    /// Whether the field is set, by Careen or by somebody else.
+    /// Whether the field is set and has an effect, by Careen or by somebody else.
     #[must_use]
     pub fn is_set(&self, node: &Node) -> bool {
         (self.is_set)(node)
@@ -85,8 +106,8 @@ impl Mark {
         self.of(node).is_some() && !self.is_left(node)
     }
 
-    /// Whether a mark exists and marks nothing: the field is not set, or somebody else has set it
-    /// since.
+    /// Whether a mark exists and marks nothing: the field is not set, has a value without effect,
+    /// or somebody else has set it since.
     #[must_use]
     pub fn is_left(&self, node: &Node) -> bool {
         self.of(node).is_some() && (!self.is_set(node) || self.is_anothers(node))
@@ -101,6 +122,43 @@ impl Mark {
         let mut others = entries.filter(|entry| entry.manager.as_deref() != Some(MANAGER));
         let mark = ["metadata", "annotations", self.key];
         others.any(|entry| has_set(entry, self.field) && !has_set(entry, &mark))
+    }
+}
+
+/// What a mark says: `ID`, or `ID was VALUE` if the field had another value before. No id has a
+/// blank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text<'a> {
+    /// The upgrade.
+    pub id: &'a str,
+    /// The value that the field had before Careen set it, and gets back.
+    pub former: Option<&'a str>,
+}
+
+const WAS: &str = " was ";
+
+impl<'a> Text<'a> {
+    /// Reads it. What has another form is the id of no upgrade.
+    #[must_use]
+    pub fn of(text: &'a str) -> Self {
+        match text.split_once(WAS) {
+            Some((id, former)) => Self {
+                id,
+                former: Some(former),
+            },
+            None => Self {
+                id: text,
+                former: None,
+            },
+        }
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id)?;
+        self.former
+            .map_or(Ok(()), |former| write!(f, "{WAS}{former}"))
     }
 }
 
@@ -160,6 +218,28 @@ mod tests {
     #[test]
     fn without_books_the_mark_tells() {
         assert!(!CORDON.is_left(&cordoned_by(&[], &[])));
+    }
+
+    #[test]
+    fn text_of_a_mark_reads_back_as_it_was_written() {
+        for former in [None, Some("false"), Some(""), Some("it was true")] {
+            let id = "r1-aaaaaaaaaaaa";
+            let text = Text { id, former };
+            assert_eq!(Text::of(&text.to_string()), text);
+        }
+        assert_eq!(Text::of("u1").to_string(), "u1");
+    }
+
+    #[test]
+    fn a_mark_over_a_value_without_effect_is_left() {
+        let node = |value: &str| -> Node {
+            let annotations =
+                json!({ names::SCALE_DOWN_REFUSED_BY: "u1", names::SCALE_DOWN_REFUSED: value });
+            let meta = json!({ "name": "n", "annotations": annotations });
+            serde_json::from_value(json!({ "metadata": meta })).unwrap()
+        };
+        assert!(SCALE_DOWN.is_left(&node("false")));
+        assert!(SCALE_DOWN.is_ours(&node("true")));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod certificate;
 pub mod credential;
+pub mod doubt;
 pub mod error;
 pub mod marks;
 pub mod seen;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use client::{Condition, Node};
+use upgrade::keys::TERMINATING;
 use upgrade::observe::Asked;
 use upgrade::reason::complaint;
 use upgrade::target::request;
@@ -80,12 +81,16 @@ impl From<Node> for NodeSeen {
         let spec = node.spec.unwrap_or_default();
         let status = node.status.unwrap_or_default();
         let ready = status.condition("Ready");
+        let terminates = status.condition(TERMINATING);
+        let terminates = terminates.is_some_and(|condition| condition.status == "True");
         let own = |key: &'static str| get(key).map(|value| (key, value));
         Self {
             name: node.metadata.name.unwrap_or_default(),
             uid: node.metadata.uid.unwrap_or_default(),
             asked: request::from_annotations(get).map_or(Asked::Nothing, Asked::This),
-            keys: Keys::of(&annotations, &labels, &spec.taints()).with_deletion(deleted.as_deref()),
+            keys: Keys::of(&annotations, &labels, &spec.taints())
+                .with_termination(terminates)
+                .with_deletion(deleted.as_deref()),
             schedulable: !spec.unschedulable,
             cordoned_by: get(names::CORDONED_BY),
             cordon_mark_left,
@@ -138,5 +143,12 @@ mod tests {
             "{why}"
         );
         assert_eq!(node(json!({})).keys.pause, None);
+        let terminates = |status: &str| {
+            let condition = json!({ "type": "Terminating", "status": status });
+            node(json!({ "status": { "conditions": [condition] } }))
+        };
+        let why = terminates("True").keys.pause.unwrap().why();
+        assert!(why.contains("condition Terminating"), "{why}");
+        assert_eq!(terminates("False").keys.pause, None);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use client::{Node, NodeSpec};
 use kube::Api;
+use upgrade::keys::TERMINATING;
 use upgrade::reason::complaint;
 use upgrade::{Keys, Pause, names};
 
@@ -60,7 +61,12 @@ fn kept_out(node: &Node) -> impl Iterator<Item = Finding> {
     let taints = node.spec.as_ref().map(NodeSpec::taints).unwrap_or_default();
     let deleted = node.metadata.deletion_timestamp.as_ref();
     let deleted = deleted.map(|time| time.0.to_string());
-    let keys = Keys::of(annotations, labels, &taints).with_deletion(deleted.as_deref());
+    let status = node.status.as_ref();
+    let terminates = status.and_then(|status| status.condition(TERMINATING));
+    let terminates = terminates.is_some_and(|condition| condition.status == "True");
+    let keys = Keys::of(annotations, labels, &taints)
+        .with_termination(terminates)
+        .with_deletion(deleted.as_deref());
     let out = keys.opted_out.map(|why| {
         let seen = format!("this node takes no upgrade: {}", complaint(&why));
         let remove = format!("remove {} from the Node", names::OPT_OUT);

@@ -35,12 +35,10 @@ pub fn unmarked(mark: &Mark, node: &Node) -> Vec<PatchOperation> {
         return Vec::new();
     };
     let at = PointerBuf::from_tokens(["metadata", "annotations", mark.key]);
-    let alone = (!mark.is_set(node)).then(|| {
-        test(
-            PointerBuf::from_tokens(mark.field.iter().copied()),
-            Value::Null,
-        )
-    });
+    // An API server takes null for an absent field.
+    let found = mark.value(node).map_or(Value::Null, |found| json!(found));
+    let alone = (!mark.is_set(node))
+        .then(|| test(PointerBuf::from_tokens(mark.field.iter().copied()), found));
     let take_off = [test(at.clone(), json!(value)), remove(at)];
     alone.into_iter().chain(take_off).collect()
 }

@@ -14,6 +14,7 @@ mod evict;
 mod exclude;
 mod foretold;
 mod looks;
+mod lost;
 pub(crate) mod own_pods;
 mod pods;
 mod rehearsal;
@@ -25,8 +26,6 @@ mod volumes;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use client::Node;
-use json_patch::Patch;
 use kube::Client;
 use tokio::time::{Instant, sleep};
 use tracing::warn;
@@ -35,13 +34,14 @@ use upgrade::policy::AtDeadline;
 use upgrade::{Reason, SinceBoot, UpgradeId};
 
 use crate::cluster::marks::{self, Mark};
-use crate::cluster::{ApiError, Cluster, undrained};
+use crate::cluster::{ApiError, Cluster, doubt, undrained};
 use answers::{Answers, blocked, still_there};
 use evict::{all, delete_all};
 use looks::{APART, Looks};
 use pods::{Victim, found};
 use returning::Returning;
 
+pub use lost::{Again, Away};
 pub use rehearsal::{preview, rehearse};
 pub use task::Drain;
 
@@ -179,7 +179,8 @@ impl Drain<'_> {
     async fn cordon(&self) -> Result<Vec<String>, ApiError> {
         let nodes = self.cluster.nodes().await?;
         let shields = shield::wanted(self.neighbours);
-        let all = cordon::cordon(&nodes, self.node, self.id, &shields).await;
+        let ask = || cordon::cordon(&nodes, self.node, self.id, &shields);
+        let all = doubt::lasting(doubt::SHORT, ask).await;
         let Err(error @ (ApiError::Refused(_) | ApiError::Unfit(_))) = all else {
             return all.map(|()| Vec::new());
         };
@@ -323,24 +324,21 @@ pub async fn release(cluster: &Cluster, node: &str, id: &UpgradeId) -> Result<()
     uncordoned.and(readmitted)
 }
 
-/// Removes the marks that mark nothing, all in one write.
+/// Removes the marks that mark nothing, all in one write. Of an upgrade that has the node, the keys
+/// that keep others off it are set again instead.
 ///
 /// # Errors
 /// The API server is unreachable or refuses.
-pub async fn unmark(cluster: &Cluster, node: &str) -> Result<(), ApiError> {
+pub async fn unmark(
+    cluster: &Cluster,
+    node: &str,
+    away: Option<&Away<'_>>,
+) -> Result<(), ApiError> {
     let nodes = &cluster.nodes().await?;
     let write = |marks: Vec<Mark>| async move {
-        change::change(nodes, node, |seen| unmarked(seen, &marks)).await
+        change::change(nodes, node, |seen| lost::answered(seen, &marks, away)).await
     };
     change::apart(&marks::ALL, write).await
-}
-
-fn unmarked(node: &Node, marks: &[Mark]) -> Option<Patch> {
-    let marks = marks.iter();
-    let left: Vec<_> = marks
-        .flat_map(|mark| change::unmarked(mark, node))
-        .collect();
-    (!left.is_empty()).then_some(Patch(left))
 }
 
 /// Removes Careen's shields, of any upgrade, in one write.

@@ -4,7 +4,9 @@
 //! kubereboot/kured#1309).
 //!
 //! The cordon's write sets them ([`super::cordon`]). They stay when the node is given back, until
-//! it has settled. A key that somebody else has set stays theirs.
+//! it has settled. A key that somebody else has set stays theirs if its value keeps the program
+//! off. A value without effect, such as `false`, is replaced meanwhile. The mark keeps it, so that
+//! it comes back in the same write that removes the mark.
 
 use client::Node;
 use json_patch::jsonptr::PointerBuf;
@@ -15,7 +17,7 @@ use upgrade::UpgradeId;
 use upgrade::policy::Neighbours;
 
 use super::change::{add, remove, test};
-use crate::cluster::marks::{DISRUPTION, Mark, REMEDIATION, SCALE_DOWN};
+use crate::cluster::marks::{DISRUPTION, Mark, REMEDIATION, SCALE_DOWN, Text};
 
 /// The shields that the policy wants.
 pub fn wanted(neighbours: &Neighbours) -> Vec<Mark> {
@@ -38,17 +40,53 @@ pub fn raised(node: &Node, id: &UpgradeId, shields: &[Mark]) -> Vec<PatchOperati
 }
 
 fn raise(node: &Node, id: &UpgradeId, shield: &Mark) -> Vec<PatchOperation> {
-    let mark = || add(mark_at(shield), json!(id.as_str()));
     if !shield.is_set(node) {
-        let (at, value) = first_of(node, shield);
-        // An API server takes null for an absent field.
-        return vec![test(at.clone(), Value::Null), mark(), add(at, value)];
+        let former = shield.value(node);
+        return set(
+            node,
+            shield,
+            Text {
+                id: id.as_str(),
+                former,
+            },
+        );
     }
     let former = shield.of(node).filter(|_| shield.is_ours(node));
-    let former = former.filter(|former| *former != id.as_str());
-    former.map_or_else(Vec::new, |former| {
-        vec![test(mark_at(shield), json!(former)), mark()]
+    let former = former.filter(|text| Text::of(text).id != id.as_str());
+    former.map_or_else(Vec::new, |text| {
+        let ours = Text {
+            id: id.as_str(),
+            ..Text::of(text)
+        };
+        vec![test(mark_at(shield), json!(text)), mark(shield, ours)]
     })
+}
+
+/// The operations that set the field and its mark, on the condition that the field is as it was
+/// read.
+fn set(node: &Node, shield: &Mark, text: Text<'_>) -> Vec<PatchOperation> {
+    let (at, value) = first_of(node, shield);
+    // An API server takes null for an absent field.
+    let found = shield.value(node).map_or(Value::Null, |found| json!(found));
+    vec![test(at.clone(), found), mark(shield, text), add(at, value)]
+}
+
+fn mark(shield: &Mark, text: Text<'_>) -> PatchOperation {
+    add(mark_at(shield), json!(text.to_string()))
+}
+
+/// The operations that set a key of this upgrade once more, which somebody has removed or replaced
+/// by a value without effect while the node is away. Empty if the key has an effect, or is not of
+/// this upgrade.
+pub fn restored(node: &Node, id: &UpgradeId, shield: &Mark) -> Vec<PatchOperation> {
+    let text = shield.of(node).map(Text::of);
+    let lost = |text: &Text<'_>| !shield.is_set(node) && text.id == id.as_str();
+    let Some(text) = text.filter(lost) else {
+        return Vec::new();
+    };
+    // A value that somebody has set since comes back at the end, and else the one from before.
+    let former = shield.value(node).or(text.former);
+    set(node, shield, Text { former, ..text })
 }
 
 /// The change that removes those of these shields that are Careen's, with their marks, or `None` if
@@ -59,11 +97,20 @@ pub fn lowered(node: &Node, shields: &[Mark]) -> Option<Patch> {
     (!all.is_empty()).then_some(Patch(all))
 }
 
-fn lower(node: &Node, shield: &Mark) -> [PatchOperation; 3] {
+/// The field gets back the value that it had before, if it had one.
+fn lower(node: &Node, shield: &Mark) -> [PatchOperation; 4] {
+    let text = shield.of(node);
+    let former = text.and_then(|text| Text::of(text).former);
+    let back = former.map_or_else(
+        || remove(field_at(shield)),
+        |former| add(field_at(shield), json!(former)),
+    );
+    let found = shield.value(node);
     [
-        test(mark_at(shield), json!(shield.of(node))),
+        test(mark_at(shield), json!(text)),
+        test(field_at(shield), json!(found)),
         remove(mark_at(shield)),
-        remove(field_at(shield)),
+        back,
     ]
 }
 
@@ -131,7 +178,7 @@ mod tests {
             json!({ "name": "n", "annotations": node.annotations(), "labels": node.labels() });
         // A server takes null for an absent field, and omits an empty map. This library does not
         // know that.
-        for shield in SHIELDS.iter().filter(|shield| !shield.is_set(node)) {
+        for shield in SHIELDS.iter().filter(|shield| shield.value(node).is_none()) {
             meta[shield.field[1]][shield.field[2]] = Value::Null;
         }
         if node.labels().is_empty() {
@@ -186,15 +233,68 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_somebody_else_stays_as_it_is() {
+    fn an_effective_key_of_somebody_else_stays_as_it_is() {
         let theirs = node(
-            &json!({ names::SCALE_DOWN_REFUSED: "false", names::DISRUPTION_REFUSED: "true" }),
+            &json!({ names::SCALE_DOWN_REFUSED: "true", names::DISRUPTION_REFUSED: "true" }),
             &json!({ names::REMEDIATION_REFUSED: "" }),
         );
         assert_eq!(raised(&theirs, &ours(), &all()), []);
         assert_eq!(lowered(&theirs, &SHIELDS), None);
         let raced = raised(&bare(), &ours(), &all());
         assert!(after(raced, &theirs).is_none(), "set just then");
+    }
+
+    #[test]
+    fn a_value_without_effect_is_replaced_and_comes_back() {
+        let theirs = node(
+            &json!({ names::SCALE_DOWN_REFUSED: "false", names::DISRUPTION_REFUSED: "" }),
+            &json!({}),
+        );
+        let up = after(raised(&theirs, &ours(), &all()), &theirs).unwrap();
+        assert!(SHIELDS.iter().all(|shield| shield.is_ours(&up)));
+        assert_eq!(raised(&up, &ours(), &all()), [], "nothing is left to do");
+        let next: UpgradeId = "r3-cccccccccccc".parse().unwrap();
+        let next = after(raised(&up, &next, &all()), &up).unwrap();
+        for up in [up, next] {
+            let down = after(lowered(&up, &SHIELDS).unwrap().0, &up).unwrap();
+            assert_eq!(wire(&down), wire(&theirs));
+        }
+    }
+
+    #[test]
+    fn a_lost_key_is_set_again() {
+        for (found, former) in [(None, None), (Some("false"), Some("false"))] {
+            let mut lost = shielded(OURS);
+            let annotations = lost.annotations_mut();
+            annotations.remove(names::SCALE_DOWN_REFUSED);
+            let set = found.map(|found: &str| (names::SCALE_DOWN_REFUSED.to_owned(), found.into()));
+            annotations.extend(set);
+            let up = after(restored(&lost, &ours(), &SCALE_DOWN), &lost).unwrap();
+            assert!(SCALE_DOWN.is_ours(&up));
+            assert_eq!(restored(&up, &ours(), &SCALE_DOWN), [], "it is there");
+            let down = after(lowered(&up, &[SCALE_DOWN]).unwrap().0, &up).unwrap();
+            assert_eq!(SCALE_DOWN.value(&down), former);
+        }
+        let mut former = shielded(FORMER);
+        former.annotations_mut().remove(names::SCALE_DOWN_REFUSED);
+        assert_eq!(restored(&former, &ours(), &SCALE_DOWN), []);
+        assert_eq!(restored(&shielded(OURS), &ours(), &DISRUPTION), []);
+    }
+
+    #[test]
+    fn a_key_that_is_replaced_just_then_stays() {
+        let up = shielded(OURS);
+        let mut theirs = up.clone();
+        let key = names::SCALE_DOWN_REFUSED.to_owned();
+        theirs.annotations_mut().insert(key, "false".to_owned());
+        assert!(after(lowered(&up, &[SCALE_DOWN]).unwrap().0, &theirs).is_none());
+        let left = after(
+            crate::drain::change::unmarked(&SCALE_DOWN, &theirs),
+            &theirs,
+        )
+        .unwrap();
+        assert_eq!(SCALE_DOWN.value(&left), Some("false"));
+        assert_eq!(SCALE_DOWN.of(&left), None);
     }
 
     #[test]

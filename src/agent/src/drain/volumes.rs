@@ -21,6 +21,9 @@ use crate::cluster::{ApiError, limited};
 /// How often the agent looks at the Node. The kubelet reports every 10 s.
 const LOOK: Duration = Duration::from_secs(2);
 
+/// How long the note before the drain may take. Without it, no volume is waited for.
+const NOTING: Duration = Duration::from_secs(30);
+
 /// A Node, with its volumes.
 type Node = Object<Option<Ignored>, Status>;
 
@@ -104,18 +107,43 @@ pub(super) struct Volumes {
     /// Those of the pods that stay. When they are needed, the other pods are gone, so they do not
     /// change.
     kept: Option<BTreeSet<String>>,
+    /// Those that the last look showed as detached. The second look in a row is believed.
+    perhaps: BTreeSet<String>,
+}
+
+impl Volumes {
+    /// Those of the noted volumes that still count as attached. The server answers for an
+    /// attachment that is gone as for one that it does not show at this moment (403), so one look
+    /// is not enough.
+    fn believed(&mut self, noted: BTreeSet<String>, attached: &BTreeSet<String>) -> Vec<String> {
+        let gone: BTreeSet<_> = noted.difference(attached).cloned().collect();
+        let believed: BTreeSet<_> = gone.intersection(&self.perhaps).cloned().collect();
+        self.noted = noted.difference(&believed).cloned().collect();
+        self.perhaps = gone;
+        self.noted.iter().cloned().collect()
+    }
 }
 
 /// Notes the node's volumes before the drain. A volume may leave the Node's status with its pod.
 pub(super) async fn noted(drain: &Drain<'_>) -> Volumes {
     let mut volumes = Volumes::default();
-    if drain.policy.detach_seconds > 0 {
-        match look(drain, &mut volumes).await {
-            Ok(_) => {}
-            Err(error) => tracing::debug!("the node's volumes are not known: {error}"),
-        }
+    let limit = NOTING.min(Duration::from_secs(drain.policy.detach_seconds));
+    if !limit.is_zero()
+        && tokio::time::timeout(limit, note(drain, &mut volumes))
+            .await
+            .is_err()
+    {
+        tracing::warn!("the node's volumes are not known before the drain");
     }
     volumes
+}
+
+/// Looks until the server answers.
+async fn note(drain: &Drain<'_>, volumes: &mut Volumes) {
+    while let Err(error) = look(drain, volumes).await {
+        tracing::debug!("the node's volumes are not known: {error}");
+        sleep(LOOK).await;
+    }
 }
 
 /// Waits until no volume is attached except those of the pods that stay, up to the policy's limit.
@@ -162,14 +190,14 @@ async fn remaining(drain: &Drain<'_>, volumes: &mut Volumes) -> Result<Vec<Strin
             .kept
             .insert(of_pods_that_stay(&client, drain.node).await?),
     };
-    let mut left = Vec::new();
+    let mut attached = BTreeSet::new();
     for volume in volumes.noted.difference(kept) {
         if shown.contains(volume) || has_attachment(&client, volume, drain.node).await? {
-            left.push(volume.clone());
+            attached.insert(volume.clone());
         }
     }
-    volumes.noted = left.iter().cloned().collect();
-    Ok(left)
+    let noted = volumes.noted.difference(kept).cloned().collect();
+    Ok(volumes.believed(noted, &attached))
 }
 
 /// The volumes that the Node shows now. They are noted too.
@@ -256,6 +284,20 @@ mod tests {
         let all_of_them = all(serde_json::from_value(status).unwrap());
         assert!(all_of_them.iter().eq(["a", "b", "c"]), "{all_of_them:?}");
         assert!(all(Status::default()).is_empty());
+    }
+
+    #[test]
+    fn volume_counts_as_detached_after_two_looks_in_a_row() {
+        let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let mut volumes = Volumes::default();
+        let noted: BTreeSet<String> = set(&["a", "b"]);
+        assert_eq!(volumes.believed(noted, &set(&["a"])), ["a", "b"]);
+        let noted = volumes.noted.clone();
+        assert_eq!(volumes.believed(noted, &set(&["a", "b"])), ["a", "b"]);
+        let noted = volumes.noted.clone();
+        assert_eq!(volumes.believed(noted, &set(&[])), ["a", "b"]);
+        let noted = volumes.noted.clone();
+        assert_eq!(volumes.believed(noted, &set(&[])), [""; 0]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod check;
 mod checked;
 pub(crate) mod crash;
 mod credential;
-mod flags;
+pub(crate) mod flags;
 pub(crate) mod group;
 pub(crate) mod kubelet;
 mod network;
@@ -55,6 +55,9 @@ const WANTED: [&str; 2] = ["/usr/lib/careen/wanted.d", "/etc/careen/wanted.d"];
 
 /// How long the old system may take to start a pod sandbox before its drain.
 const BEFORE: Duration = Duration::from_secs(30);
+
+/// Pause before a check that failed in the rehearsal runs again.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// How often it is asked in that time while it refuses.
 const TRIES: u32 = 4;
@@ -229,6 +232,38 @@ fn tell(before: Option<&Local>, now: &Local) {
     }
 }
 
+/// Runs the operator's required checks on the old system, before the node is taken from its users.
+/// A check that fails here fails in the trial as well, and would blame the image.
+///
+/// # Errors
+/// [`Reason::UnhealthyBefore`] with the first check that does not pass, if the policy demands it.
+pub async fn rehearse(root: &Path, policy: &Policy) -> Result<(), Reason> {
+    if policy.health.rehearse == Demand::Off {
+        return Ok(());
+    }
+    let [_, operators] = REQUIRED;
+    let folder = root.join(operators.trim_start_matches('/'));
+    let mut checks = UserChecks::rehearsed(root, &folder, &policy.health);
+    checks.until_settled(AGAIN).await;
+    let amiss = checks
+        .results()
+        .into_iter()
+        .find_map(|(check, result)| match result {
+            Check::Pass => None,
+            Check::Pending(detail) | Check::Fail(detail) | Check::Broken(detail) => {
+                Some(Reason::UnhealthyBefore { check, detail })
+            }
+        });
+    match amiss {
+        Some(reason) if policy.health.rehearse == Demand::Require => Err(reason),
+        Some(reason) => {
+            tracing::warn!("{reason}");
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
 /// Checks that the operator's required checks may run. The running image's checks are left out,
 /// because the next image brings its own. A folder that others may write is at fault even if it is
 /// empty: they may have removed a check.
@@ -317,6 +352,45 @@ mod tests {
         assert_eq!(demanded(Demand::Require, true), Demand::Warn);
         assert_eq!(demanded(Demand::Require, false), Demand::Require);
         assert_eq!(demanded(Demand::Off, true), Demand::Off);
+    }
+
+    /// What the rehearsal says of a check with this script, and of one of the image that fails.
+    async fn rehearsed(script: &str, demand: Demand) -> Result<(), Reason> {
+        let root = tempfile::tempdir().unwrap();
+        let write = |folder: &str, name: &str, script: &str| {
+            let folder = root.path().join(folder);
+            fs::create_dir_all(&folder).unwrap();
+            let path = folder.join(name);
+            fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        for folder in ["etc/careen/required.d", "usr/etc/careen/required.d"] {
+            write(folder, "10-image", "exit 1");
+        }
+        write("usr/lib/careen/required.d", "20-image", "exit 1");
+        write("etc/careen/required.d", "50-storage", script);
+        let mut policy = Policy::default();
+        policy.health.rehearse = demand;
+        policy.health.check_tries = 2;
+        rehearse(root.path(), &policy).await
+    }
+
+    #[tokio::test]
+    async fn check_that_fails_on_the_old_system_is_named_before_the_drain() {
+        let script = "echo 'no /dev/sdb'; exit 1";
+        let reason = rehearsed(script, Demand::Require).await.unwrap_err();
+        let Reason::UnhealthyBefore { check, detail } = &reason else {
+            panic!("{reason}");
+        };
+        assert_eq!(check, "50-storage");
+        assert_eq!(detail, "no /dev/sdb (exit status 1)");
+        for demand in [Demand::Warn, Demand::Off] {
+            assert_eq!(rehearsed(script, demand).await, Ok(()));
+        }
+        let once = "test -e $0.ran || { touch $0.ran; exit 1; }";
+        for script in ["exit 0", once] {
+            assert_eq!(rehearsed(script, Demand::Require).await, Ok(()), "{script}");
+        }
     }
 
     #[test]

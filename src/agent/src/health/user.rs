@@ -2,14 +2,14 @@
 //! reason.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use upgrade::observe::{Cause, Check};
 use upgrade::policy;
 
 use super::check::{Limits, One, Pace};
-use super::programs;
+use super::programs::{self, Program, is_the_images};
 
 /// Checks of one kind, with their results.
 pub struct UserChecks {
@@ -22,7 +22,28 @@ impl UserChecks {
     /// folder holds no checks.
     #[must_use]
     pub fn read(folders: &[PathBuf], policy: &policy::Health, pace: Pace) -> Self {
-        let checks = programs::find_checks(folders).into_iter();
+        Self::of(programs::find_checks(folders), policy, pace)
+    }
+
+    /// The checks of this folder of the system at `root`, for a rehearsal. Those that are the
+    /// image's own are left out: the next image brings its own. Every failure counts.
+    #[must_use]
+    pub fn rehearsed(root: &Path, folder: &Path, policy: &policy::Health) -> Self {
+        let mut checks = programs::find_checks(&[folder.to_owned()]);
+        checks.retain(|_, program| {
+            let below = program.path.strip_prefix(root);
+            !below.is_ok_and(|path| is_the_images(root, &Path::new("/").join(path)))
+        });
+        let pace = Pace {
+            again: Duration::ZERO,
+            counts: Duration::ZERO,
+            repeats: None,
+        };
+        Self::of(checks, policy, pace)
+    }
+
+    fn of(checks: BTreeMap<String, Program>, policy: &policy::Health, pace: Pace) -> Self {
+        let checks = checks.into_iter();
         Self {
             checks: checks
                 .map(|(name, program)| (name, One::new(program.path, program.fault)))
@@ -49,6 +70,17 @@ impl UserChecks {
             if let Some(why) = one.newly_broken() {
                 broken(name, why);
             }
+        }
+    }
+
+    /// Runs rounds until every check has a final result, at most as many as a check has tries.
+    pub async fn until_settled(&mut self, pause: Duration) {
+        for _ in 0..self.limits.tries {
+            self.round().await;
+            if self.are_settled() {
+                return;
+            }
+            tokio::time::sleep(pause).await;
         }
     }
 
@@ -80,7 +112,6 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
-    use std::path::Path;
 
     fn write(folder: &Path, name: &str, script: &str) {
         let path = folder.join(name);

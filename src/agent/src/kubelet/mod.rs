@@ -6,10 +6,11 @@
 //! /var/lib/kubelet/config.yaml. It reads nothing of the former file. Drop-ins (`--config-dir`) and
 //! the flags in kubeadm-flags.env stay.
 
+mod cgroups;
+mod files;
 mod lost;
 pub mod patches;
 
-use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -17,14 +18,13 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::Api;
 use serde_json::Value;
 use tokio::time::Instant;
-use upgrade::Reason;
 use upgrade::policy::{Kubeadm, LocalSettings};
+use upgrade::{Reason, Version};
 
 use crate::cluster::{ApiError, Cluster, limited, refused};
+use files::{CONFIG, one, read};
 pub use lost::Lost;
 
-/// What the kubelet reads.
-const CONFIG: &str = "var/lib/kubelet/config.yaml";
 /// What kubeadm applies as the last patch.
 const INSTANCE: &str = "var/lib/kubelet/instance-config.yaml";
 /// The ConfigMap, which kubeadm lets each node read (Role kubeadm:kubelet-config).
@@ -45,11 +45,21 @@ pub struct Forecast {
     pub lost: Vec<Lost>,
     /// What may be lost, or why that is not known, in sentences. The policy does not refuse it.
     pub unsure: Vec<String>,
-    /// Why the upgrade may not begin, by the policy.
+    /// Why the upgrade may not begin, by the policy or because its kubelet would not start.
     pub refusal: Option<Reason>,
+    /// The configuration that kubeadm will write, if it is known.
+    then: Option<Value>,
 }
 
 impl Forecast {
+    /// The same, with the refusal of a kubelet that would not start here.
+    fn for_kubelet(mut self, root: &Path, kubelet: Option<&Version>) -> Self {
+        if let (None, Some(kubelet)) = (&self.refusal, kubelet) {
+            self.refusal = cgroups::check(root, kubelet, self.then.as_ref()).err();
+        }
+        self
+    }
+
     /// All of it but the refusal, for a person.
     #[must_use]
     pub fn told(&self) -> Vec<String> {
@@ -72,7 +82,8 @@ pub enum Base {
     Unknown(String),
 }
 
-/// Looks at the node's files and at the cluster's configuration.
+/// Looks at the node's files and at the cluster's configuration. `kubelet` is the version in the
+/// image, if it is known.
 ///
 /// # Errors
 /// [`Reason::ApiAway`]: the server does not answer. [`Reason::ApiRefused`]: it refuses.
@@ -80,13 +91,14 @@ pub async fn forecast(
     root: &Path,
     cluster: &Cluster,
     policy: &Kubeadm,
+    kubelet: Option<&Version>,
 ) -> Result<Forecast, Reason> {
     if !root.join(CONFIG).exists() {
-        return Ok(judge(root, &Base::Unknown(String::new()), policy));
+        return Ok(judge(root, &Base::Unknown(String::new()), policy).for_kubelet(root, kubelet));
     }
     let base = base(cluster).await;
     let base = base.map_err(|error| error.into_reason(refused("read the kubelet's settings")))?;
-    Ok(judge(root, &base, policy))
+    Ok(judge(root, &base, policy).for_kubelet(root, kubelet))
 }
 
 /// As [`forecast`], with this configuration of the cluster.
@@ -147,6 +159,7 @@ fn compare(root: &Path, base: &Base, patches: &[patches::Patch]) -> Result<Forec
         unsure: unsure.collect(),
         lost,
         refusal: None,
+        then: Some(then),
     })
 }
 
@@ -155,24 +168,6 @@ fn written(file: &Path) -> Option<u64> {
     let time = std::fs::metadata(file).and_then(|meta| meta.modified());
     let time = time.ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some(time.as_secs())
-}
-
-/// A file of YAML, or `None` if it does not exist.
-fn read(file: &Path) -> Result<Option<Value>, String> {
-    let cannot = |error: String| format!("cannot read {}: {error}", file.display());
-    match std::fs::read_to_string(file) {
-        Ok(text) => one(&text).map(Some).map_err(cannot),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(cannot(error.to_string())),
-    }
-}
-
-/// The one document in a text of YAML.
-fn one(text: &str) -> Result<Value, String> {
-    let all = serde_saphyr::from_multiple::<Value>(text);
-    let all = all.map_err(|error| error.to_string())?;
-    let first = all.into_iter().find(|document| !document.is_null());
-    first.ok_or_else(|| "it is empty".to_owned())
 }
 
 /// The cluster's configuration.

@@ -38,8 +38,11 @@ fn base() -> Base {
     }
 }
 
+/// Without the configuration as a whole.
 fn found(root: &tempfile::TempDir) -> Forecast {
-    judge(root.path(), &base(), &Kubeadm::default())
+    let then = None;
+    let all = judge(root.path(), &base(), &Kubeadm::default());
+    Forecast { then, ..all }
 }
 
 /// The code and the sentence of the refusal.
@@ -239,6 +242,22 @@ fn configuration_that_the_node_may_not_read_is_refused_or_named() {
     assert_eq!(found.told(), ["not known: forbidden"]);
     let bare = tempfile::tempdir().unwrap();
     assert_eq!(judge(bare.path(), &base, &policy), Forecast::default());
+}
+
+#[test]
+fn kubelet_that_would_not_start_on_this_node_is_refused() {
+    let root = node("");
+    fs::create_dir_all(root.path().join("sys/fs/cgroup/memory")).unwrap();
+    let kubelet: Version = "v1.36.3".parse().unwrap();
+    let code = || {
+        let all = judge(root.path(), &base(), &Kubeadm::default());
+        let all = all.for_kubelet(root.path(), Some(&kubelet));
+        all.refusal.map(|reason| reason.code())
+    };
+    assert_eq!(code().as_deref(), Some("OldCgroups"));
+    let patch_of = "kubeletconfiguration+merge.yaml";
+    patch(&root, patch_of, "failCgroupV1: false\n");
+    assert_eq!(code(), None);
 }
 
 #[tokio::test(start_paused = true)]

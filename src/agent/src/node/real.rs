@@ -22,7 +22,7 @@ use crate::hands::{Ahead, Ended, Errand, Hands, Local};
 use crate::metrics::Disk;
 use crate::serving::UnitsWatch;
 use crate::step::hooks::Hooks;
-use crate::step::snapshot::Snapshots;
+use crate::step::snapshot::{self, Snapshots};
 use crate::step::{arm, deploy, kubeadm, reboot};
 use crate::task::{Task, Verb};
 use crate::{clock, health, last_trial, limits, watchdog};
@@ -230,6 +230,11 @@ impl Hands for Node {
 
     async fn perform(&self, task: Task, errand: Errand) -> Result<Ended, Reason> {
         self.do_task(&task, &errand).await
+    }
+
+    async fn rehearse(&self, policy: &Policy) -> Result<(), Reason> {
+        snapshot::rehearse(&self.places).await?;
+        health::rehearse(&self.places.root, policy).await
     }
 
     async fn serves(&self, policy: &Policy) -> Serving {

@@ -13,7 +13,7 @@ use upgrade::serving::Offer;
 
 use crate::cluster::Cluster;
 
-pub use node::offer;
+pub use node::{noted, offer};
 pub use units::UnitsWatch;
 
 /// Pause between two looks at the Node and its pods, only while a trial waits for its verdict.

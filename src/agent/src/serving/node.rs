@@ -1,6 +1,7 @@
 //! What the API server has of this node.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use client::Condition;
 use k8s_openapi::api::storage::v1::CSINode;
@@ -13,7 +14,7 @@ use upgrade::reason::cut;
 use upgrade::serving::Offer;
 
 use super::pods::{Pod, pods};
-use crate::cluster::{ApiError, Cluster, limited};
+use crate::cluster::{ApiError, Cluster, doubt, limited};
 use crate::drain::own_pods::own_pods;
 
 /// How many entries of one kind the agent keeps. A node has about ten of each. The note is part of
@@ -78,12 +79,25 @@ struct Address {
 /// # Errors
 /// The API server is unreachable or refuses.
 pub async fn offer(cluster: &Cluster, name: &str) -> Result<Offer, ApiError> {
+    look(cluster, name, Duration::ZERO).await
+}
+
+/// As [`offer`], for the note that a whole trial is compared with: no single refusal leaves a part
+/// of it out.
+///
+/// # Errors
+/// As [`offer`].
+pub async fn noted(cluster: &Cluster, name: &str) -> Result<Offer, ApiError> {
+    look(cluster, name, doubt::SHORT).await
+}
+
+async fn look(cluster: &Cluster, name: &str, doubted: Duration) -> Result<Offer, ApiError> {
     let client = cluster.client().await?;
     let node = limited(client::nodes::<Node>(client.clone()).get(name)).await?;
     let mut found = own_pods::<Pod, _>(&client, name, pods).await?;
     let mut offer = of(node.status.unwrap_or_default());
     offer.taints = Some(taints(node.spec.unwrap_or_default()));
-    offer.drivers = drivers(&client, name).await?;
+    offer.drivers = drivers(&client, name, doubted).await?;
     found.sort_by(|one, other| (&one.owner, &one.uid).cmp(&(&other.owner, &other.uid)));
     found.truncate(MOST);
     offer.pods = found;
@@ -93,10 +107,15 @@ pub async fn offer(cluster: &Cluster, name: &str) -> Result<Offer, ApiError> {
 /// The CSI drivers that the kubelet has registered. The Node authorizer lets a kubelet read the
 /// `CSINode` of its own name (kubernetes, plugin/pkg/auth/authorizer/node, `authorizeCSINode`). A
 /// cluster may forbid it all the same, and then nothing is compared.
-async fn drivers(client: &Client, name: &str) -> Result<Option<BTreeSet<String>>, ApiError> {
+async fn drivers(
+    client: &Client,
+    name: &str,
+    doubted: Duration,
+) -> Result<Option<BTreeSet<String>>, ApiError> {
     let kind = ApiResource::erase::<CSINode>(&());
     let nodes: Api<Drivers> = Api::all_with(client.clone(), &kind);
-    match limited(nodes.get(name)).await {
+    let ask = || limited(nodes.get(name));
+    match doubt::lasting(doubted, ask).await {
         Ok(node) => Ok(Some(names(node.spec.unwrap_or_default()))),
         Err(ApiError::Missing) => Ok(Some(BTreeSet::new())),
         Err(ApiError::Refused(_) | ApiError::Unfit(_)) => Ok(None),

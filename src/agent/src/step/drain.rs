@@ -8,10 +8,10 @@ use tokio::time::Instant;
 use tracing::warn;
 use upgrade::serving::{NodePod, Offer, Serving, are_renewed};
 use upgrade::step::Effect;
-use upgrade::{Disposition, Doing, Reason, UpgradeId};
+use upgrade::{Disposition, Doing, Reason, UpgradeId, Version};
 
-use crate::cluster::{ApiError, Cluster, refused, undrained};
-use crate::drain::{self, Drain, LIST_PODS};
+use crate::cluster::{ApiError, Cluster, doubt, refused, undrained};
+use crate::drain::{self, Again, Away, Drain, LIST_PODS};
 use crate::hands::{Ended, Errand};
 use crate::kubelet;
 use crate::serving;
@@ -33,9 +33,23 @@ pub(super) struct Server<'a> {
     pub held: &'a Held,
 }
 
-/// When this agent last rehearsed.
+/// The running system, and what the trial brings to it.
+#[derive(Clone, Copy)]
+pub(super) struct System<'a> {
+    /// Its root. `None` for a machine without a kubelet.
+    pub root: Option<&'a Path>,
+    /// The kubelet of the image, if its version is known.
+    pub kubelet: Option<&'a Version>,
+}
+
+/// What this agent remembers from one step to the next.
 #[derive(Clone, Debug, Default)]
-pub struct Held(Arc<Mutex<Option<Instant>>>);
+pub struct Held {
+    /// When it last rehearsed.
+    rehearsed: Arc<Mutex<Option<Instant>>>,
+    /// What it has set again.
+    again: Again,
+}
 
 impl Held {
     fn note(&self) {
@@ -44,29 +58,33 @@ impl Held {
 
     /// Whether what it found still holds. An agent that has just started does not know, nor which
     /// boot it was in.
-    fn is_fresh(&self) -> bool {
+    pub(super) fn is_fresh(&self) -> bool {
         self.moment().is_some_and(|held| held.elapsed() < FRESH)
     }
 
     fn moment(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rehearsed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<'a> Server<'a> {
     /// Finds what kubeadm would undo on the system at this root, then what would block the drain.
     /// Where no pod is evicted, nothing does.
-    pub async fn rehearse(self, root: Option<&Path>) -> Result<Ended, Reason> {
-        self.settings(root).await?;
+    pub async fn rehearse(self, system: System<'_>) -> Result<Ended, Reason> {
+        self.settings(system).await?;
         let blocked = self.blocked().await?;
         self.held.note();
         Ok(Ended::Done(Effect::Rehearsed { blocked }))
     }
 
-    async fn settings(&self, root: Option<&Path>) -> Result<(), Reason> {
-        let Some(root) = root else { return Ok(()) };
+    async fn settings(&self, system: System<'_>) -> Result<(), Reason> {
+        let Some(root) = system.root else {
+            return Ok(());
+        };
         let policy = &self.errand.policy.kubeadm;
-        let forecast = kubelet::forecast(root, self.cluster, policy).await?;
+        let forecast = kubelet::forecast(root, self.cluster, policy, system.kubelet).await?;
         for setting in forecast.told() {
             warn!("kubeadm upgrade node will undo a setting of the kubelet: {setting}");
         }
@@ -77,8 +95,9 @@ impl<'a> Server<'a> {
         if self.errand.policy.drain.skip {
             return Ok(None);
         }
-        let drain = &self.errand.policy.drain;
-        let blocked = drain::rehearse(self.cluster, self.node()?, drain).await;
+        let (drain, node) = (&self.errand.policy.drain, self.node()?);
+        let ask = || drain::rehearse(self.cluster, node, drain);
+        let blocked = doubt::lasting(doubt::BEFORE_THE_CORDON, ask).await;
         blocked.map_err(|error| error.into_reason(refused(LIST_PODS)))
     }
 
@@ -86,11 +105,11 @@ impl<'a> Server<'a> {
     /// hours were closed, the Node was paused, or the machine was off. What it refuses comes before
     /// the cordon. What would only block the drain is told. A server that is away is the drain's
     /// matter.
-    async fn rehearse_again(&self, root: Option<&Path>) -> Result<(), Reason> {
+    async fn rehearse_again(&self, system: System<'_>) -> Result<(), Reason> {
         if self.held.is_fresh() {
             return Ok(());
         }
-        match self.settings(root).await {
+        match self.settings(system).await {
             Ok(()) => {}
             Err(reason) if reason.disposition() == Disposition::Retry => return Ok(()),
             Err(reason) => return Err(reason),
@@ -108,7 +127,9 @@ impl<'a> Server<'a> {
     }
 
     pub async fn exclude(self) -> Result<Ended, Reason> {
-        let done = drain::exclude(self.cluster, self.node()?, self.id()?).await;
+        let (node, id) = (self.node()?, self.id()?);
+        let ask = || drain::exclude(self.cluster, node, id);
+        let done = doubt::lasting(doubt::SHORT, ask).await;
         ended(done, refused("keep load balancers off this node"))
     }
 
@@ -117,8 +138,13 @@ impl<'a> Server<'a> {
         ended(done, undrained("uncordon this node"))
     }
 
-    pub async fn unmark(self) -> Result<Ended, Reason> {
-        let done = drain::unmark(self.cluster, self.node()?).await;
+    /// Sets again what keeps others off a node that is taken, where it was removed. Removes the
+    /// other marks that mark nothing.
+    pub async fn unmark(self, is_taken: bool) -> Result<Ended, Reason> {
+        let neighbours = &self.errand.policy.neighbours;
+        let id = self.errand.id.as_ref().filter(|_| is_taken);
+        let away = id.map(|id| Away::new(id, neighbours, &self.held.again));
+        let done = drain::unmark(self.cluster, self.node()?, away.as_ref()).await;
         ended(done, refused("remove its marks from this Node"))
     }
 
@@ -134,7 +160,7 @@ impl<'a> Server<'a> {
     pub async fn drain(
         self,
         spent_seconds: u64,
-        root: Option<&Path>,
+        system: System<'_>,
         mut serving: Serving,
     ) -> Result<Ended, Reason> {
         let (node, id) = (self.node()?, self.id()?);
@@ -146,7 +172,7 @@ impl<'a> Server<'a> {
         let spent = Duration::from_secs(spent_seconds);
         let work = async {
             let begun = Instant::now();
-            self.rehearse_again(root).await?;
+            self.rehearse_again(system).await?;
             let limit = Duration::from_secs(policy.deadline_seconds).saturating_sub(spent);
             serving.node = self.offer(node, limit).await;
             let drain = Drain {
@@ -167,11 +193,13 @@ impl<'a> Server<'a> {
     }
 
     /// What the server has of the node in service. The drain waits for a server that is away, and
-    /// so does this, within the drain's time. `None` if the server refuses.
+    /// so does this, within the drain's time. `None` if the server refuses for a while: without it,
+    /// nothing of the trial is compared.
     async fn offer(&self, node: &str, limit: Duration) -> Option<Offer> {
         let answered = async {
             loop {
-                match serving::offer(self.cluster, node).await {
+                let ask = || serving::noted(self.cluster, node);
+                match doubt::lasting(doubt::BEFORE_THE_CORDON, ask).await {
                     Ok(offer) => return Some(offer),
                     Err(
                         error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_)),

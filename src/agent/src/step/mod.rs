@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use upgrade::serving::NodePod;
 use upgrade::step::Effect;
-use upgrade::{Reason, Step, Target};
+use upgrade::{Reason, Step, Target, Version};
 
 use crate::cluster::Cluster;
 use crate::hands::{Ended, Errand, Hands};
@@ -36,7 +36,7 @@ pub struct Tools<H> {
     pub cluster: Arc<Cluster>,
     /// Becomes true when nothing is left to report to the Node.
     pub told: watch::Receiver<bool>,
-    /// When this agent last rehearsed an upgrade.
+    /// What this agent remembers from one step to the next.
     pub held: Held,
 }
 
@@ -60,6 +60,12 @@ pub struct Order {
     pub image: Option<Target>,
     /// The name of the Node, as far as it is known.
     pub node: Option<String>,
+    /// Whether the upgrade has taken the node from its users and not given it back.
+    pub is_taken: bool,
+    /// The kubelet's version in the image, once it is known.
+    pub kubelet: Option<Version>,
+    /// Whether the upgrade has had a trial.
+    pub has_tried: bool,
     /// The pods that the upgrade noted, if it has had a trial since.
     pub noted: Option<Vec<NodePod>>,
 }
@@ -79,16 +85,32 @@ pub async fn perform<H: Hands>(
         errand: &errand,
         held: &tools.held,
     };
+    let system = drain::System {
+        root: tools.hands.root(),
+        kubelet: order.kubelet.as_ref(),
+    };
     let task = match order.step {
-        Step::Rehearse => return server.rehearse(tools.hands.root()).await,
+        Step::Rehearse => {
+            let work = tools.hands.rehearse(&errand.policy);
+            if errand.unless_cancelled(work).await? == Ended::Cancelled {
+                return Ok(Ended::Cancelled);
+            }
+            return server.rehearse(system).await;
+        }
         Step::Exclude => return server.exclude().await,
         Step::Drain { spent_seconds } => {
+            // A drain that goes on, or that follows a trial, finds a node that others do not use.
+            if spent_seconds == 0 && !order.has_tried && !tools.held.is_fresh() {
+                let work = tools.hands.rehearse(&errand.policy);
+                if errand.unless_cancelled(work).await? == Ended::Cancelled {
+                    return Ok(Ended::Cancelled);
+                }
+            }
             let serving = tools.hands.serves(&errand.policy).await;
-            let root = tools.hands.root();
-            return server.drain(spent_seconds, root, serving).await;
+            return server.drain(spent_seconds, system, serving).await;
         }
         Step::Release => return server.release().await,
-        Step::Unmark => return server.unmark().await,
+        Step::Unmark => return server.unmark(order.is_taken).await,
         Step::Settle => return server.settle().await,
         Step::Fetch { target } => Task::Deploy(Verb::Fetch { target }),
         Step::Verify { commit } => Task::Deploy(Verb::Verify { commit }),

@@ -81,6 +81,28 @@ impl Snapshots {
     }
 }
 
+/// Looks whether the state could be saved now, on a separate thread as well. Nothing is written.
+///
+/// # Errors
+/// [`Reason::SnapshotFailed`].
+pub async fn rehearse(places: &Places) -> Result<(), Reason> {
+    let places = places.clone();
+    let (end, ended) = oneshot::channel();
+    let work = move || {
+        let _ = end.send(host::snapshot::rehearse(&places));
+    };
+    let thread = thread::Builder::new().name("rehearsal".to_owned());
+    thread.spawn(work).map_err(failed)?;
+    match tokio::time::timeout(SILENCE, ended).await {
+        Ok(Ok(rehearsed)) => rehearsed.map_err(failed),
+        Ok(Err(_)) => Err(failed("its thread ended")),
+        Err(_) => {
+            let seconds = SILENCE.as_secs();
+            Err(failed(format!("the disk has not answered in {seconds} s")))
+        }
+    }
+}
+
 /// How many trials the upgrade has had, by the record that says that its state is about to be
 /// saved.
 fn trials(places: &Places) -> Result<u32, Reason> {

@@ -21,5 +21,5 @@ pub use index::exists;
 pub use once::{is_noted, is_over, note, note_armed, restore_again};
 pub use owed::{Owed, all_owed, none_is_owed, owe, owed};
 pub use restore::{Snapshot, open, restore};
-pub use save::{Before, save, save_while};
+pub use save::{Before, rehearse, save, save_while};
 pub use tidy::{forget, keep_only};

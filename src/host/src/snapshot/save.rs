@@ -12,7 +12,7 @@ use super::owed::none_is_owed;
 use super::way::{self, There, Way};
 use super::{find, once};
 use crate::error::{At, Error, Result};
-use crate::{Places, durable};
+use crate::{Places, durable, room};
 
 /// What is saved on every node; `*` in the last part matches any characters.
 const KUBELET: [&str; 6] = [
@@ -82,6 +82,41 @@ pub fn save_while(
     durable::rename(&new, &folder).map(|()| true)
 }
 
+/// Looks whether the current state fits the limits of a snapshot and the disk, and writes nothing.
+/// What is listed may grow with every pod, so only a look before the drain tells it in time.
+///
+/// # Errors
+/// [`save`] would fail.
+pub fn rehearse(places: &Places) -> Result<()> {
+    let (way, sources) = (Way::from(&places.root)?, sources(places)?);
+    let mut left = ALL;
+    for path in find::all(&way, &sources)? {
+        if let Some(There::File(_, facts)) = way.look(&path)? {
+            let full = way.full(&path);
+            way::is_state(facts.len(), &full)?;
+            left = take_room(left, facts.len(), &full)?;
+        }
+    }
+    let need = ALL - left;
+    match room::free(&places.sysroot) {
+        Ok(free) if need > free => {
+            let detail = format!("a snapshot needs {need} bytes there, and {free} are free");
+            Err(Error::damaged(&places.sysroot, detail))
+        }
+        // An unknown room is no lack of it: the snapshot itself tells that.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// The room that is left after a file.
+fn take_room(left: u64, length: u64, full: &Path) -> Result<u64> {
+    left.checked_sub(length).ok_or_else(|| {
+        let detail =
+            format!("with it the snapshot is larger than {ALL} bytes; list less in snapshot.d");
+        Error::damaged(full, detail)
+    })
+}
+
 /// Saves the files into a folder; `None` if it was told to stop.
 fn fill(places: &Places, folder: &Path, goes_on: &dyn Fn() -> bool) -> Result<Option<Index>> {
     let (way, sources) = (Way::from(&places.root)?, sources(places)?);
@@ -133,13 +168,7 @@ impl Saving<'_> {
             return Ok(());
         };
         let bytes = way::content(file, &facts, &full)?;
-        let too_much = || {
-            let detail =
-                format!("with it the snapshot is larger than {ALL} bytes; list less in snapshot.d");
-            Error::damaged(&full, detail)
-        };
-        let left = self.room.checked_sub(bytes.len() as u64);
-        self.room = left.ok_or_else(too_much)?;
+        self.room = take_room(self.room, bytes.len() as u64, &full)?;
         let content = self.files.len().to_string();
         durable::write_plain(&self.folder.join(&content), &bytes, 0o600)?;
         self.files.push(Saved {

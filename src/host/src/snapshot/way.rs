@@ -240,12 +240,18 @@ pub(super) fn content(file: File, facts: &Metadata, path: &Path) -> Result<Vec<u
         let mut some = file.take(LARGEST + 1);
         some.read_to_end(&mut bytes).at("reading", path)?;
     }
-    if facts.len() > LARGEST || bytes.len() as u64 > LARGEST {
+    is_state(facts.len().max(bytes.len() as u64), path)?;
+    Ok(bytes)
+}
+
+/// Refuses a file that is larger than state is.
+pub(super) fn is_state(length: u64, path: &Path) -> Result<()> {
+    if length > LARGEST {
         let detail =
             format!("it is larger than {LARGEST} bytes; remove it from the list in snapshot.d");
         return Err(Error::damaged(path, detail));
     }
-    Ok(bytes)
+    Ok(())
 }
 
 impl Place {

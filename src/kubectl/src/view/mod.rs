@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectM
 use k8s_openapi::jiff::Timestamp;
 use requests::{Limits, Reply};
 use upgrade::history::Past;
+use upgrade::keys::TERMINATING;
 use upgrade::plan::Plan;
 use upgrade::target::request;
 use upgrade::{Keys, Malformed, Pause, RawRequest, Request, names};
@@ -127,6 +128,10 @@ impl From<Node> for NodeView {
         let taints = node.spec.as_ref().map(NodeSpec::taints).unwrap_or_default();
         let keys = Keys::of(&annotations, &meta.labels.unwrap_or_default(), &taints);
         let deleted = meta.deletion_timestamp.map(|time| time.0.to_string());
+        let status = node.status.as_ref();
+        let terminates = status.and_then(|status| status.condition(TERMINATING));
+        let terminates = terminates.is_some_and(|condition| condition.status == "True");
+        let keys = keys.with_termination(terminates);
         let keys = keys.with_deletion(deleted.as_deref());
         let name = meta.name.unwrap_or_default();
         let pause = keys.pause.as_ref();

@@ -3,7 +3,7 @@
 use super::change::{Change, Move};
 use super::decision::Act;
 use super::situation::Situation;
-use super::{deploy, drain, fetch, hours, ready, signatures};
+use super::{deploy, drain, fetch, hours, ready, signatures, wanted};
 use crate::observe::Asked;
 use crate::phase::Phase;
 use crate::record::{Rehearsal, Upgrade};
@@ -50,7 +50,7 @@ fn next(up: &Upgrade, s: &Situation<'_>) -> Move {
         Phase::Deployed if s.seen.machine.etc_stale && up.custody.taken().is_none() => {
             deploy::again_while_etc_changes(up, s)
         }
-        Phase::Deployed => drain::take(&up.custody, s),
+        Phase::Deployed => take(up, s),
         Phase::Drained => ready::drained(up, s),
         // The table leads none of these here.
         Phase::Armed { .. }
@@ -61,6 +61,15 @@ fn next(up: &Upgrade, s: &Situation<'_>) -> Move {
         | Phase::Reverting { .. }
         | Phase::Failed { .. }
         | Phase::Halted { .. } => Move::wait(),
+    }
+}
+
+/// What holds of the machine may have changed while the upgrade waited for its hours. A node that
+/// is taken goes on.
+fn take(up: &Upgrade, s: &Situation<'_>) -> Move {
+    match wanted::check_machine(s.seen) {
+        Err(reason) if up.custody.taken().is_none() => Move::give_up(reason),
+        Ok(()) | Err(_) => drain::take(&up.custody, s),
     }
 }
 

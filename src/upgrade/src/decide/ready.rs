@@ -2,7 +2,7 @@
 
 use super::change::{Change, Move};
 use super::situation::Situation;
-use super::{arm, deploy, drain, signatures};
+use super::{arm, deploy, drain, signatures, wanted};
 use crate::reason::Reason;
 use crate::record::Upgrade;
 use crate::step::Step;
@@ -43,6 +43,9 @@ fn settled(up: &Upgrade, s: &Situation<'_>) -> Move {
     if up.redo.deploying || signatures::ask_for_more(up, s.policy) {
         // A power cut came into it: the former deployment may be there still, or gone already.
         return deploy::again(up, s);
+    }
+    if let Err(reason) = wanted::check_machine(s.seen) {
+        return Move::give_up(reason);
     }
     match arm::place(up, s) {
         Err(reason) => Move::give_up(reason),

@@ -28,15 +28,21 @@ pub(crate) fn check(
     if let Some(commit) = &target.commit {
         memory::check(&record.bad, commit, id)?;
     }
+    // The next trial would begin with what the last one has left, and its snapshot keep that.
+    seen.machine.restored.clone()?;
+    check_machine(seen)?;
+    Ok(target)
+}
+
+/// What speaks against a trial on this machine. A request may wait for days between its acceptance
+/// and the drain, and an image between two trials. So this is asked again before each.
+pub(super) fn check_machine(seen: &Observation) -> Result<(), Reason> {
     if let Some(sign) = &seen.machine.control_plane {
         return Err(Reason::ControlPlane { sign: sign.clone() });
     }
-    // The next trial would begin with what the last one has left, and its snapshot keep that.
-    seen.machine.restored.clone()?;
     seen.machine.loader.clone()?;
     // It would cost the node's users a drain and a reboot, and the image its good name.
-    seen.machine.checks.clone()?;
-    Ok(target)
+    seen.machine.checks.clone()
 }
 
 /// A requester keeps the node out of what is not begun yet. The policy's own opt-out is among what

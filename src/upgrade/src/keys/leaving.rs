@@ -11,7 +11,7 @@ use super::place::{Pairs, Place};
 use crate::reason::Reason;
 
 /// The taints and annotations, each with the program that sets it.
-const SIGNS: [(Place, &str, &str); 10] = [
+const SIGNS: [(Place, &str, &str); 11] = [
     // kubernetes/autoscaler, cluster-autoscaler/utils/taints, `ToBeDeletedTaint`.
     (
         Place::Taint,
@@ -37,6 +37,11 @@ const SIGNS: [(Place, &str, &str); 10] = [
         "aws-node-termination-handler/asg-lifecycle-termination",
         "aws-node-termination-handler",
     ),
+    (
+        Place::Taint,
+        "aws-node-termination-handler/rebalance-recommendation",
+        "aws-node-termination-handler",
+    ),
     // cloud.google.com/kubernetes-engine/docs/concepts/spot-vms.
     (
         Place::Taint,
@@ -59,6 +64,21 @@ const SIGNS: [(Place, &str, &str); 10] = [
     ),
 ];
 
+/// The labels, each with the only value that is a sign.
+const LABELS: [(&str, &str, &str); 1] = [
+    // cloud.google.com/kubernetes-engine/docs/concepts/handle-disruption-gpu-tpu: the workloads
+    // are being stopped.
+    (
+        "cloud.google.com/active-node-maintenance",
+        "ONGOING",
+        "Google Kubernetes Engine",
+    ),
+];
+
+/// The condition that says so while it is `True` (gardener/machine-controller-manager,
+/// pkg/util/provider/machineutils, `NodeTerminationCondition`).
+pub const TERMINATING: &str = "Terminating";
+
 /// A sign that the node is about to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaving {
@@ -70,16 +90,25 @@ pub struct Leaving {
 
 impl Leaving {
     /// The first of these signs on the Node.
-    pub(super) fn of(annotations: &Pairs, taints: &Pairs) -> Option<Self> {
+    pub(super) fn of(annotations: &Pairs, labels: &Pairs, taints: &Pairs) -> Option<Self> {
         let there = |place: Place, key: &str| match place {
             Place::Annotation => annotations.get(key).is_some_and(|value| value != "false"),
             Place::Taint => taints.contains_key(key),
             Place::Label => false,
         };
         let mut signs = SIGNS.iter();
-        let (place, key, by) = signs.find(|(place, key, _)| there(*place, key))?;
-        let sign = format!("{} {key}", place.words().0);
+        let found = signs.find(|(place, key, _)| there(*place, key));
+        let found = found.map(|(place, key, by)| (format!("{} {key}", place.words().0), *by));
+        let (sign, by) = found.or_else(|| label(labels))?;
         Some(Self { sign, by })
+    }
+
+    /// The Node has the condition [`TERMINATING`].
+    pub(super) fn terminating() -> Self {
+        Self {
+            sign: format!("condition {TERMINATING}"),
+            by: "machine-controller-manager",
+        }
     }
 
     /// The Node is being deleted, and a finalizer keeps it.
@@ -105,6 +134,14 @@ impl Leaving {
         let (sign, by) = (&self.sign, self.by);
         format!("let {by} finish, or stop the removal there; do not remove the {sign} by hand")
     }
+}
+
+fn label(labels: &Pairs) -> Option<(String, &'static str)> {
+    let is = |(key, value, _): &&(&str, &str, &str)| {
+        labels.get(*key).is_some_and(|found| found == value)
+    };
+    let (key, value, by) = LABELS.iter().find(is)?;
+    Some((format!("label {key}={value}"), by))
 }
 
 impl fmt::Display for Leaving {

@@ -15,7 +15,7 @@ use std::fmt;
 use crate::names::{self, Kind};
 use crate::reason::Reason;
 use crate::target::request;
-pub use leaving::Leaving;
+pub use leaving::{Leaving, TERMINATING};
 use looks::Looks;
 use place::Pairs;
 pub use place::Place;
@@ -80,7 +80,7 @@ impl Keys {
         let strays = holds.iter().chain(&others).map(|(stray, _)| stray.clone());
         let looks = holds.first().map(|(stray, _)| Pause::Looks(stray.clone()));
         let asked = annotations.get(names::PAUSED).cloned();
-        let leaves = Leaving::of(annotations, taints).map(Pause::Leaves);
+        let leaves = Leaving::of(annotations, labels, taints).map(Pause::Leaves);
         Self {
             pause: asked.map(Pause::Asked).or(leaves).or(looks),
             opted_out: annotations.get(names::OPT_OUT).cloned(),
@@ -96,8 +96,18 @@ impl Keys {
 impl Keys {
     /// Adds that the Node is being deleted since this time, if it is.
     #[must_use]
-    pub fn with_deletion(mut self, since: Option<&str>) -> Self {
-        let leaves = since.map(|since| Pause::Leaves(Leaving::deleted(since)));
+    pub fn with_deletion(self, since: Option<&str>) -> Self {
+        self.leaving(since.map(Leaving::deleted))
+    }
+
+    /// Adds that the Node has the condition [`TERMINATING`], if it has.
+    #[must_use]
+    pub fn with_termination(self, terminates: bool) -> Self {
+        self.leaving(terminates.then(Leaving::terminating))
+    }
+
+    fn leaving(mut self, leaving: Option<Leaving>) -> Self {
+        let leaves = leaving.map(Pause::Leaves);
         self.pause = match self.pause {
             asked @ Some(Pause::Asked(_)) => asked,
             other @ (Some(Pause::Leaves(_) | Pause::Looks(_)) | None) => leaves.or(other),

@@ -199,7 +199,7 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Annotation,
         "agent",
         "agent",
-        "the upgrade's id",
+        "the upgrade's id; then ` was ` and the value that comes back, if there was one",
     ),
     row(
         DISRUPTION_REFUSED,
@@ -213,7 +213,7 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Annotation,
         "agent",
         "agent",
-        "the upgrade's id",
+        "the upgrade's id; then ` was ` and the value that comes back, if there was one",
     ),
     row(
         REMEDIATION_REFUSED,

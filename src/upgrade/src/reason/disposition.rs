@@ -48,6 +48,7 @@ impl Reason {
             | Self::ApiAwayInTrial { .. }
             | Self::KubeadmFailed { .. }
             | Self::HookFailed { .. }
+            | Self::UnhealthyBefore { .. }
             | Self::RecordUnwritten { .. }
             | Self::MachineUnseen { .. }
             | Self::UnguardedBoot => Retry,
@@ -66,6 +67,7 @@ impl Reason {
             | Self::CheckUntrusted { .. }
             | Self::KubeletSettings { .. }
             | Self::BadPatches { .. }
+            | Self::OldCgroups { .. }
             | Self::NoSuchRef { .. }
             | Self::NoSuchCommit { .. }
             | Self::NoSuchImage { .. }

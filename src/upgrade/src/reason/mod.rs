@@ -189,6 +189,25 @@ reasons! {
         bare(.detail)
     )]
     BadPatches { detail: String },
+    /// The kubelet of the image does not start on cgroup v1, which this node runs.
+    #[advice(
+        "boot the node with cgroup v2 (without systemd.unified_cgroup_hierarchy=0), or set failCgroupV1: false in the kubelet's configuration",
+        Retry
+    )]
+    #[error(
+        "careen.dev/image carries kubelet {kubelet}, which does not start on cgroup v1, and this node runs cgroup v1. Boot the node with cgroup v2, or set failCgroupV1: false in the kubelet's configuration, and ask again with a new careen.dev/upgrade-id."
+    )]
+    OldCgroups { kubelet: Version },
+    /// A required check fails on the old system, before anything has changed.
+    #[advice(
+        "nothing has changed on the node: fix what the check named above reports, or the check itself in /etc/careen/required.d",
+        Retry
+    )]
+    #[error(
+        "required check {check} fails on this system already, before anything has changed: {}. Fix what it reports, correct the check, or set health.rehearse = \"warn\" in the policy, and ask again if the upgrade fails.",
+        bare(.detail)
+    )]
+    UnhealthyBefore { check: String, detail: String },
 
     // Waiting.
     /// The requester has paused the Node.

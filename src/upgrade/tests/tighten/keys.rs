@@ -262,6 +262,7 @@ fn health() -> Vec<(&'static str, Class)> {
         check_seconds: JUDGES,
         check_tries: JUDGES,
         sandbox: JUDGES,
+        rehearse: Class::RefusesNone("the rehearsal runs the checks by it"),
     });
     let serving = classed!(Serving {
         pods: JUDGES,
