@@ -109,7 +109,9 @@ fn post_hooks_run_before_the_release_and_receive_the_result() {
     let (_, act) = next(&done(step, &new_runs()), &record);
     assert_eq!(begun(&act), Some("Release"));
     let mut failed = upgrade_in(Phase::Reverting {
-        reason: Reason::NoApiFromNewSystem,
+        reason: Reason::NoApiFromNewSystem {
+            seen: String::new(),
+        },
     });
     failed.upgrade.as_mut().unwrap().custody = taken(|taken| taken.hooks_due = true);
     let (_, act) = next(&with_hooks(), &failed);

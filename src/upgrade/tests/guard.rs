@@ -141,7 +141,9 @@ fn the_record_tells_a_default_that_the_guard_cannot_see() {
 #[test]
 fn default_that_cannot_be_moved_back_halts_in_the_next_boot() {
     let mut record = upgrade_in(Phase::Reverting {
-        reason: Reason::NoApiFromNewSystem,
+        reason: Reason::NoApiFromNewSystem {
+            seen: String::new(),
+        },
     });
     let up = record.upgrade.as_mut().unwrap();
     up.attempt.default = record::NewDefault::Moved {

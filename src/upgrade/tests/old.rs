@@ -119,7 +119,9 @@ fn reverting(reason: &Reason) -> Record {
 
 #[test]
 fn revert_with_a_stuck_one_shot_halts_and_states_both_reasons() {
-    let before = Reason::NoApiFromNewSystem;
+    let before = Reason::NoApiFromNewSystem {
+        seen: String::new(),
+    };
     let record = fails_to_disarm(reverting(&before), disarming_failed);
     let Phase::Halted { reason } = phase_of(&record) else {
         panic!("{:?}", phase_of(&record));
@@ -142,7 +144,12 @@ fn bad_trial_with_a_stuck_one_shot_keeps_reverting() {
             seen.turn.boot = boot(2);
         })
     };
-    let record = fails_to_disarm(reverting(&Reason::NoApiFromNewSystem), in_trial);
+    let record = fails_to_disarm(
+        reverting(&Reason::NoApiFromNewSystem {
+            seen: String::new(),
+        }),
+        in_trial,
+    );
     assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
 }
 

@@ -4,6 +4,7 @@
 //! guards first, in one order, then the table of phase × running system. A rule returns a value and
 //! changes nothing; [`write`] alone writes the record. A move without an act leads to another
 //! phase, and the table is looked up again. Each such move goes forward, so no rule is asked twice.
+//! One goes back: from `Healthy` to `Trial`, which then has no verdict of healthy.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod accept;
@@ -44,6 +45,7 @@ mod soak;
 mod stage;
 mod table;
 mod trial;
+mod unreached;
 pub(crate) mod wanted;
 mod withdrawn;
 mod write;

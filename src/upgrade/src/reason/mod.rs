@@ -35,8 +35,8 @@ pub use remedy::Disposition;
 pub use wait::Wait;
 pub use words::bare;
 use words::{
-    after_a_check, found_instead, how_it_ended, made_before, place_in_file, resume, said_of_stage,
-    span, wider_change, withdrawn,
+    after_a_check, found_instead, how_it_ended, in_brackets, made_before, place_in_file, resume,
+    said_of_stage, span, unreached, wider_change, withdrawn,
 };
 
 /// Why a request was refused, a step failed or a trial was aborted.
@@ -484,16 +484,29 @@ pub enum Reason {
         #[serde(default, skip_serializing_if = "Cause::is_image")]
         cause: Cause,
     },
-    /// The API server was unreachable for the whole trial.
+    /// The API server was away at the end of the trial. Nothing shows that the image is the cause.
     #[error(
-        "the trial could not be evaluated: for {seconds} s the new system did not reach the API server, or the server did not have this Node. Check the server, the Node and the network, and ask again if the upgrade fails."
+        "the trial could not be evaluated after {seconds} s: {}. Check the server, the Node and the network, and ask again if the upgrade fails.",
+        unreached(.seen)
     )]
-    ApiAwayInTrial { seconds: u64 },
-    /// The old system reaches the API server, and the new one does not.
+    ApiAwayInTrial {
+        seconds: u64,
+        /// What the trial saw of the server and of the way to it. Empty in records of older
+        /// versions.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        seen: String,
+    },
+    /// The new system had no network in two trials in a row, and the old one reached the API server
+    /// in between.
     #[error(
-        "the new system did not reach the API server, and the cause is in the new system. Look there for a lost network driver, a broken network configuration or a wrong clock, and ask for a fixed image."
+        "the new system did not reach the API server, and the cause is in the new system{}. Look there for a lost network driver, a renamed device or a broken network configuration, and ask for a fixed image.",
+        in_brackets(.seen)
     )]
-    NoApiFromNewSystem,
+    NoApiFromNewSystem {
+        /// What the new system lacked. Empty in records of older versions.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        seen: String,
+    },
     /// The new system was booted by hand, without the guard.
     #[error(
         "the new system was booted without its guard, so it is not evaluated: it was picked in the boot menu, or the guard could not write. Leave the boot menu alone during an upgrade, and ask again if the upgrade fails."

@@ -70,11 +70,12 @@ pub struct ApiSeen {
     /// The old system has, in this upgrade. Released agents did not write it: call
     /// [`super::Upgrade::old_has_reached_api`].
     pub from_old: bool,
-    /// The boot in which the new system has. Written only if the policy blesses without the API
-    /// server.
+    /// The last boot in which the new system has.
     pub from_new: Option<BootId>,
-    /// The old system has, since a trial that never reached the API server.
+    /// The old system has, since the last trial that ended without the API server.
     pub compared: bool,
+    /// In that trial the new system had no network.
+    pub unconnected: bool,
 }
 
 /// What was repeated before the next trial. The counts bound the repeats.

@@ -105,7 +105,7 @@ pub(super) struct Wire {
     /// What ended a trial without a verdict, where something shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ended_by: Option<TrialEnd>,
-    /// The API server was unreachable during a whole trial, and the old system has reached it
+    /// The API server was away at the end of the last trial, and the old system has reached it
     /// since.
     #[serde(default)]
     pub(super) api_reached_from_old: bool,
@@ -113,10 +113,12 @@ pub(super) struct Wire {
     /// this: call [`Upgrade::old_has_reached_api`].
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) api_seen_from_old: bool,
-    /// The boot in which the new system has reached the API server. Written only if the policy
-    /// blesses without the API server.
+    /// The last boot in which the new system has reached the API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) api_seen_from_new: Option<BootId>,
+    /// The last trial ended without the API server, and the new system had no network in it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) unconnected: bool,
     /// The Node was paused when the agent last saw it, so the next step does not begin. A restarted
     /// agent sees the Node's annotations only later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -234,6 +236,7 @@ impl From<Wire> for Upgrade {
                 from_old: seen_from_old,
                 from_new: wire.api_seen_from_new,
                 compared: wire.api_reached_from_old,
+                unconnected: wire.unconnected,
             },
             paused: wire.held,
             waits: wire.waits,
@@ -380,6 +383,7 @@ impl From<Upgrade> for Wire {
             api_reached_from_old: up.api.compared,
             api_seen_from_old: up.api.from_old,
             api_seen_from_new: up.api.from_new,
+            unconnected: up.api.unconnected,
             held: up.paused,
             released,
             released_at,

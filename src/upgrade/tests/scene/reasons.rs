@@ -220,8 +220,11 @@ pub fn all() -> Vec<Reason> {
             detail: x(),
             cause: Cause::Image,
         },
-        Reason::ApiAwayInTrial { seconds: 2 },
-        Reason::NoApiFromNewSystem,
+        Reason::ApiAwayInTrial {
+            seconds: 2,
+            seen: x(),
+        },
+        Reason::NoApiFromNewSystem { seen: x() },
         Reason::UnguardedBoot,
         Reason::RecordNewer {
             format: 7,
@@ -318,7 +321,7 @@ pub fn place(reason: &Reason) -> usize {
         Reason::KubeadmFailed { .. } => 57,
         Reason::UserCheck { .. } => 58,
         Reason::ApiAwayInTrial { .. } => 59,
-        Reason::NoApiFromNewSystem => 60,
+        Reason::NoApiFromNewSystem { .. } => 60,
         Reason::UnguardedBoot => 61,
         Reason::RecordNewer { .. } => 62,
         Reason::RecordDamaged { .. } => 63,
