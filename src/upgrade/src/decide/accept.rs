@@ -5,7 +5,7 @@ use super::change::{Change, Move, Whole};
 use super::decision::Act;
 use super::give_back::post_hooks;
 use super::situation::{Situation, System};
-use super::{safety, wanted};
+use super::{facts, safety, wanted};
 use crate::id::UpgradeId;
 use crate::phase::Phase;
 use crate::reason::Reason;
@@ -127,6 +127,10 @@ fn accept(rest: &Record, raw: &RawRequest, s: &Situation<'_>) -> Result<Upgrade,
     let request = raw.parse()?;
     let id = request.id.as_ref();
     let target = wanted::check(rest, &request.wanted, id, s.seen, policy)?;
+    if wanted::runs(&target, s.seen) {
+        let running = s.seen.machine.version.as_ref();
+        facts::carries(request.kubernetes.as_ref(), running)?;
+    }
     let id = match request.id {
         Some(id) => id,
         None => derived_id(rest, s)?,
