@@ -96,10 +96,11 @@ pub enum Mutant {
     RemovesItsShieldsAtOnce,
     RemovesItsShieldsOnceDrained,
     ForgetsSinceWhenTheNodeSettles,
+    BlessesOnAnOldVerdict,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 67] = [
+pub const MUTANTS: [Mutant; 68] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -167,6 +168,7 @@ pub const MUTANTS: [Mutant; 67] = [
     Mutant::RemovesItsShieldsAtOnce,
     Mutant::RemovesItsShieldsOnceDrained,
     Mutant::ForgetsSinceWhenTheNodeSettles,
+    Mutant::BlessesOnAnOldVerdict,
 ];
 
 /// How many seconds a careful operator wants a new system to be healthy without a break: longer
@@ -397,6 +399,9 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
         Mutant::TakesAForeignDefaultForItsOwn if seen.machine.trial => {
             let commit = digest('b');
             up.intent = Some(Step::Bless { commit, over: None });
+        }
+        Mutant::BlessesOnAnOldVerdict if matches!(up.phase, Phase::Healthy { .. }) => {
+            seen.turn.health = well();
         }
         Mutant::BlessesOnAnotherBootsHealth => {
             if let Phase::Healthy { boot } = &mut up.phase {
