@@ -142,7 +142,7 @@ fn api_outage_within_the_hold_needs_only_one_trial() {
 
 /// A node whose operator blesses without an API server.
 fn alone(flaw: Flaw) -> World {
-    let mut policy = upgrade::Policy::default();
+    let mut policy = fake::at_once();
     policy.health.bless_without_api = true;
     World::new(flaw).with_policy(policy)
 }

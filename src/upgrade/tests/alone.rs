@@ -18,7 +18,7 @@ fn compared() -> Record {
 }
 
 fn policy() -> PolicyRead {
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     policy.health.bless_without_api = true;
     Ok(policy)
 }
@@ -242,7 +242,7 @@ fn one_trial_without_a_network_is_no_verdict_on_the_image() {
     // Where the policy allows one trial alone, the reason says what was seen.
     let once = Ok(Policy {
         trials: 1,
-        ..Policy::default()
+        ..at_once()
     });
     let (record, _) = next_with(&back(quiet().node.api), &first, &once);
     let Phase::Reverting { reason } = phase_of(&record) else {

@@ -10,7 +10,7 @@ use upgrade::*;
 const TO_THE_HOURS: u64 = 14 * 3600;
 
 fn night() -> Policy {
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     policy
         .window
         .open

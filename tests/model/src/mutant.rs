@@ -205,6 +205,8 @@ fn policy(state: &State, mutant: Option<Mutant>) -> Policy {
     let settles = state.careful && mutant != Some(Mutant::RemovesItsShieldsAtOnce);
     policy.neighbours.settle_seconds = if settles { SETTLE.into() } else { 0 };
     policy.health.bless_without_api = state.alone;
+    // A careful operator's soak covers it.
+    policy.health.steady_seconds = 0;
     if state.careful && mutant != Some(Mutant::SoaksForNoTime) {
         policy.health.soak_seconds = SOAK.into();
     }

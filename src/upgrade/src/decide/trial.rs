@@ -93,9 +93,10 @@ fn well(up: &Upgrade, well_since: Option<&Moment>, compared: &Compared, s: &Situ
 fn soaking(up: &Upgrade, soak: &Soak, s: &Situation<'_>) -> Move {
     let usual = SinceBoot(0).plus_seconds(s.policy.health.deadline_seconds);
     let seconds = soak.seconds;
+    let told = soak.is_asked.then_some(Reason::Soaking { seconds });
     wait(up, s, soak.until, soak.until > usual).after([
         Change::WellSince(Some(soak.since.clone())),
-        Change::Waits(Some(Reason::Soaking { seconds })),
+        Change::Waits(told),
     ])
 }
 

@@ -29,7 +29,8 @@ pub struct Attempt {
     pub guarded: Option<BootId>,
     /// Until when the agent asks the deadman to wait.
     pub hold: Option<Moment>,
-    /// Since when the new system is healthy without a break. Set only where a soak is required.
+    /// Since when the new system is healthy without a break. Set only where it must be so for
+    /// some time.
     pub well_since: Option<Moment>,
     /// Why the trial was aborted, where the new system is not to blame.
     pub given_up: Option<Reason>,
