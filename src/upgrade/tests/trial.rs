@@ -128,6 +128,23 @@ fn slow_machine_gives_its_trial_twice_the_time_of_its_boot() {
 }
 
 #[test]
+fn slow_pod_of_the_node_gives_the_trial_twice_its_start() {
+    let mut slow = trial();
+    let pod = serving::NodePod {
+        ready_seconds: Some(480),
+        ..serving::NodePod::default()
+    };
+    slow.upgrade.as_mut().unwrap().served.node = Some(serving::Offer {
+        pods: vec![pod],
+        ..serving::Offer::default()
+    });
+    let (_, act) = next(&at(1079), &slow);
+    assert_eq!(act, Act::Wait(Some(SinceBoot(1_080_000))));
+    let (record, _) = next(&at(1080), &slow);
+    assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
+}
+
+#[test]
 fn broken_required_check_ends_the_trial_early() {
     let mut health = healthy();
     health

@@ -95,8 +95,8 @@ fn with_the_past(policy: &Policy, record: &Record) -> Policy {
     let mut policy = policy.clone();
     policy.window.usual_seconds = history::usually_kept(&record.past);
     let upgrade = record.upgrade.as_ref();
-    let boot = upgrade.and_then(|upgrade| upgrade.served.boot_seconds);
-    policy.health.deadline_seconds = limits::trial(&policy.health, boot);
+    let measured = upgrade.and_then(|upgrade| upgrade.served.came_up_in());
+    policy.health.deadline_seconds = limits::trial(&policy.health, measured);
     policy
 }
 
