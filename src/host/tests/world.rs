@@ -184,11 +184,10 @@ fn a_system_that_never_reached_the_api_is_not_blessed() {
     assert_eq!(outage.trials(), 2, "{log}");
     let mut cut_off = alone(Flaw::NoNetwork);
     let phase = cut_off.live();
-    assert_eq!(
-        reason(phase, &cut_off),
-        Reason::NoApiFromNewSystem {
-            seen: String::new(),
-        }
+    let reason = reason(phase, &cut_off);
+    assert!(
+        matches!(reason, Reason::NoApiFromNewSystem { .. }),
+        "{reason}"
     );
     assert_eq!(cut_off.record().bad.len(), 1);
 }
