@@ -24,8 +24,8 @@ impl Bus {
     }
 
     /// Those of them that each boot starts and keeps: mounts and swaps of a file or of fstab that
-    /// another unit wants, and enabled services that run. What a socket or an automount starts comes
-    /// only when somebody asks for it. A unit that `may` refuses is not looked at.
+    /// another unit wants, and enabled services that run. What a socket or an automount starts
+    /// comes only when somebody asks for it. A unit that `may` refuses is not looked at.
     ///
     /// # Errors
     /// As [`Bus::active`].

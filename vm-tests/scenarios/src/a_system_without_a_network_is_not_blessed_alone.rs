@@ -1,6 +1,6 @@
 //! The policy allows a blessing without an API server, and the new system has no network. The old
-//! system used that server for the drain, so the new one is not blessed. One trial does not show that
-//! the image is the cause.
+//! system used that server for the drain, so the new one is not blessed. One trial does not show
+//! that the image is the cause.
 
 use super::prelude::*;
 

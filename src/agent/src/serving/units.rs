@@ -95,7 +95,8 @@ impl UnitsWatch {
     }
 }
 
-/// Those of the noted units that are active. `None` if nothing is noted, or systemd does not answer.
+/// Those of the noted units that are active. `None` if nothing is noted, or systemd does not
+/// answer.
 async fn active_of(noted: Option<&BTreeSet<String>>) -> Option<BTreeSet<String>> {
     let noted = noted?;
     let active = Bus::system().await.ok()?.active().await.ok()?;

@@ -1,5 +1,5 @@
-//! A trial that ends while the API server is away. An outage is judged for each trial by itself, and
-//! blames no image: neither of a server that was reached and went away, nor of one that a system
+//! A trial that ends while the API server is away. An outage is judged for each trial by itself,
+//! and blames no image: neither of a server that was reached and went away, nor of one that a system
 //! with a network did not reach. Only a system without a network shows a cause, if it lacks one in
 //! two trials in a row, and the old system reached the server in between.
 
