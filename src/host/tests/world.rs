@@ -64,7 +64,7 @@ fn each_flaw_ends_in_the_old_system_with_its_own_reason() {
             Flaw::Tampered => matches!(reason, Reason::StageRefused { .. }),
             Flaw::KubeletDown | Flaw::NeverReady => matches!(reason, Reason::Unhealthy { .. }),
             Flaw::UserCheck => matches!(reason, Reason::UserCheck { .. }),
-            Flaw::NoNetwork => matches!(reason, Reason::NoApiFromNewSystem),
+            Flaw::NoNetwork => matches!(reason, Reason::NoApiFromNewSystem { .. }),
             // Refused before the trial: see below.
             Flaw::Unattended | Flaw::None => false,
         };
@@ -142,7 +142,7 @@ fn api_outage_within_the_hold_needs_only_one_trial() {
 
 /// A node whose operator blesses without an API server.
 fn alone(flaw: Flaw) -> World {
-    let mut policy = upgrade::Policy::default();
+    let mut policy = fake::at_once();
     policy.health.bless_without_api = true;
     World::new(flaw).with_policy(policy)
 }
@@ -184,7 +184,11 @@ fn a_system_that_never_reached_the_api_is_not_blessed() {
     assert_eq!(outage.trials(), 2, "{log}");
     let mut cut_off = alone(Flaw::NoNetwork);
     let phase = cut_off.live();
-    assert_eq!(reason(phase, &cut_off), Reason::NoApiFromNewSystem);
+    let reason = reason(phase, &cut_off);
+    assert!(
+        matches!(reason, Reason::NoApiFromNewSystem { .. }),
+        "{reason}"
+    );
     assert_eq!(cut_off.record().bad.len(), 1);
 }
 

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(clippy::wildcard_enum_match_arm)]
 
+mod active;
 mod bus;
 mod fallen;
 mod notify;

@@ -103,6 +103,14 @@ pub trait Unit {
     #[zbus(property(emits_changed_signal = "false"))]
     fn active_state(&self) -> zbus::Result<String>;
     #[zbus(property(emits_changed_signal = "false"))]
+    fn triggered_by(&self) -> zbus::Result<Vec<String>>;
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn wanted_by(&self) -> zbus::Result<Vec<String>>;
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn required_by(&self) -> zbus::Result<Vec<String>>;
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn unit_file_state(&self) -> zbus::Result<String>;
+    #[zbus(property(emits_changed_signal = "false"))]
     fn active_enter_timestamp_monotonic(&self) -> zbus::Result<u64>;
 }
 

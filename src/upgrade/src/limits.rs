@@ -42,8 +42,9 @@ const LONGEST_TRIAL: u64 = 86_400;
 /// What a trial does beyond the boot: kubeadm, and pods that become Ready.
 const JUDGED: u64 = 120;
 
-/// How long a trial has from its boot to its verdict. `measured` is how long the boot of the system
-/// before it took: a new system that boots as slowly as the old one is not late.
+/// How long a trial has from its boot to its verdict. `measured` is how long the system before it
+/// took to come up, with the node's own pods: a new system that is as slow as the old one is not
+/// late.
 #[must_use]
 pub fn trial(policy: &Health, measured: Option<u64>) -> u64 {
     match policy.deadline_seconds {

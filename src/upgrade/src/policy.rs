@@ -306,6 +306,9 @@ pub struct Health {
     pub bless_without_api: bool,
     /// Seconds for which a trial must be healthy without a break before it is blessed.
     pub soak_seconds: u64,
+    /// The same at least, without a word on the Node: a system that crashes again and again passes
+    /// every check for a moment.
+    pub steady_seconds: u64,
     /// Timeout of one user check, in seconds.
     pub check_seconds: u64,
     /// How often a failing required check is run before it counts as failed.
@@ -323,6 +326,7 @@ impl Default for Health {
             api_away_hold_seconds: 900,
             bless_without_api: false,
             soak_seconds: 0,
+            steady_seconds: 30,
             check_seconds: 60,
             check_tries: 3,
             sandbox: Demand::Require,

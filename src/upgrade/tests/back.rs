@@ -12,7 +12,9 @@ fn at(seconds: u64) -> Observation {
 
 fn reverting() -> Record {
     upgrade_in(Phase::Reverting {
-        reason: Reason::NoApiFromNewSystem,
+        reason: Reason::NoApiFromNewSystem {
+            seen: String::new(),
+        },
     })
 }
 

@@ -176,7 +176,12 @@ fn tally_of(reason: Reason, tries: u32) -> tally::Tally {
 
 #[test]
 fn tally_separates_fallbacks_from_failures_before_any_trial() {
-    let fell = tally_of(Reason::NoApiFromNewSystem, 2);
+    let fell = tally_of(
+        Reason::NoApiFromNewSystem {
+            seen: String::new(),
+        },
+        2,
+    );
     assert_eq!(fell.fell_back["NoApiFromNewSystem"], 1);
     assert_eq!((fell.failed.len(), fell.trial_boots), (0, 2));
     let failed = tally_of(Reason::Withdrawn { replaced_by: None }, 0);

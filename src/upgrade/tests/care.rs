@@ -109,7 +109,9 @@ fn post_hooks_run_before_the_release_and_receive_the_result() {
     let (_, act) = next(&done(step, &new_runs()), &record);
     assert_eq!(begun(&act), Some("Release"));
     let mut failed = upgrade_in(Phase::Reverting {
-        reason: Reason::NoApiFromNewSystem,
+        reason: Reason::NoApiFromNewSystem {
+            seen: String::new(),
+        },
     });
     failed.upgrade.as_mut().unwrap().custody = taken(|taken| taken.hooks_due = true);
     let (_, act) = next(&with_hooks(), &failed);
@@ -146,7 +148,7 @@ fn a_request_that_never_touched_the_users_runs_no_post_hooks() {
 }
 
 fn careful() -> PolicyRead {
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     policy.load_balancer.exclude = true;
     Ok(policy)
 }
@@ -189,7 +191,7 @@ fn withdrawal_during_the_exclusion_wait_releases_the_node() {
 
 #[test]
 fn a_skipped_drain_is_rehearsed_for_the_kubelets_settings() {
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     policy.drain.skip = true;
     let decided = next_with(&asked(), &upgrade_in(Phase::Verified), &Ok(policy));
     assert_eq!(begun(&decided.1), Some("Rehearse"));
@@ -204,7 +206,7 @@ fn well_at(seconds: u64) -> Observation {
 }
 
 fn soaking(seconds: u64) -> PolicyRead {
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     policy.health.soak_seconds = seconds;
     Ok(policy)
 }
@@ -298,7 +300,7 @@ fn api_outage_at_the_soak_end_is_held_and_blames_no_image() {
     away.node.api = Api::Away;
     away.turn.health.ready = Check::Pending("the API server is not reached".into());
     let (record, act) = next_with(&away, &record, &soaking(3600));
-    let hold = Policy::default().health.api_away_hold_seconds;
+    let hold = at_once().health.api_away_hold_seconds;
     let over = SinceBoot(3_660_000).plus_seconds(hold);
     assert_eq!(act, Act::Wait(Some(over)));
     let later = away.with(|seen| seen.turn.now = over);
@@ -343,14 +345,14 @@ fn refused(seen: &Observation, policy: &Policy) -> String {
 #[test]
 fn a_node_that_is_left_out_refuses_and_says_who_wants_it_so() {
     let on_the_node = asked().with(|seen| seen.node.opted_out = Some("holds the only GPU".into()));
-    let said = refused(&on_the_node, &Policy::default());
+    let said = refused(&on_the_node, &at_once());
     assert!(
         said.contains("careen.dev/opt-out says \"holds the only GPU\""),
         "{said}"
     );
     let in_the_file = Policy {
         opt_out: "bench".into(),
-        ..Policy::default()
+        ..at_once()
     };
     let said = refused(&asked(), &in_the_file);
     assert!(

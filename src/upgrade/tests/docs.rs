@@ -36,7 +36,7 @@ fn every_reason_stands_in_the_docs_in_its_own_words() {
             Disposition::Halt => "halt",
         };
         let remembered = match (reason.blames_image(), &reason) {
-            (true, Reason::NoApiFromNewSystem) => "; the image is remembered",
+            (true, Reason::NoApiFromNewSystem { .. }) => "; the image is remembered",
             (true, _) => "; the image is remembered if it is the cause",
             (false, _) => "",
         };
@@ -196,9 +196,16 @@ fn guard_looks() -> Vec<(&'static str, Observation)> {
 fn new_runs() -> Vec<(&'static str, Observation)> {
     let well = on_trial().with(|seen| seen.turn.health = healthy());
     let ill = on_trial().with(|seen| seen.turn.now = SinceBoot(0).plus_seconds(9000));
+    let fails = on_trial().with(|seen| {
+        seen.turn.health = Health {
+            kubelet: Check::Fail("x".into()),
+            ..healthy()
+        };
+    });
     let blessed =
         on_trial().with(|seen| seen.machine.deployments = vec![deployment('b'), deployment('a')]);
     vec![
+        ("a check fails again", fails),
         ("every check passes", well),
         ("a check fails at the deadline", ill),
         ("the new one is the default", blessed),

@@ -183,7 +183,7 @@ fn left_shields(phase: Phase, since: Option<Moment>) -> (Observation, Record) {
 
 #[test]
 fn shields_go_when_the_node_has_settled() {
-    let settle = Policy::default().neighbours.settle_seconds;
+    let settle = at_once().neighbours.settle_seconds;
     for phase in [
         Phase::Upgraded,
         Phase::Failed {
@@ -207,7 +207,7 @@ fn shields_go_when_the_node_has_settled() {
 
 #[test]
 fn next_request_does_not_end_the_settle_time() {
-    let settle = Policy::default().neighbours.settle_seconds;
+    let settle = at_once().neighbours.settle_seconds;
     let since = Moment {
         boot: asked().turn.boot,
         at: SinceBoot(0).plus_seconds(1000),
@@ -233,7 +233,7 @@ fn next_request_does_not_end_the_settle_time() {
 
 #[test]
 fn reboot_restarts_the_settle_time() {
-    let settle = Policy::default().neighbours.settle_seconds;
+    let settle = at_once().neighbours.settle_seconds;
     let before = Moment {
         boot: boot(7),
         at: SinceBoot(0).plus_seconds(9_000),
@@ -343,7 +343,7 @@ fn refused_reboot_out_of_a_stray_trial_is_retried_after_a_delay() {
         next(&seen, &halted()).1,
         next(&seen, &Record::default()).1,
         next(&other, &upgrade_in(Phase::Drained)).1,
-        decide(&seen, &unreadable, &Ok(Policy::default()))
+        decide(&seen, &unreadable, &Ok(at_once()))
             .commit(&mut Memory::default())
             .unwrap()
             .1,

@@ -57,7 +57,7 @@ fn a_reboot_that_was_refused_long_ago_is_not_told_of_the_trial() {
     });
     let unguarded = Policy {
         unguarded: true,
-        ..Policy::default()
+        ..at_once()
     };
     let by_guard = next(&stage(Ok(())), &record).0;
     let by_agent = next_with(&at(30), &record, &Ok(unguarded)).0;
@@ -90,7 +90,7 @@ fn the_guard_never_stands_in_the_way_of_a_boot_that_is_no_trial() {
     for phase in phases() {
         let seen = stage(differs("damaged")).with(|seen| seen.machine.trial = false);
         assert_eq!(next(&seen, &upgrade_in(phase)).1, Act::Begin(Step::Pass));
-        let act = decide(&seen, &damaged, &Ok(Policy::default())).commit(&mut Memory::default());
+        let act = decide(&seen, &damaged, &Ok(at_once())).commit(&mut Memory::default());
         assert_eq!(act.unwrap().1, Act::Begin(Step::Pass));
     }
 }
@@ -114,7 +114,7 @@ fn a_default_with_a_trials_arguments_is_not_rebooted_for_ever() {
     let (_, act) = next(&default_on_trial(), &Record::default());
     assert_eq!(act, Act::Begin(Step::Pass), "nothing is under way");
     let damaged = Err(Reason::RecordDamaged { detail: "x".into() });
-    let act = decide(&default_on_trial(), &damaged, &Ok(Policy::default()));
+    let act = decide(&default_on_trial(), &damaged, &Ok(at_once()));
     let (_, act) = act.commit(&mut Memory::default()).unwrap();
     assert_eq!(act, Act::Begin(Step::Pass));
 }
@@ -141,7 +141,9 @@ fn the_record_tells_a_default_that_the_guard_cannot_see() {
 #[test]
 fn default_that_cannot_be_moved_back_halts_in_the_next_boot() {
     let mut record = upgrade_in(Phase::Reverting {
-        reason: Reason::NoApiFromNewSystem,
+        reason: Reason::NoApiFromNewSystem {
+            seen: String::new(),
+        },
     });
     let up = record.upgrade.as_mut().unwrap();
     up.attempt.default = record::NewDefault::Moved {

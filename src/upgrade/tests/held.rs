@@ -85,7 +85,7 @@ fn a_pin_that_is_taken_off_once_armed_takes_the_arming_back() {
 fn an_upgrade_ends_where_the_pin_is_taken_off_again_and_again() {
     let mut record = upgrade_in(Phase::Drained);
     let mut seen = unpinned();
-    for _ in 0..Policy::default().tries {
+    for _ in 0..at_once().tries {
         let act;
         (record, act) = next(&seen, &record);
         assert_eq!(begun(&act), Some("Deploy"));

@@ -10,7 +10,7 @@ use upgrade::*;
 const TO_THE_HOURS: u64 = 14 * 3600;
 
 fn night() -> Policy {
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     policy
         .window
         .open
@@ -281,7 +281,10 @@ fn what_an_agent_that_knew_no_better_left_is_given_back_too() {
 fn a_wait_within_the_hours_is_cut_short_by_their_end() {
     let mut record = upgrade_in(Phase::Drained);
     let up = record.upgrade.as_mut().unwrap();
-    up.attempt.given_up = Some(Reason::ApiAwayInTrial { seconds: 1500 });
+    up.attempt.given_up = Some(Reason::ApiAwayInTrial {
+        seconds: 1500,
+        seen: String::new(),
+    });
     let away = asked().with(|seen| {
         seen.node.api = Api::Away;
         seen.machine.deployments = on_trial().machine.deployments;

@@ -124,7 +124,7 @@ fn what_an_administrator_has_pinned_before_it_is_passed_over() {
 fn a_policy_without_rollback_refuses_it_and_no_image() {
     let policy = Policy {
         rollback: false,
-        ..Policy::default()
+        ..at_once()
     };
     let (record, _) = next_with(&asked_for_kept(), &Record::default(), &Ok(policy.clone()));
     assert_eq!(record.refused.unwrap().reason, Reason::RollbackOff);
@@ -162,7 +162,7 @@ fn damage_is_not_fetched_again_from_nowhere() {
 fn the_policy_of_remotes_does_not_speak_of_what_is_here() {
     let policy = Policy {
         remotes: vec!["ours".into()],
-        ..Policy::default()
+        ..at_once()
     };
     let (record, _) = next_with(&asked_for_kept(), &Record::default(), &Ok(policy));
     assert!(record.refused.is_none() && record.upgrade.is_some());

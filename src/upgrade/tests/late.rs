@@ -13,7 +13,7 @@ use upgrade::*;
 const MINUTE: u64 = 60;
 
 fn hours(open: &[&str], last_begin: LastBegin) -> Policy {
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     policy.window.open = open.iter().map(|text| text.parse().unwrap()).collect();
     policy.window.last_begin = last_begin;
     policy

@@ -57,7 +57,7 @@ fn uncordoned_node_is_drained_again_even_if_cordoned_meanwhile() {
 #[test]
 fn node_uncordoned_too_often_is_released_despite_a_left_mark() {
     let mut record = upgrade_in(Phase::Drained);
-    record.upgrade.as_mut().unwrap().redo.drained = Policy::default().tries;
+    record.upgrade.as_mut().unwrap().redo.drained = at_once().tries;
     let uncordoned = left(seen_in(&Phase::Drained)).with(|seen| seen.node.uncordoned = true);
     let (record, act) = next(&uncordoned, &record);
     assert_eq!(act, Act::Begin(Step::Release));

@@ -119,7 +119,9 @@ fn reverting(reason: &Reason) -> Record {
 
 #[test]
 fn revert_with_a_stuck_one_shot_halts_and_states_both_reasons() {
-    let before = Reason::NoApiFromNewSystem;
+    let before = Reason::NoApiFromNewSystem {
+        seen: String::new(),
+    };
     let record = fails_to_disarm(reverting(&before), disarming_failed);
     let Phase::Halted { reason } = phase_of(&record) else {
         panic!("{:?}", phase_of(&record));
@@ -142,7 +144,12 @@ fn bad_trial_with_a_stuck_one_shot_keeps_reverting() {
             seen.turn.boot = boot(2);
         })
     };
-    let record = fails_to_disarm(reverting(&Reason::NoApiFromNewSystem), in_trial);
+    let record = fails_to_disarm(
+        reverting(&Reason::NoApiFromNewSystem {
+            seen: String::new(),
+        }),
+        in_trial,
+    );
     assert!(matches!(phase_of(&record), Phase::Reverting { .. }));
 }
 
@@ -235,11 +242,11 @@ fn kubelet_skew_is_checked_before_and_after_the_drain() {
     };
     let narrow = Policy {
         skew: 1,
-        ..Policy::default()
+        ..at_once()
     };
     for phase in [Phase::Verified, Phase::Drained] {
         for (policy, fits, too_new) in [
-            (Policy::default(), "v1.39.0", "v1.40.0"),
+            (at_once(), "v1.39.0", "v1.40.0"),
             (narrow.clone(), "v1.37.0", "v1.38.0"),
         ] {
             let after = |version| {
@@ -283,7 +290,7 @@ fn fetched_again_before_it_is_given_up(step: &Step, phase: &Phase) {
     let mut seen = asked();
     seen.turn.finished = finished(step.clone(), Outcome::Failed(reason.clone()));
     let mut record = upgrade_in(phase.clone());
-    for _ in 1..Policy::default().tries {
+    for _ in 1..at_once().tries {
         let (paused, act) = next(&seen, &record);
         let Act::Wait(Some(due)) = act else {
             panic!("{act:?}")
@@ -303,7 +310,7 @@ fn fetched_again_before_it_is_given_up(step: &Step, phase: &Phase) {
 #[test]
 fn an_unreadable_record_leaves_a_trial_and_touches_nothing_else() {
     let damaged = || Err(Reason::RecordDamaged { detail: "x".into() });
-    let policy = Ok(Policy::default());
+    let policy = Ok(at_once());
     let trial = decide(&on_trial(), &damaged(), &policy)
         .commit(&mut Memory::default())
         .unwrap();

@@ -121,7 +121,9 @@ fn past_without_split_seconds_counts_its_whole_time() {
 #[test]
 fn a_bad_end_is_remembered_with_its_reason() {
     let record = ended(Phase::Failed {
-        reason: Reason::NoApiFromNewSystem,
+        reason: Reason::NoApiFromNewSystem {
+            seen: String::new(),
+        },
     });
     let past = &record.past[0];
     assert_eq!(past.answer, Answer::Failed);
@@ -263,7 +265,9 @@ fn failures_of_upgrades_that_did_something_stay_in_their_order() {
     let mut record = with_ten_good();
     for _ in 0..3 {
         let mut ended = upgrade_in(Phase::Failed {
-            reason: Reason::NoApiFromNewSystem,
+            reason: Reason::NoApiFromNewSystem {
+                seen: String::new(),
+            },
         });
         ended.past = record.past;
         record = next(&quiet(), &ended).0;

@@ -38,6 +38,48 @@ fn ref_resolving_to_the_running_image_is_fetched_only_once() {
     assert_eq!(next(&seen, &record), (record, Act::Wait(None)));
 }
 
+/// Asked for this image, and for this version in it; the node runs v1.35.4.
+fn with_version(image: RawRequest, version: &str) -> Observation {
+    let raw = RawRequest {
+        kubernetes: Some(version.into()),
+        ..image
+    };
+    quiet().with(|seen| seen.node.request = Asked::This(raw))
+}
+
+#[test]
+fn running_image_of_another_version_than_asked_for_is_refused() {
+    let (record, _) = next(&with_version(pinned('a'), "v1.36.3"), &Record::default());
+    assert!(record.upgrade.is_none());
+    let reason = record.refused.unwrap().reason;
+    assert!(matches!(reason, Reason::VersionMismatch { .. }), "{reason}");
+    let (record, _) = next(&with_version(pinned('a'), "v1.35.4"), &Record::default());
+    assert_eq!(phase_of(&record), Phase::Upgraded);
+}
+
+#[test]
+fn ref_to_the_running_image_is_held_to_the_version_as_well() {
+    let fetched = |version| {
+        let seen = with_version(raw("ostree:careen:os"), version);
+        let (record, act) = next(&seen, &Record::default());
+        let Act::Begin(fetch) = act else {
+            panic!("{act:?}")
+        };
+        let commit = digest('a');
+        let fetched = Outcome::Done(Effect::Fetched { commit });
+        next(
+            &seen.with(|seen| seen.turn.finished = finished(fetch, fetched)),
+            &record,
+        )
+    };
+    assert_eq!(phase_of(&fetched("v1.35.4").0), Phase::Upgraded);
+    let phase = phase_of(&fetched("v1.36.3").0);
+    let Phase::Reverting { reason } = phase else {
+        panic!("{phase:?}");
+    };
+    assert!(matches!(reason, Reason::VersionMismatch { .. }));
+}
+
 #[test]
 fn an_answered_request_is_not_taken_again_while_it_stands() {
     let spent = Record {
@@ -50,7 +92,9 @@ fn an_answered_request_is_not_taken_again_while_it_stands() {
 #[test]
 fn a_request_set_again_after_its_removal_is_asked_again() {
     let end = Phase::Failed {
-        reason: Reason::NoApiFromNewSystem,
+        reason: Reason::NoApiFromNewSystem {
+            seen: String::new(),
+        },
     };
     let mut record = upgrade_in(end);
     record.spent = Some(pinned('b'));

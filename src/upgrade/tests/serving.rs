@@ -57,8 +57,8 @@ fn units(down: &[&str]) -> serving::Units {
         cause: Cause::Image,
     });
     serving::Units {
-        starting: None,
         down: down.collect(),
+        ..serving::Units::default()
     }
 }
 
@@ -113,11 +113,11 @@ fn next_by(seen: &Observation, record: &Record, policy: &Policy) -> (Record, Act
 }
 
 fn fails(change: impl FnOnce(&mut Offer)) -> (String, bool) {
-    less(&now(change), &Policy::default()).expect("the trial passes")
+    less(&now(change), &at_once()).expect("the trial passes")
 }
 
 fn passes(change: impl FnOnce(&mut Offer)) -> Vec<String> {
-    let (record, _) = next_by(&now(change), &trial(), &Policy::default());
+    let (record, _) = next_by(&now(change), &trial(), &at_once());
     assert!(matches!(phase_of(&record), Phase::Healthy { .. }));
     record.upgrade.unwrap().differs
 }
@@ -180,7 +180,7 @@ fn pod_that_was_not_ready_before_the_drain_decides_nothing() {
     let was = &mut served.node.as_mut().unwrap().pods[0];
     was.unready = unready("container cni: CrashLoopBackOff", false);
     let seen = now(|now| now.pods[0].unready = unready("container cni: CrashLoopBackOff", false));
-    let (record, _) = next_by(&seen, &record, &Policy::default());
+    let (record, _) = next_by(&seen, &record, &at_once());
     assert!(matches!(phase_of(&record), Phase::Healthy { .. }));
 }
 
@@ -188,10 +188,10 @@ fn pod_that_was_not_ready_before_the_drain_decides_nothing() {
 fn missing_pod_of_a_daemonset_is_awaited_until_the_deadline() {
     let seen =
         |seconds| at(seconds).with(|seen| seen.turn.serving.node.as_mut().unwrap().pods.clear());
-    let (record, act) = next_by(&seen(60), &trial(), &Policy::default());
+    let (record, act) = next_by(&seen(60), &trial(), &at_once());
     assert!(matches!(phase_of(&record), Phase::Trial { .. }));
     assert!(matches!(act, Act::Wait(Some(_))), "{act:?}");
-    let (record, _) = next_by(&seen(600), &record, &Policy::default());
+    let (record, _) = next_by(&seen(600), &record, &at_once());
     assert!(matches!(phase_of(&record), Phase::Healthy { .. }));
 }
 
@@ -201,7 +201,7 @@ fn taint_that_stays_after_the_boot_fails_the_trial() {
     let mut record = trial();
     let less = |record: &Record| {
         let seen = now(|now| now.taints = Some([taint.to_owned()].into()));
-        phase_of(&next_by(&seen, record, &Policy::default()).0)
+        phase_of(&next_by(&seen, record, &at_once()).0)
     };
     assert!(
         matches!(less(&record), Phase::Healthy { .. }),
@@ -223,7 +223,7 @@ fn csi_driver_that_is_gone_fails_the_trial_without_blame() {
         let seen = now(|now| now.drivers = names);
         phase_of(&next_by(&seen, &record, policy).0)
     };
-    let strict = Policy::default();
+    let strict = at_once();
     let Phase::Reverting {
         reason: Reason::ServesLess { missing, cause, .. },
     } = phase(drivers(&["nfs.example"]), &strict)
@@ -239,7 +239,7 @@ fn csi_driver_that_is_gone_fails_the_trial_without_blame() {
     let more = drivers(&["disk.example", "new.example", "nfs.example"]);
     assert!(healthy(phase(more, &strict)));
     assert!(healthy(phase(None, &strict)), "the server does not tell");
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     policy.serving.except = vec!["driver:disk.*".to_owned()];
     assert!(healthy(phase(drivers(&["nfs.example"]), &policy)));
     policy.serving.except.clear();
@@ -256,13 +256,57 @@ fn resource_whose_pod_is_gone_does_not_blame_the_image() {
     assert!(missing.contains("nvidia.com/gpu") && !image, "{missing}");
 }
 
+/// The phase at the deadline if these units were active before the drain, and these are now.
+fn active(before: &[&str], now: Option<&[&str]>, policy: &Policy) -> Record {
+    let set = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.units.as_mut().unwrap().active = set(before);
+    let seen = at(620).with(|seen| {
+        let units = seen.turn.serving.units.as_mut().unwrap();
+        units.active = now.and_then(set);
+    });
+    next_by(&seen, &record, policy).0
+}
+
+#[test]
+fn mount_or_swap_that_is_not_active_fails_the_trial() {
+    for unit in ["srv-data.mount", "dev-sda2.swap"] {
+        let Phase::Reverting { reason } = phase_of(&active(&[unit], Some(&[]), &at_once())) else {
+            panic!("{unit} is not missed");
+        };
+        assert!(reason.to_string().contains(unit), "{reason}");
+        assert!(!reason.blames_image(), "{reason}");
+        let there = active(&[unit], Some(&[unit]), &at_once());
+        assert!(matches!(phase_of(&there), Phase::Healthy { .. }));
+        let unknown = active(&[unit], None, &at_once());
+        assert!(matches!(phase_of(&unknown), Phase::Healthy { .. }));
+        let mut policy = at_once();
+        policy.serving.except = vec![format!("unit:{unit}")];
+        let excepted = active(&[unit], Some(&[]), &policy);
+        assert!(matches!(phase_of(&excepted), Phase::Healthy { .. }));
+    }
+}
+
+#[test]
+fn service_that_is_not_active_warns_by_default() {
+    let warned = active(&["chrony.service"], Some(&[]), &at_once());
+    assert!(matches!(phase_of(&warned), Phase::Healthy { .. }));
+    let differs = warned.upgrade.unwrap().differs;
+    assert!(differs[0].contains("chrony.service"), "{differs:?}");
+    let mut policy = at_once();
+    policy.serving.services = Demand::Require;
+    let failed = active(&["chrony.service"], Some(&[]), &policy);
+    assert!(matches!(phase_of(&failed), Phase::Reverting { .. }));
+}
+
 #[test]
 fn conditions_that_careen_writes_are_not_compared() {
     let mut record = trial();
     let served = &mut record.upgrade.as_mut().unwrap().served;
     let conditions = &mut served.node.as_mut().unwrap().conditions;
     conditions.insert(upgrade::names::LIFECYCLE[0].into(), "True".into());
-    let (record, _) = next_by(&at(620), &record, &Policy::default());
+    let (record, _) = next_by(&at(620), &record, &at_once());
     assert_eq!(record.upgrade.unwrap().differs, Vec::<String>::new());
 }
 
@@ -279,7 +323,7 @@ fn static_pod_that_is_gone_fails_the_trial() {
     let served = &mut record.upgrade.as_mut().unwrap().served;
     served.node.as_mut().unwrap().pods[0].owner.kind = String::new();
     let seen = now(|now| now.pods.clear());
-    let (record, _) = next_by(&seen, &record, &Policy::default());
+    let (record, _) = next_by(&seen, &record, &at_once());
     let phase = phase_of(&record);
     assert!(
         format!("{phase:?}").contains("the kubelet reports no such pod"),
@@ -288,11 +332,29 @@ fn static_pod_that_is_gone_fails_the_trial() {
 }
 
 #[test]
-fn lost_device_or_huge_page_fails_the_trial() {
-    for name in ["nvidia.com/gpu", "hugepages-2Mi"] {
-        let (missing, image) = fails(|now| drop(now.resources.remove(name)));
-        assert!(missing.contains(name) && image, "{missing}");
+fn device_plugin_that_has_not_registered_blames_no_image() {
+    let zero = fails(|now| drop(now.resources.insert("nvidia.com/gpu".into(), "0".into())));
+    let absent = fails(|now| drop(now.resources.remove("nvidia.com/gpu")));
+    for (missing, image) in [zero, absent] {
+        assert!(missing.contains("nvidia.com/gpu") && !image, "{missing}");
     }
+}
+
+#[test]
+fn resource_that_was_zero_before_the_drain_is_not_missed() {
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    let resources = &mut served.node.as_mut().unwrap().resources;
+    resources.insert("nvidia.com/gpu".into(), "0".into());
+    let seen = now(|now| drop(now.resources.remove("nvidia.com/gpu")));
+    let (record, _) = next_by(&seen, &record, &at_once());
+    assert!(matches!(phase_of(&record), Phase::Healthy { .. }));
+}
+
+#[test]
+fn lost_device_or_huge_page_fails_the_trial() {
+    let (missing, image) = fails(|now| drop(now.resources.remove("hugepages-2Mi")));
+    assert!(missing.contains("hugepages-2Mi") && image, "{missing}");
     let (missing, image) =
         fails(|now| drop(now.resources.insert("nvidia.com/gpu".into(), "1".into())));
     assert!(
@@ -339,7 +401,7 @@ fn unit_that_fails_only_in_the_trial_fails_it() {
     let seen = at(600).with(|seen| {
         seen.turn.serving.units = Some(units(&["old.service", "new.service"]));
     });
-    let (missing, image) = less(&seen, &Policy::default()).unwrap();
+    let (missing, image) = less(&seen, &at_once()).unwrap();
     let told = "unit new.service fails and did not before the drain (exit-code, exit status 217)";
     assert_eq!((missing.as_str(), image), (told, true));
 }
@@ -350,7 +412,7 @@ fn failed_unit_counts_without_an_api_server_too() {
         seen.node.api = Api::Away;
         seen.turn.serving.units = Some(units(&["new.service"]));
     });
-    assert!(less(&away, &Policy::default()).is_some());
+    assert!(less(&away, &at_once()).is_some());
 }
 
 #[test]
@@ -359,7 +421,7 @@ fn boot_that_does_not_end_fails_the_trial() {
         let units = seen.turn.serving.units.as_mut().unwrap();
         units.starting = Some("raid.service".into());
     });
-    let (missing, image) = less(&seen, &Policy::default()).unwrap();
+    let (missing, image) = less(&seen, &at_once()).unwrap();
     assert!(missing.contains("raid.service") && !image, "{missing}");
 }
 
@@ -367,20 +429,20 @@ fn boot_that_does_not_end_fails_the_trial() {
 fn differences_are_awaited_until_the_deadline() {
     let seen = now(|now| now.pods[0].unready = unready("ContainerCreating", false));
     let early = seen.clone().with(|seen| seen.turn.now = SinceBoot(619_000));
-    let (record, act) = next_by(&early, &trial(), &Policy::default());
+    let (record, act) = next_by(&early, &trial(), &at_once());
     assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
     assert_eq!(act, Act::Wait(Some(SinceBoot(620_000))));
-    assert!(less(&seen, &Policy::default()).is_some());
+    assert!(less(&seen, &at_once()).is_some());
 }
 
 #[test]
 fn node_that_was_not_looked_at_yet_is_waited_for() {
     let unseen = at(60).with(|seen| seen.turn.serving = Serving::default());
-    let (record, act) = next_by(&unseen, &trial(), &Policy::default());
+    let (record, act) = next_by(&unseen, &trial(), &at_once());
     assert_eq!(phase_of(&record), Phase::Trial { boot: boot(2) });
     assert_eq!(act, Act::Wait(Some(SinceBoot(600_000))));
     let late = unseen.with(|seen| seen.turn.now = SinceBoot(600_000));
-    let (_, image) = less(&late, &Policy::default()).unwrap();
+    let (_, image) = less(&late, &at_once()).unwrap();
     assert!(!image, "nothing is known, so nothing is blamed");
 }
 
@@ -388,7 +450,7 @@ fn node_that_was_not_looked_at_yet_is_waited_for() {
 fn record_without_a_note_is_compared_with_nothing() {
     let record = upgrade_in(Phase::Trial { boot: boot(2) });
     let seen = now(|now| now.pods[0].unready = unready("ContainerCreating", false));
-    let (record, _) = next_by(&seen, &record, &Policy::default());
+    let (record, _) = next_by(&seen, &record, &at_once());
     assert!(matches!(phase_of(&record), Phase::Healthy { .. }));
 }
 
@@ -396,7 +458,7 @@ fn record_without_a_note_is_compared_with_nothing() {
 fn policy_says_what_warns_and_what_is_ignored() {
     let seen = now(|now| drop(now.resources.remove("nvidia.com/gpu")));
     let by = |change: fn(&mut Policy)| {
-        let mut policy = Policy::default();
+        let mut policy = at_once();
         change(&mut policy);
         let (record, _) = next_by(&seen, &trial(), &policy);
         let up = record.upgrade.unwrap();
@@ -422,12 +484,12 @@ fn except_names_one_kind_and_one_thing() {
         "address:10.0.0.7",
         "taint:example.com/*",
     ] {
-        let mut policy = Policy::default();
+        let mut policy = at_once();
         policy.serving.except = vec![good.into()];
         assert_eq!(policy.validate(), Ok(()), "{good}");
     }
     for bad in ["", "cni", "pod:", "pods:kube-system/cni"] {
-        let mut policy = Policy::default();
+        let mut policy = at_once();
         policy.serving.except = vec![bad.into()];
         let outside = policy.validate().unwrap_err();
         assert_eq!(outside.field, "serving.except", "{bad}");
@@ -437,7 +499,7 @@ fn except_names_one_kind_and_one_thing() {
 
 #[test]
 fn soak_begins_again_when_the_node_serves_less() {
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     policy.health.soak_seconds = 3600;
     let (record, _) = next_by(&at(60), &trial(), &policy);
     assert!(
@@ -483,14 +545,14 @@ fn first_drain_notes_how_the_node_serves() {
         }),
     };
     let seen = asked().with(|seen| seen.turn.finished = Some(drained(&serving)));
-    let (record, _) = next_by(&seen, &upgrade_in(Phase::Deployed), &Policy::default());
+    let (record, _) = next_by(&seen, &upgrade_in(Phase::Deployed), &at_once());
     assert_eq!(record.upgrade.as_ref().unwrap().served, serving);
     // Another drain finds a node that is cordoned.
     let later = Serving::default();
     let mut again = record;
     again.upgrade.as_mut().unwrap().phase = Phase::Deployed;
     let seen = asked().with(|seen| seen.turn.finished = Some(drained(&later)));
-    let (record, _) = next_by(&seen, &again, &Policy::default());
+    let (record, _) = next_by(&seen, &again, &at_once());
     assert_eq!(record.upgrade.unwrap().served, serving);
 }
 
@@ -500,7 +562,7 @@ fn excepted_taint_is_not_compared() {
     let before = record.upgrade.as_mut().unwrap().served.node.as_mut();
     before.unwrap().taints = Some([].into());
     let seen = now(|node| node.taints = Some(["example.com/agent-not-ready".to_owned()].into()));
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     let fails = |policy: &Policy| {
         let (record, _) = next_by(&seen, &record, policy);
         matches!(phase_of(&record), Phase::Reverting { .. })
@@ -532,10 +594,10 @@ fn second_trial(between: &[NodePod], then: Vec<NodePod>) -> Phase {
         outcome: Outcome::Done(Effect::Saved { pods }),
     };
     let seen = asked().with(|seen| seen.turn.finished = Some(snapshot));
-    let (mut record, _) = next_by(&seen, &record, &Policy::default());
+    let (mut record, _) = next_by(&seen, &record, &at_once());
     record.upgrade.as_mut().unwrap().phase = Phase::Trial { boot: boot(2) };
     let seen = now(|node| node.pods = then);
-    phase_of(&next_by(&seen, &record, &Policy::default()).0)
+    phase_of(&next_by(&seen, &record, &at_once()).0)
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn etc_that_never_rests_is_named_and_nothing_is_drained() {
         deployments += 1;
         assert!(deployments < 20);
     };
-    assert_eq!(deployments, Policy::default().tries);
+    assert_eq!(deployments, at_once().tries);
     assert_eq!(begun(&act), Some("Release"), "it does not drain");
     let phase = phase_of(&record);
     let (Phase::Failed { reason } | Phase::Reverting { reason }) = phase else {

@@ -71,7 +71,7 @@ fn waiting(phase: &Phase) -> [Record; 2] {
 
 /// The scene's clock says eight in the morning.
 fn by_night() -> Policy {
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     let hours = "daily 22:00-06:00".parse().unwrap();
     policy.window.open.push(hours);
     policy

@@ -106,7 +106,7 @@ fn unreadable_record_permits_only_reboot_disarm_and_pass() {
         known: 1,
     });
     for seen in observations(&None).iter().flat_map(changed) {
-        let decision = decide(&seen, &unreadable, &Ok(Policy::default()));
+        let decision = decide(&seen, &unreadable, &Ok(at_once()));
         let (written, act) = decision.commit(&mut Memory::default()).unwrap();
         assert_eq!(written, None, "it is left for a person to look at");
         match act {

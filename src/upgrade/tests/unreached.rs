@@ -132,7 +132,7 @@ fn away(seconds: u64) -> Observation {
 
 /// Whose operator blesses without an API server, what was well for an hour.
 fn patient() -> PolicyRead {
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     (policy.health.bless_without_api, policy.health.soak_seconds) = (true, 3600);
     Ok(policy)
 }

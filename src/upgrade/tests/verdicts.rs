@@ -23,7 +23,7 @@ fn verdict(facts: ImageFacts, request: RawRequest, policy: Policy) -> Phase {
 fn refused(change: impl FnOnce(&mut ImageFacts)) -> Reason {
     let mut found = facts('b');
     change(&mut found);
-    match verdict(found, pinned('b'), Policy::default()) {
+    match verdict(found, pinned('b'), at_once()) {
         Phase::Reverting { reason } => reason,
         other => panic!("not refused: {other:?}"),
     }
@@ -31,10 +31,7 @@ fn refused(change: impl FnOnce(&mut ImageFacts)) -> Reason {
 
 #[test]
 fn a_sound_image_is_verified() {
-    assert_eq!(
-        verdict(facts('b'), pinned('b'), Policy::default()),
-        Phase::Verified
-    );
+    assert_eq!(verdict(facts('b'), pinned('b'), at_once()), Phase::Verified);
 }
 
 #[test]
@@ -63,7 +60,7 @@ fn an_image_without_a_guard_passes_where_the_policy_says_so() {
     found.info.as_mut().unwrap().stage = None;
     let policy = Policy {
         unguarded: true,
-        ..Policy::default()
+        ..at_once()
     };
     assert_eq!(verdict(found, pinned('b'), policy), Phase::Verified);
 }
@@ -90,7 +87,7 @@ fn a_downgrade_is_refused_and_says_which_setting_allows_it() {
     older(&mut found);
     let policy = Policy {
         downgrade: true,
-        ..Policy::default()
+        ..at_once()
     };
     assert_eq!(verdict(found, pinned('b'), policy), Phase::Verified);
 }
@@ -101,7 +98,7 @@ fn image_version_that_differs_from_the_request_is_refused() {
         kubernetes: Some("v1.36.4".into()),
         ..pinned('b')
     };
-    let phase = verdict(facts('b'), request, Policy::default());
+    let phase = verdict(facts('b'), request, at_once());
     assert!(
         matches!(
             phase,
@@ -141,7 +138,7 @@ fn unfit_loader_refuses_a_request_before_any_step() {
     });
     let reason = answer(
         asked().with(|seen| seen.machine.loader = loader),
-        &Ok(Policy::default()),
+        &Ok(at_once()),
     );
     assert!(matches!(reason, Reason::LoaderUnfit { .. }));
 }
@@ -184,7 +181,7 @@ fn owed_kubelet_state_refuses_requests_and_says_how_to_restore() {
             seen.machine.deployments = vec![held('a'), kept];
             seen.machine.restored = restored.clone();
         });
-        let text = answer(seen, &Ok(Policy::default())).to_string();
+        let text = answer(seen, &Ok(at_once())).to_string();
         for word in [
             "upgrade u1",
             "No space left on device",
@@ -233,7 +230,7 @@ fn without_a_watchdog() -> Observation {
 fn watchdog_demanded() -> PolicyRead {
     Ok(Policy {
         require_watchdog: true,
-        ..Policy::default()
+        ..at_once()
     })
 }
 
@@ -264,7 +261,7 @@ fn a_watchdog_is_missed_only_where_the_policy_demands_one() {
         let (_, act) = next_with(&seen, &Record::default(), &policy);
         assert_eq!(begun(&act), Some("Fetch"));
     };
-    begins(without_a_watchdog(), Ok(Policy::default()));
+    begins(without_a_watchdog(), Ok(at_once()));
     begins(asked(), watchdog_demanded());
 }
 
@@ -273,7 +270,7 @@ fn a_control_plane_is_refused_by_name() {
     let control_plane = Some("etcd.yaml".into());
     let reason = answer(
         asked().with(|seen| seen.machine.control_plane = control_plane),
-        &Ok(Policy::default()),
+        &Ok(at_once()),
     );
     assert!(matches!(reason, Reason::ControlPlane { .. }));
 }
@@ -291,7 +288,7 @@ fn node_not_running_its_default_refuses_every_request() {
         })
     };
     for letter in ['a', 'b'] {
-        let text = answer(foreign(letter), &Ok(Policy::default())).to_string();
+        let text = answer(foreign(letter), &Ok(at_once())).to_string();
         assert!(
             text.contains(digest('c').short()) && text.contains(MAKE_DEFAULT),
             "{text}"
@@ -303,7 +300,7 @@ fn node_not_running_its_default_refuses_every_request() {
 fn a_remote_that_the_policy_does_not_name_is_refused() {
     let policy = Policy {
         remotes: vec!["ours".into()],
-        ..Policy::default()
+        ..at_once()
     };
     assert!(matches!(
         answer(asked(), &Ok(policy)),
@@ -317,7 +314,7 @@ fn of_container(place: &str, registry: policy::Registry) -> Phase {
     let seen = quiet().with(|seen| seen.node.request = Asked::This(raw(&image)));
     let policy = Policy {
         registry,
-        ..Policy::default()
+        ..at_once()
     };
     let (next, _) = next_with(&seen, &Record::default(), &Ok(policy));
     match next.refused {
@@ -409,9 +406,9 @@ fn broken_policy_refuses_every_request_and_says_where_it_breaks() {
 fn policy_values_out_of_range_are_named_with_their_range() {
     let policy = Policy {
         trials: 0,
-        ..Policy::default()
+        ..at_once()
     };
     let outside = policy.validate().unwrap_err();
     assert_eq!((outside.field, outside.accepted), ("trials", "1 to 10"));
-    assert_eq!(Policy::default().validate(), Ok(()));
+    assert_eq!(at_once().validate(), Ok(()));
 }

@@ -11,7 +11,7 @@ use upgrade::*;
 const TO_THE_HOURS: u64 = 14 * 3600;
 
 fn by_night(seen: &Observation, record: &Record) -> (Record, Act) {
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     policy
         .window
         .open
@@ -106,7 +106,7 @@ fn withdrawal_during_a_wait_ends_the_wait_in_the_same_phase() {
 
 #[test]
 fn a_soak_and_a_pause_before_another_try_are_work() {
-    let mut policy = Policy::default();
+    let mut policy = at_once();
     policy.health.soak_seconds = 3600;
     let well = on_trial().with(|seen| seen.turn.health = healthy());
     let trial = upgrade_in(Phase::Trial { boot: boot(2) });

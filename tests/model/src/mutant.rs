@@ -96,10 +96,11 @@ pub enum Mutant {
     RemovesItsShieldsAtOnce,
     RemovesItsShieldsOnceDrained,
     ForgetsSinceWhenTheNodeSettles,
+    BlessesOnAnOldVerdict,
 }
 
 /// Every mistake.
-pub const MUTANTS: [Mutant; 67] = [
+pub const MUTANTS: [Mutant; 68] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -167,6 +168,7 @@ pub const MUTANTS: [Mutant; 67] = [
     Mutant::RemovesItsShieldsAtOnce,
     Mutant::RemovesItsShieldsOnceDrained,
     Mutant::ForgetsSinceWhenTheNodeSettles,
+    Mutant::BlessesOnAnOldVerdict,
 ];
 
 /// How many seconds a careful operator wants a new system to be healthy without a break: longer
@@ -203,6 +205,8 @@ fn policy(state: &State, mutant: Option<Mutant>) -> Policy {
     let settles = state.careful && mutant != Some(Mutant::RemovesItsShieldsAtOnce);
     policy.neighbours.settle_seconds = if settles { SETTLE.into() } else { 0 };
     policy.health.bless_without_api = state.alone;
+    // A careful operator's soak covers it.
+    policy.health.steady_seconds = 0;
     if state.careful && mutant != Some(Mutant::SoaksForNoTime) {
         policy.health.soak_seconds = SOAK.into();
     }
@@ -397,6 +401,9 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
         Mutant::TakesAForeignDefaultForItsOwn if seen.machine.trial => {
             let commit = digest('b');
             up.intent = Some(Step::Bless { commit, over: None });
+        }
+        Mutant::BlessesOnAnOldVerdict if matches!(up.phase, Phase::Healthy { .. }) => {
+            seen.turn.health = well();
         }
         Mutant::BlessesOnAnotherBootsHealth => {
             if let Phase::Healthy { boot } = &mut up.phase {

@@ -5,7 +5,7 @@ use upgrade::{Api, Asked, Observation, OneShot, Phase, Record, Upgrade};
 
 use crate::brain::phase;
 use crate::cast::{self, OWN};
-use crate::look::fails;
+use crate::look::{fails, is_well_by_itself};
 use crate::mutant::{SETTLE, SOAK};
 use crate::world::{Act, Cordon, Do, Flaw, GrubEnv, State};
 
@@ -34,7 +34,7 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
         Act::Begin(Do::Bless(letter)) => {
             // From the intent on, because a killed agent cannot know how far it came.
             state.ghost.blessing = true;
-            blesses(state, up, letter);
+            blesses(state, seen, up, letter);
         }
         Act::Begin(Do::Undo(letter)) if letter == state.running.system.letter => {
             state.breaks("I1: what runs is not removed");
@@ -188,13 +188,22 @@ fn is_newer_than_server(state: &State, seen: &Observation, letter: char) -> bool
     known && state.cluster.server < letter
 }
 
-fn blesses(state: &mut State, up: &Upgrade, letter: char) {
+fn blesses(state: &mut State, seen: &Observation, up: &Upgrade, letter: char) {
     let here = up.phase
         == (Phase::Healthy {
             boot: cast::boot_id(state.running.boot),
         });
     if !(here && state.running.well && state.running.system.letter == letter) {
         state.breaks("I4: what is blessed was healthy in this very boot");
+    }
+    let excused = state.alone && seen.node.api == Api::Away;
+    let ill = if excused {
+        !is_well_by_itself(&seen.turn.health)
+    } else {
+        fails(&seen.turn.health)
+    };
+    if ill {
+        state.breaks("no check fails when the blessing begins");
     }
 }
 

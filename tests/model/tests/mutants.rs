@@ -51,6 +51,25 @@ fn shields_that_another_request_ends_are_caught() {
     );
 }
 
+/// The blessing waits for its next try, and the system falls ill meanwhile.
+#[test]
+fn old_verdict_that_is_blessed_is_caught() {
+    let left = Left {
+        all: 2,
+        cuts: 0,
+        people: 0,
+    };
+    let caught = |mutant| {
+        let chain = Chain::new(&[Flaw::None], false, left, mutant);
+        explore(chain).wrong.map(|wrong| wrong.promise)
+    };
+    assert_eq!(caught(None), None);
+    assert_eq!(
+        caught(Some(Mutant::BlessesOnAnOldVerdict)),
+        Some("no check fails when the blessing begins")
+    );
+}
+
 /// A power cut takes the first trial, so the note is renewed before the second one.
 #[test]
 fn note_that_the_next_trial_forgets_is_caught() {

@@ -36,7 +36,7 @@ pub struct Times {
 /// Fails when the upgrade fails.
 pub(super) async fn upgrade(disk: DiskKind, image: &Commit, place: &Place) -> Result<Times> {
     let mut rig = empty_node(disk, place).await?;
-    rig.policy("[limits]\nio-weight = 100\nmemory-mib = 0")
+    rig.policy("[limits]\nio-weight = 100\nmemory-mib = 0\n[health]\nsteady-seconds = 0")
         .await?;
     let before = rig.before().await?;
     let meter = Meter::at(rig.emulator()?)?;

@@ -35,13 +35,13 @@ pub const PACE: Pace = Pace {
 
 impl Pace {
     /// The pace of required checks. What passed once may fail while the trial waits for something
-    /// else, or soaks, so a pass is repeated: some times in the operator's soak, and each minute in
-    /// one that only the request asks for.
+    /// else, or soaks, so a pass is repeated: some times in the operator's soak or while the system
+    /// must be steady, and each minute in a soak that only the request asks for.
     #[must_use]
     pub fn repeating(policy: &policy::Health) -> Self {
-        let seconds = match policy.soak_seconds {
+        let seconds = match policy.soak_seconds.max(policy.steady_seconds) {
             0 => 60,
-            soak => (soak / 4).clamp(10, 300),
+            watched => (watched / 4).clamp(10, 300),
         };
         Self {
             repeats: Some(Duration::from_secs(seconds)),

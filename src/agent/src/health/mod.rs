@@ -54,7 +54,7 @@ const REQUIRED: [&str; 2] = ["/usr/lib/careen/required.d", "/etc/careen/required
 const WANTED: [&str; 2] = ["/usr/lib/careen/wanted.d", "/etc/careen/wanted.d"];
 
 /// How long the old system may take to start a pod sandbox before its drain.
-const BEFORE: Duration = Duration::from_secs(30);
+const BEFORE: Duration = Duration::from_secs(60);
 
 /// Pause before a check that failed in the rehearsal runs again.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -148,7 +148,7 @@ impl Checks {
                 Pace::repeating(&policy.health),
             ),
             network,
-            units: UnitsWatch::default(),
+            units: UnitsWatch::against(served.units.as_ref()),
             sandbox: Sandbox::new(
                 demanded(policy.health.sandbox, served.no_sandbox),
                 Asked::of_this_node(served.pod_network),
@@ -324,6 +324,7 @@ mod tests {
             program,
             socket,
             network,
+            patience: Duration::ZERO,
         };
         // Two tries of a process fit in it also on a busy machine.
         asked_for(&asked, Duration::from_secs(4)).await

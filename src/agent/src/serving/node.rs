@@ -13,7 +13,7 @@ use upgrade::names;
 use upgrade::reason::cut;
 use upgrade::serving::Offer;
 
-use super::pods::{Pod, pods};
+use super::pods::{Pod, booted, pods};
 use crate::cluster::{ApiError, Cluster, doubt, limited};
 use crate::drain::own_pods::own_pods;
 
@@ -94,7 +94,8 @@ pub async fn noted(cluster: &Cluster, name: &str) -> Result<Offer, ApiError> {
 async fn look(cluster: &Cluster, name: &str, doubted: Duration) -> Result<Offer, ApiError> {
     let client = cluster.client().await?;
     let node = limited(client::nodes::<Node>(client.clone()).get(name)).await?;
-    let mut found = own_pods::<Pod, _>(&client, name, pods).await?;
+    let boot = booted();
+    let mut found = own_pods::<Pod, _>(&client, name, |list| pods(list, boot)).await?;
     let mut offer = of(node.status.unwrap_or_default());
     offer.taints = Some(taints(node.spec.unwrap_or_default()));
     offer.drivers = drivers(&client, name, doubted).await?;

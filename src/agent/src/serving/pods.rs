@@ -1,5 +1,6 @@
 //! The pods that belong to the node: those of daemon controllers, and static ones.
 
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::core::Object;
 use serde::Deserialize;
@@ -31,6 +32,10 @@ const PULLS: [&str; 7] = [
 /// kuberuntime_container.go, and containerd's own word).
 const BREAKS: [&str; 3] = ["CreateContainerError", "RunContainerError", "StartError"];
 
+/// A pod that became Ready so long after its start did not start for so long: it was not Ready for
+/// a while in between. In seconds.
+const LONGEST_START: i64 = 3600;
+
 /// How much of a container's id is kept.
 const ID: usize = 12;
 
@@ -44,6 +49,7 @@ pub(super) struct Ignored {}
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Status {
     phase: String,
+    start_time: String,
     reason: String,
     message: String,
     conditions: Vec<Condition>,
@@ -77,12 +83,31 @@ struct Why {
     exit_code: i32,
 }
 
-/// The pods of this list that belong to the node.
-pub(super) fn pods(list: &[Pod]) -> Vec<NodePod> {
-    list.iter().filter_map(pod).collect()
+/// The pods of this list that belong to the node, which booted then.
+pub(super) fn pods(list: &[Pod], boot: Option<Timestamp>) -> Vec<NodePod> {
+    list.iter().filter_map(|one| pod(one, boot)).collect()
 }
 
-fn pod(pod: &Pod) -> Option<NodePod> {
+/// When this node booted, by its clock.
+pub(super) fn booted() -> Option<Timestamp> {
+    let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
+    let seconds: u32 = uptime.split('.').next()?.parse().ok()?;
+    let boot = Timestamp::now().as_second() - i64::from(seconds);
+    Timestamp::from_second(boot).ok()
+}
+
+/// A pod that ran before the boot starts with it.
+fn ready_seconds(status: &Status, boot: Option<Timestamp>) -> Option<u64> {
+    let ready = status.conditions.iter().find(|one| one.kind == "Ready")?;
+    let since = ready.last_transition_time.as_ref()?;
+    let ready: Timestamp = since.parse().ok().filter(|_| ready.status == "True")?;
+    let start = boot?.max(status.start_time.parse().ok()?);
+    let took = ready.as_second() - start.as_second();
+    let known = (0..=LONGEST_START).contains(&took);
+    u64::try_from(took).ok().filter(|_| known)
+}
+
+fn pod(pod: &Pod, boot: Option<Timestamp>) -> Option<NodePod> {
     let owner = owner(pod).filter(|_| pod.metadata.deletion_timestamp.is_none())?;
     let status = pod.status.clone().unwrap_or_default();
     let of_the_file = pod.annotations().get(FILE_HASH);
@@ -93,6 +118,7 @@ fn pod(pod: &Pod) -> Option<NodePod> {
         revision: revision.cloned().unwrap_or_default(),
         containers: running(&status),
         unready: unready(&status),
+        ready_seconds: ready_seconds(&status, boot),
     })
 }
 

@@ -1,6 +1,6 @@
 //! The units of systemd that do not run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use systemd::{Bus, Fallen};
@@ -32,9 +32,20 @@ pub struct UnitsWatch {
     looked: Option<Instant>,
     down: BTreeMap<String, (Down, Instant)>,
     starting: Option<String>,
+    noted: Option<BTreeSet<String>>,
+    active: Option<BTreeSet<String>>,
 }
 
 impl UnitsWatch {
+    /// Looks also whether the noted units are active.
+    #[must_use]
+    pub fn against(noted: Option<&Units>) -> Self {
+        Self {
+            noted: noted.and_then(|units| units.active.clone()),
+            ..Self::default()
+        }
+    }
+
     /// Looks, unless it has just looked. Returns `None` until systemd has answered once.
     pub async fn round(&mut self) -> Option<Units> {
         let now = Instant::now();
@@ -42,6 +53,7 @@ impl UnitsWatch {
             && let Ok((fallen, starting)) = look().await
         {
             self.take(fallen, starting, now);
+            self.active = active_of(self.noted.as_ref()).await;
         }
         self.looked.map(|_| self.units())
     }
@@ -54,7 +66,8 @@ impl UnitsWatch {
             tokio::time::sleep(PAUSE).await;
             units = self.round().await;
         }
-        units
+        let active = started_at_boot().await.ok();
+        units.map(|units| Units { active, ..units })
     }
 
     fn take(&mut self, fallen: Vec<Fallen>, starting: Option<String>, now: Instant) {
@@ -77,8 +90,34 @@ impl UnitsWatch {
         Units {
             starting: self.starting.clone(),
             down: down.collect(),
+            active: self.active.clone(),
         }
     }
+}
+
+/// Those of the noted units that are active. `None` if nothing is noted, or systemd does not
+/// answer.
+async fn active_of(noted: Option<&BTreeSet<String>>) -> Option<BTreeSet<String>> {
+    let noted = noted?;
+    let active = Bus::system().await.ok()?.active().await.ok()?;
+    Some(noted.intersection(&active).cloned().collect())
+}
+
+async fn started_at_boot() -> systemd::Result<BTreeSet<String>> {
+    let started = Bus::system().await?.started_at_boot(is_noted).await?;
+    Ok(started.into_iter().take(MOST).collect())
+}
+
+/// Mounts of pods and of the runtime come and go with the pods.
+fn is_noted(unit: &str) -> bool {
+    const OF_PODS: [&str; 5] = [
+        "var-lib-kubelet",
+        "var-lib-containerd",
+        "run-containerd",
+        "run-netns",
+        "run-user-",
+    ];
+    is_compared(unit) && !OF_PODS.iter().any(|start| unit.starts_with(start))
 }
 
 async fn look() -> systemd::Result<(Vec<Fallen>, Option<String>)> {
@@ -239,6 +278,22 @@ mod tests {
         watch.take(vec![unit], None, start);
         watch.take(vec![starts], None, start + PAUSE);
         assert_eq!(watch.units().down[0].why, "exit-code, exit status 217");
+    }
+
+    #[test]
+    fn mounts_of_pods_and_sessions_are_not_noted() {
+        for unit in ["srv-data.mount", "dev-sda2.swap", "chrony.service"] {
+            assert!(is_noted(unit), "{unit}");
+        }
+        for unit in [
+            "var-lib-kubelet-pods-x-volumes.mount",
+            "run-containerd-io.containerd.x.mount",
+            "run-user-1000.mount",
+            "user@1000.service",
+            "containerd.service",
+        ] {
+            assert!(!is_noted(unit), "{unit}");
+        }
     }
 
     #[test]

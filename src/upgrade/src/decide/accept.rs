@@ -6,7 +6,7 @@ use super::decision::Act;
 use super::give_back::post_hooks;
 use super::situation::{Situation, System};
 use super::write::NextRecord;
-use super::{safety, wanted};
+use super::{facts, safety, wanted};
 use crate::id::UpgradeId;
 use crate::phase::Phase;
 use crate::reason::Reason;
@@ -128,6 +128,10 @@ fn accept(rest: &Record, raw: &RawRequest, s: &Situation<'_>) -> Result<Upgrade,
     let request = raw.parse()?;
     let id = request.id.as_ref();
     let target = wanted::check(rest, &request.wanted, id, s.seen, policy)?;
+    if wanted::runs(&target, s.seen) {
+        let running = s.seen.machine.version.as_ref();
+        facts::carries(request.kubernetes.as_ref(), running)?;
+    }
     let id = match request.id {
         Some(id) => id,
         None => derived_id(rest, s)?,

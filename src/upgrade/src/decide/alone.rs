@@ -1,15 +1,7 @@
 //! Whether local checks alone may bless a system, as the policy's `bless-without-api` allows.
 
-use super::change::Change;
 use super::situation::Situation;
 use crate::record::Upgrade;
-
-/// The note that the new system has reached the API server in this boot. Only [`is_enough`] reads
-/// it, so nothing is written without that policy.
-pub(super) fn note(s: &Situation<'_>) -> Option<Change> {
-    let due = s.policy.health.bless_without_api && s.reached;
-    due.then(|| Change::NewReached(s.seen.turn.boot.clone()))
-}
 
 /// Whether the local checks are enough where the API server is away. They are for a system that has
 /// reached it in this boot, so it is the server that has gone; and where the old system has not

@@ -3,7 +3,8 @@
 use super::change::{Change, Move};
 use super::give_back::give_back;
 use super::situation::Situation;
-use super::{reinstate, rollback};
+use super::{reinstate, rollback, soak, trial};
+use crate::id::SinceBoot;
 use crate::phase::Phase;
 use crate::record::Upgrade;
 use crate::step::Step;
@@ -29,6 +30,9 @@ fn default(up: &Upgrade, s: &Situation<'_>) -> Move {
         // Healthy in another boot proves nothing of this one (I4).
         return rollback::leave(up, s);
     }
+    if soak::is_disturbed(up, s) {
+        return back_to_the_trial(s);
+    }
     match (s.backoff(up), up.target.commit.clone()) {
         (Some(wait), _) => wait.into(),
         (None, Some(commit)) => {
@@ -37,6 +41,19 @@ fn default(up: &Upgrade, s: &Situation<'_>) -> Move {
         }
         (None, None) => rollback::leave(up, s),
     }
+}
+
+/// A check that fails ends the verdict: the blessing has waited, for instance for its next try. The
+/// trial judges again, and its deadline is still the one of this boot.
+fn back_to_the_trial(s: &Situation<'_>) -> Move {
+    let boot = s.seen.turn.boot.clone();
+    let deadline = SinceBoot(0).plus_seconds(s.policy.health.deadline_seconds);
+    Move::look([
+        Change::Phase(Phase::Trial { boot }),
+        Change::Retry(None),
+        Change::WellSince(None),
+        trial::hold(s, deadline),
+    ])
 }
 
 fn is_healthy_here(up: &Upgrade, s: &Situation<'_>) -> bool {

@@ -57,8 +57,10 @@ pub(super) enum Change {
 
     /// The old system has reached the API server.
     OldReached,
-    /// It has done so since a trial in which the new one reached none.
+    /// It has done so since a trial that ended without the server.
     OldCompared,
+    /// A trial ended without the API server: the old system must reach it once more.
+    Unreached,
     /// The new system has reached the API server, in this boot.
     NewReached(BootId),
 

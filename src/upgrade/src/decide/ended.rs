@@ -171,7 +171,9 @@ fn saved(up: &Upgrade, effect: &Effect) -> Vec<Change> {
 fn fetched(up: &Upgrade, commit: &Digest, bad: &[BadImage], s: &Situation<'_>) -> Vec<Change> {
     let mut changes = vec![Change::Commit(commit.clone())];
     if *commit == s.seen.machine.booted.digest {
-        changes.push(Change::Phase(Phase::Upgraded));
+        let wanted = facts::For::from(up).kubernetes;
+        let carries = facts::carries(wanted.as_ref(), s.seen.machine.version.as_ref());
+        changes.push(carries.map_or_else(Change::GiveUp, |()| Change::Phase(Phase::Upgraded)));
     } else {
         changes.push(Change::Phase(Phase::Fetched));
         changes.extend(remembered(up, commit, bad));

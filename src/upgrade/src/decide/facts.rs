@@ -105,13 +105,21 @@ fn trial(facts: &ImageFacts, info: &ImageInfo, policy: &Policy) -> Result<(), Re
     Ok(())
 }
 
+/// Whether the image that runs carries the version that was asked for with it. A running image that
+/// states no version is not compared.
+pub(crate) fn carries(wanted: Option<&Version>, running: Option<&Version>) -> Result<(), Reason> {
+    match (wanted, running) {
+        (Some(wanted), Some(carried)) if wanted != carried => Err(Reason::VersionMismatch {
+            wanted: wanted.clone(),
+            carried: carried.clone(),
+        }),
+        (Some(_) | None, Some(_) | None) => Ok(()),
+    }
+}
+
 fn versions(info: &ImageInfo, whom: &For<'_>, policy: &Policy) -> Result<(), Reason> {
     let carried = info.kubernetes.clone();
-    let other = |wanted: &&Version| **wanted != carried;
-    if let Some(wanted) = whom.kubernetes.as_ref().filter(other) {
-        let wanted = wanted.clone();
-        return Err(Reason::VersionMismatch { wanted, carried });
-    }
+    carries(whom.kubernetes.as_ref(), Some(&carried))?;
     match whom.from {
         // Who asks for what this node ran before asks for its version.
         Some(from) if carried.is_older_than(from) && !policy.downgrade && !whom.kept => {

@@ -20,11 +20,10 @@ pub(super) enum Judgement {
         until: SinceBoot,
         hold: bool,
     },
-    /// The API server was not reached; everything else is well. `first` is the reason, and `again`
-    /// the one where the old system has reached the server since an earlier such trial.
+    /// The API server is away; everything else is well. `again` is the verdict where the old system
+    /// has reached the server since an earlier such trial, if this trial shows one.
     ApiAway {
-        first: Reason,
-        again: Reason,
+        again: Option<Reason>,
     },
     Bad(Reason),
 }
@@ -115,8 +114,7 @@ fn unconfigured(seen: &Observation, limits: &policy::Health, deadline: SinceBoot
     let reason = unhealthy(&without_kubeadm(seen), seen.turn.now);
     match seen.node.api {
         Api::Away => Judgement::ApiAway {
-            first: away(seen),
-            again: reason,
+            again: Some(reason),
         },
         Api::Reached { .. } => Judgement::Bad(reason),
     }
@@ -154,7 +152,7 @@ fn locked_out(seen: &Observation, limits: &policy::Health, deadline: SinceBoot) 
     if seen.turn.now < until {
         return Judgement::Wait { until, hold: true };
     }
-    unreached(seen)
+    Judgement::ApiAway { again: None }
 }
 
 /// All local checks pass, one that needs the API server does not.
@@ -172,26 +170,10 @@ fn away_or_late(
             hold: deadline > usual(limits),
         },
         Api::Away if alone && seen.turn.network.is_ok() => Judgement::Healthy,
-        Api::Away if seen.turn.now >= patience(seen, limits, deadline) => unreached(seen),
+        Api::Away if seen.turn.now >= patience(seen, limits, deadline) => {
+            Judgement::ApiAway { again: None }
+        }
         Api::Away | Api::Reached { .. } => wait_or_bad(open, seen, limits, deadline),
-    }
-}
-
-const fn unreached(seen: &Observation) -> Judgement {
-    Judgement::ApiAway {
-        first: away(seen),
-        again: Reason::NoApiFromNewSystem,
-    }
-}
-
-/// A node without a network says nothing of the API server. The old system, which does not lack
-/// one, is asked before the image is blamed.
-const fn away(seen: &Observation) -> Reason {
-    match seen.turn.network {
-        Ok(()) => Reason::ApiAwayInTrial {
-            seconds: seen.turn.now.0 / 1000,
-        },
-        Err(_) => Reason::NoApiFromNewSystem,
     }
 }
 

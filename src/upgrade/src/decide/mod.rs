@@ -11,7 +11,8 @@
 //!
 //! A rule returns a [`Move`]: changes of the record, and an act. It changes nothing itself, because
 //! [`NextRecord`] alone writes. A move without an act leads to another phase, so `decide` asks the
-//! guards and the table again. Each such move goes forward, so no rule is asked twice.
+//! guards and the table again. Each such move goes forward, so no rule is asked twice. One
+//! goes back: from `Healthy` to `Trial`, which then has no verdict of healthy.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 // The moment, a rule's answer, and the record that the answers change.
@@ -58,6 +59,7 @@ mod signatures;
 mod soak;
 mod table;
 mod trial;
+mod unreached;
 pub(crate) mod wanted;
 
 // What every decision notes.
@@ -108,8 +110,8 @@ fn fitted_to_this_node(policy: &Policy, record: &Record) -> Policy {
     let mut policy = policy.clone();
     policy.window.usual_seconds = history::usually_kept(&record.past);
     let upgrade = record.upgrade.as_ref();
-    let boot = upgrade.and_then(|upgrade| upgrade.served.boot_seconds);
-    policy.health.deadline_seconds = limits::trial(&policy.health, boot);
+    let measured = upgrade.and_then(|upgrade| upgrade.served.came_up_in());
+    policy.health.deadline_seconds = limits::trial(&policy.health, measured);
     policy
 }
 

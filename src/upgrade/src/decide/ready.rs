@@ -23,12 +23,12 @@ pub(super) fn drained(up: &Upgrade, s: &Situation<'_>) -> Move {
     settled(up, s).after(must_compare.then_some(Change::OldCompared))
 }
 
-/// The last trial saw no API server: only when this system reaches one is there something to
-/// compare.
+/// The last trial ended without the API server: only when this system reaches one is there something
+/// to compare.
 fn must_compare(up: &Upgrade) -> bool {
     let saw_none = matches!(
         up.attempt.given_up,
-        Some(Reason::ApiAwayInTrial { .. } | Reason::NoApiFromNewSystem)
+        Some(Reason::ApiAwayInTrial { .. } | Reason::NoApiFromNewSystem { .. })
     );
     saw_none && !up.api.compared
 }

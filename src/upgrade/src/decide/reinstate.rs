@@ -4,6 +4,7 @@
 
 use super::change::{Change, Move};
 use super::situation::Situation;
+use crate::phase::Phase;
 use crate::reason::Reason;
 use crate::record::Upgrade;
 use crate::step::Step;
@@ -13,7 +14,9 @@ const MOVED: &str = "; another program had made this system the default during i
 
 /// Whether somebody else has made the system on trial the default, now or before.
 pub(super) fn is_moved(up: &Upgrade, s: &Situation<'_>) -> bool {
-    let now = s.seen.machine.trial && s.seen.machine.runs_default() && !up.is_being_blessed();
+    let leaves = matches!(up.phase, Phase::Reverting { .. });
+    let ours = up.is_being_blessed() && !leaves;
+    let now = s.seen.machine.trial && s.seen.machine.runs_default() && !ours;
     now || up.attempt.default.is_moved()
 }
 

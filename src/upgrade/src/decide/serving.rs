@@ -6,7 +6,7 @@ use crate::observe::Cause;
 use crate::policy::Demand;
 use crate::reason::{Reason, cut};
 use crate::record::Upgrade;
-use crate::serving::{Lack, failed, lacks};
+use crate::serving::{Lack, failed, inactive, lacks};
 
 /// How many differences a sentence names.
 const NAMED: usize = 3;
@@ -64,8 +64,10 @@ fn units(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {
         return (unknown("systemd's units", rated), Vec::new());
     };
     let fresh = failed(before, now).into_iter();
-    let fresh = fresh.filter(|lack| !s.policy.serving.excepts(&lack.key));
-    sorted(fresh.map(|lack| (rated, lack)).collect())
+    let fresh = fresh.map(|lack| (rated, lack));
+    let all = fresh.chain(inactive(before, now, &s.policy.serving));
+    let all = all.filter(|(_, lack)| !s.policy.serving.excepts(&lack.key));
+    sorted(all.collect())
 }
 
 fn node(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {

@@ -15,6 +15,8 @@ pub(super) struct Soak {
     pub(super) until: SinceBoot,
     /// How long it is.
     pub(super) seconds: u64,
+    /// Whether the operator or the requester asks for it, or only the steadiness does.
+    pub(super) is_asked: bool,
 }
 
 /// Since when the system is healthy without a break, as far as was noted. A check that fails ends
@@ -73,6 +75,7 @@ pub(super) fn soak(up: &Upgrade, well_since: Option<&Moment>, s: &Situation<'_>)
         until: since.at.plus_seconds(seconds),
         since,
         seconds,
+        is_asked: asked(up, s) > 0,
     })
 }
 
@@ -87,8 +90,14 @@ pub(super) fn until(
     Some(first.at.plus_seconds(seconds(up, s)))
 }
 
-/// A requester may ask for more than the operator, never for less.
+/// Passed checks must hold for a while also where nobody asks for a soak: a kubelet or a pod that
+/// crashes again and again passes now and then.
 fn seconds(up: &Upgrade, s: &Situation<'_>) -> u64 {
+    s.policy.health.steady_seconds.max(asked(up, s))
+}
+
+/// A requester may ask for more than the operator, never for less.
+fn asked(up: &Upgrade, s: &Situation<'_>) -> u64 {
     // It parsed when the request was taken.
     let asked = up.request.soak_seconds().ok().flatten();
     s.policy.health.soak_seconds.max(asked.unwrap_or(0))

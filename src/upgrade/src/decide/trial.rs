@@ -7,7 +7,7 @@ use super::reinstate::{self, told};
 use super::serving::{Compared, compared};
 use super::situation::Situation;
 use super::soak::{self, Soak};
-use super::{alone, rollback};
+use super::{alone, rollback, unreached};
 use crate::id::{Moment, SinceBoot};
 use crate::observe::Check;
 use crate::phase::Phase;
@@ -32,7 +32,9 @@ pub(super) fn trial(up: &Upgrade, s: &Situation<'_>) -> Move {
     if up.attempt.given_up.is_some() {
         return rollback::leave(up, s);
     }
-    let notes = reinstate::note(up, s).into_iter().chain(alone::note(s));
+    let notes = reinstate::note(up, s)
+        .into_iter()
+        .chain(unreached::reached(up, s));
     let broken = [Change::WellSince(None), Change::Waits(None)];
     let broken = soak::is_disturbed(up, s).then_some(broken);
     judged(up, s)
@@ -58,10 +60,10 @@ fn judged(up: &Upgrade, s: &Situation<'_>) -> Move {
     ) {
         Judgement::Healthy => well(up, well_since.as_ref(), &compared, s),
         Judgement::Wait { until, hold } => wait(up, s, until, hold),
-        Judgement::ApiAway { first, .. } if !up.api.compared => {
-            rollback::leave(up, s).after([Change::GiveUpTrial(first)])
-        }
-        Judgement::ApiAway { again, .. } => bad(up, again, s),
+        Judgement::ApiAway { again } => match unreached::verdict(up, again, s) {
+            Some(reason) => bad(up, reason, s),
+            None => rollback::leave(up, s).after(unreached::notes(up, s)),
+        },
         Judgement::Bad(reason) => bad(up, reason, s),
     }
 }
@@ -91,9 +93,10 @@ fn well(up: &Upgrade, well_since: Option<&Moment>, compared: &Compared, s: &Situ
 fn soaking(up: &Upgrade, soak: &Soak, s: &Situation<'_>) -> Move {
     let usual = SinceBoot(0).plus_seconds(s.policy.health.deadline_seconds);
     let seconds = soak.seconds;
+    let told = soak.is_asked.then_some(Reason::Soaking { seconds });
     wait(up, s, soak.until, soak.until > usual).after([
         Change::WellSince(Some(soak.since.clone())),
-        Change::Waits(Some(Reason::Soaking { seconds })),
+        Change::Waits(told),
     ])
 }
 
@@ -137,7 +140,7 @@ fn wait(up: &Upgrade, s: &Situation<'_>, until: SinceBoot, holds: bool) -> Move 
 }
 
 /// The trial goes on after its usual deadline, until then.
-fn hold(s: &Situation<'_>, until: SinceBoot) -> Change {
+pub(super) fn hold(s: &Situation<'_>, until: SinceBoot) -> Change {
     Change::Hold(Moment {
         boot: s.seen.turn.boot.clone(),
         at: until.plus_seconds(DEADMAN_SLACK),

@@ -154,6 +154,7 @@ fn write_upgrade(up: &mut Upgrade, change: Change) {
         Change::OldReached => up.api.from_old = true,
         Change::OldCompared => up.api.compared = true,
         Change::NewReached(boot) => up.api.from_new = Some(boot),
+        Change::Unreached => up.api.compared = false,
 
         Change::Saved(saved) => up.attempt.saved = saved,
         Change::Arm(deadline_seconds) => up.attempt.arm(deadline_seconds),

@@ -163,7 +163,7 @@ fn kubeadm(kubeadm: &Kubeadm) -> [Rule; 1] {
     )]
 }
 
-fn health(health: &Health) -> [Rule; 5] {
+fn health(health: &Health) -> [Rule; 6] {
     let soak = health.soak_seconds <= SOAK_MAX;
     let deadline = matches!(health.deadline_seconds, 0 | 30..=86_400);
     let hold = health.api_away_hold_seconds <= 86_400;
@@ -171,6 +171,11 @@ fn health(health: &Health) -> [Rule; 5] {
     let tries = (1..=100).contains(&health.check_tries);
     [
         (soak, "health.soak-seconds", "0 to 86400"),
+        (
+            health.steady_seconds <= 3600,
+            "health.steady-seconds",
+            "0 to 3600",
+        ),
         (deadline, "health.deadline-seconds", "0 or 30 to 86400"),
         (hold, "health.api-away-hold-seconds", "0 to 86400"),
         (check, "health.check-seconds", "1 to 3600"),

@@ -26,8 +26,12 @@ pub struct Serving {
     pub other_conditions: Demand,
     /// The Node's addresses.
     pub addresses: Demand,
-    /// Units of systemd.
+    /// Units of systemd that fail.
     pub units: Demand,
+    /// Mounts and swaps that were active.
+    pub mounts: Demand,
+    /// Enabled services that ran.
+    pub services: Demand,
     /// What is not compared.
     pub except: Vec<String>,
 }
@@ -44,6 +48,8 @@ impl Default for Serving {
             other_conditions: Demand::Warn,
             addresses: Demand::Require,
             units: Demand::Require,
+            mounts: Demand::Require,
+            services: Demand::Warn,
             except: Vec::new(),
         }
     }

@@ -101,7 +101,7 @@ impl Reason {
             | Self::Unhealthy { .. }
             | Self::ServesLess { .. }
             | Self::UserCheck { .. }
-            | Self::NoApiFromNewSystem
+            | Self::NoApiFromNewSystem { .. }
             | Self::OptedOut { .. }
             | Self::Unheard => RollBack,
             Self::RecordNewer { .. }
@@ -124,6 +124,6 @@ impl Reason {
         {
             return cause.is_image();
         }
-        matches!(self, Self::NoApiFromNewSystem)
+        matches!(self, Self::NoApiFromNewSystem { .. })
     }
 }

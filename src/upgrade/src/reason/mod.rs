@@ -42,8 +42,8 @@ use table::reasons;
 pub use wait::Wait;
 pub use words::bare;
 use words::{
-    after_a_check, found_instead, how_it_ended, made_before, place_in_file, resume, said_of_stage,
-    span, wider_change, withdrawn,
+    after_a_check, found_instead, how_it_ended, in_brackets, made_before, place_in_file, resume,
+    said_of_stage, span, unreached, wider_change, withdrawn,
 };
 
 reasons! {
@@ -631,18 +631,30 @@ reasons! {
         #[serde(default, skip_serializing_if = "Cause::is_image")]
         cause: Cause,
     },
-    /// The API server was unreachable for the whole trial.
+    /// The API server was away at the end of the trial. Nothing shows that the image is the cause.
     #[advice(LOOK_AT_SERVER)]
     #[error(
-        "the trial could not be evaluated: for {seconds} s the new system did not reach the API server, or the server did not have this Node. Check the server, the Node and the network, and ask again if the upgrade fails."
+        "the trial could not be evaluated after {seconds} s: {}. Check the server, the Node and the network, and ask again if the upgrade fails.",
+        unreached(.seen)
     )]
-    ApiAwayInTrial { seconds: u64 },
+    ApiAwayInTrial {
+        seconds: u64,
+        /// What the trial saw of the server and of the way to it. Empty in records of older
+        /// versions.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        seen: String,
+    },
     /// The old system reaches the API server, and the new one does not.
     #[advice(LOOK_AT_TRIAL)]
     #[error(
-        "the new system did not reach the API server, and the cause is in the new system. Look there for a lost network driver, a broken network configuration or a wrong clock, and ask for a fixed image."
+        "the new system did not reach the API server, and the cause is in the new system{}. Look there for a lost network driver, a renamed device, a broken network configuration or a wrong clock, and ask for a fixed image.",
+        in_brackets(.seen)
     )]
-    NoApiFromNewSystem,
+    NoApiFromNewSystem {
+        /// What the new system lacked. Empty in records of older versions.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        seen: String,
+    },
     /// The new system was booted by hand, without the guard.
     #[advice(
         "let the node boot by itself: the agent starts a trial, nobody chooses it in the boot menu",

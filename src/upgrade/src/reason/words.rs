@@ -94,3 +94,19 @@ pub(super) fn after_a_check(cause: Cause) -> String {
         }
     }
 }
+
+/// What a trial saw that ended without the API server.
+pub(super) fn unreached(seen: &str) -> &str {
+    match seen {
+        "" => "the new system did not reach the API server, or the server did not have this Node",
+        _ => bare(seen),
+    }
+}
+
+/// What else is known, in brackets.
+pub(super) fn in_brackets(detail: &str) -> String {
+    match detail {
+        "" => String::new(),
+        _ => format!(" ({})", bare(detail)),
+    }
+}

@@ -29,7 +29,8 @@ pub struct Attempt {
     pub guarded: Option<BootId>,
     /// Until when the agent asks the deadman to wait.
     pub hold: Option<Moment>,
-    /// Since when the new system is healthy without a break. Set only where a soak is required.
+    /// Since when the new system is healthy without a break. Set only where it must be so for
+    /// some time.
     pub well_since: Option<Moment>,
     /// Why the trial was aborted, where the new system is not to blame.
     pub given_up: Option<Reason>,
@@ -70,10 +71,9 @@ pub struct ApiSeen {
     /// The old system has, in this upgrade. Released agents did not write it: call
     /// [`super::Upgrade::old_has_reached_api`].
     pub from_old: bool,
-    /// The boot in which the new system has. Written only if the policy blesses without the API
-    /// server.
+    /// The last boot in which the new system has.
     pub from_new: Option<BootId>,
-    /// The old system has, since a trial that never reached the API server.
+    /// The old system has, since the last trial that ended without the API server.
     pub compared: bool,
 }
 

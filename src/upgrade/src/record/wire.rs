@@ -105,7 +105,7 @@ pub(super) struct Wire {
     /// What ended a trial without a verdict, where something shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ended_by: Option<TrialEnd>,
-    /// The API server was unreachable during a whole trial, and the old system has reached it
+    /// The API server was away at the end of the last trial, and the old system has reached it
     /// since.
     #[serde(default)]
     pub(super) api_reached_from_old: bool,
@@ -113,8 +113,7 @@ pub(super) struct Wire {
     /// this: call [`Upgrade::old_has_reached_api`].
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) api_seen_from_old: bool,
-    /// The boot in which the new system has reached the API server. Written only if the policy
-    /// blesses without the API server.
+    /// The last boot in which the new system has reached the API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) api_seen_from_new: Option<BootId>,
     /// The Node was paused when the agent last saw it, so the next step does not begin. A restarted

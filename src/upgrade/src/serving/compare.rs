@@ -143,17 +143,24 @@ fn capacity(before: &Offer, now: &Offer) -> Vec<Lack> {
 fn less(name: &str, was: &str, now: &Offer, share: f64) -> Option<Lack> {
     let is = now.resources.get(name).map_or("0", String::as_str);
     let (now, before) = (value(is)?, value(was)?);
-    // Hardware or a setting takes a part. A driver that is missing takes all.
-    let cause = if now > 0.0 {
-        Cause::Unclear
-    } else {
-        Cause::Image
-    };
     (now < before * share).then(|| {
         let key = format!("resource:{name}");
         let what = format!("resource {name} was {was} before the drain and is {is}");
+        // Hardware or a setting takes a part. A kernel that lacks it takes all.
+        let cause = if now > 0.0 || is_of_a_plugin(name) {
+            Cause::Unclear
+        } else {
+            Cause::Image
+        };
         Lack::new(key, what, cause)
     })
+}
+
+/// The kubelet reports such a resource as 0 after a boot until its device plugin registers again,
+/// and a plugin without its driver registers with 0 devices as well (kubernetes,
+/// pkg/kubelet/cm/devicemanager, `GetCapacity`). So 0 does not show whose fault it is.
+fn is_of_a_plugin(name: &str) -> bool {
+    name.contains('/')
 }
 
 fn pressures(before: &Offer, now: &Offer) -> Vec<Lack> {

@@ -17,7 +17,7 @@ pub use compare::lacks;
 pub use lack::Lack;
 pub use offer::{NodePod, Offer, Owner, Unready};
 pub use renew::{are_renewed, renewed};
-pub use units::{Down, Units, failed};
+pub use units::{Down, Units, failed, inactive};
 
 /// How a node serves, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +42,15 @@ pub struct Serving {
 }
 
 impl Serving {
+    /// For how many seconds the system came up: its boot, or the start of its slowest own pod.
+    /// `None` if neither was measured.
+    #[must_use]
+    pub fn came_up_in(&self) -> Option<u64> {
+        let pods = self.node.iter().flat_map(|node| &node.pods);
+        let slowest = pods.filter_map(|pod| pod.ready_seconds).max();
+        self.boot_seconds.max(slowest)
+    }
+
     /// Whether nothing is known.
     #[must_use]
     pub const fn is_blank(&self) -> bool {

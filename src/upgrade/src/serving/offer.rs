@@ -43,6 +43,10 @@ pub struct NodePod {
     /// Why it is not Ready; `None` if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unready: Option<Unready>,
+    /// For how many seconds it started, from the boot or its own start to Ready. `None` if it is
+    /// not Ready, became so long after, or an older agent wrote the note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_seconds: Option<u64>,
 }
 
 /// What a pod of the node belongs to.

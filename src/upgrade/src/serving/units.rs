@@ -1,9 +1,12 @@
 //! Units of systemd that do not run.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::lack::Lack;
 use crate::cause::Cause;
+use crate::policy::{Demand, Serving};
 
 /// What systemd says of its units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +17,11 @@ pub struct Units {
     pub starting: Option<String>,
     /// The units that failed, or that systemd starts again and again.
     pub down: Vec<Down>,
+    /// Before the drain: the active mounts, swaps and services that each boot starts. In the trial:
+    /// those of them that are active. `None` in a note of an older agent, or if systemd did not
+    /// tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active: Option<BTreeSet<String>>,
 }
 
 /// A unit that does not run.
@@ -52,6 +60,34 @@ pub fn failed(before: &Units, now: &Units) -> Vec<Lack> {
         Lack::new(format!("unit:{job}"), what, Cause::Unclear)
     });
     down.chain(waits).collect()
+}
+
+/// The mounts, swaps and services that were active before the drain and are not, and how the policy
+/// rates each. A unit that is down is told as such. A disk, a server of the network or an operator
+/// may be the cause, as well as the image.
+#[must_use]
+pub fn inactive(before: &Units, now: &Units, policy: &Serving) -> Vec<(Demand, Lack)> {
+    let (Some(was), Some(is)) = (&before.active, &now.active) else {
+        return Vec::new();
+    };
+    let is_down = |name: &&String| now.down.iter().any(|unit| unit.name == **name);
+    let missing = was.difference(is).filter(|name| !is_down(name));
+    missing
+        .map(|name| {
+            let (rated, kind) = rating(name, policy);
+            let what = format!("{kind} {name} was active before the drain and is not");
+            let key = format!("unit:{name}");
+            (rated, Lack::new(key, what, Cause::Unclear))
+        })
+        .collect()
+}
+
+fn rating(name: &str, policy: &Serving) -> (Demand, &'static str) {
+    match name.rsplit('.').next() {
+        Some("mount") => (policy.mounts, "mount"),
+        Some("swap") => (policy.mounts, "swap"),
+        Some(_) | None => (policy.services, "unit"),
+    }
 }
 
 fn told(unit: &Down) -> String {

@@ -227,8 +227,11 @@ pub fn all() -> Vec<Reason> {
             detail: x(),
             cause: Cause::Image,
         },
-        Reason::ApiAwayInTrial { seconds: 2 },
-        Reason::NoApiFromNewSystem,
+        Reason::ApiAwayInTrial {
+            seconds: 2,
+            seen: x(),
+        },
+        Reason::NoApiFromNewSystem { seen: x() },
         Reason::UnguardedBoot,
         Reason::RecordNewer {
             format: 7,
@@ -327,7 +330,7 @@ pub fn place(reason: &Reason) -> usize {
         Reason::KubeadmFailed { .. } => 59,
         Reason::UserCheck { .. } => 60,
         Reason::ApiAwayInTrial { .. } => 61,
-        Reason::NoApiFromNewSystem => 62,
+        Reason::NoApiFromNewSystem { .. } => 62,
         Reason::UnguardedBoot => 63,
         Reason::RecordNewer { .. } => 64,
         Reason::RecordDamaged { .. } => 65,

@@ -104,8 +104,8 @@ fn serving(down: &[&str]) -> Serving {
     Serving {
         node: Some(serving::Offer::default()),
         units: Some(serving::Units {
-            starting: None,
             down: down.collect(),
+            ..serving::Units::default()
         }),
         pod_network: false,
         ..Serving::default()
@@ -155,7 +155,7 @@ fn burdened(phase: &Phase) -> Vec<Record> {
 
 /// What is remembered of before, and the policy that holds: with nothing special each policy, with each burden the usual one.
 pub fn remembered(phase: &Phase) -> Vec<(Record, PolicyRead)> {
-    let usual = || Ok(Policy::default());
+    let usual = || Ok(at_once());
     let burdened = burdened(phase).into_iter().map(|record| (record, usual()));
     let plain = policies().map(|policy| (upgrade_in(phase.clone()), policy));
     plain.into_iter().chain(burdened).collect()
@@ -178,7 +178,7 @@ fn strict() -> Policy {
         trials: 1,
         tries: 1,
         skew: 0,
-        ..Policy::default()
+        ..at_once()
     };
     policy.load_balancer.exclude = true;
     policy.health.soak_seconds = 60;
@@ -191,7 +191,7 @@ fn lax() -> Policy {
         unsigned: true,
         unguarded: true,
         downgrade: true,
-        ..Policy::default()
+        ..at_once()
     };
     policy.drain.skip = true;
     policy.health.bless_without_api = true;

@@ -259,6 +259,7 @@ fn health() -> Vec<(&'static str, Class)> {
         api_away_hold_seconds: JUDGES,
         bless_without_api: JUDGES,
         soak_seconds: JUDGES,
+        steady_seconds: JUDGES,
         check_seconds: JUDGES,
         check_tries: JUDGES,
         sandbox: JUDGES,
@@ -273,6 +274,8 @@ fn health() -> Vec<(&'static str, Class)> {
         other_conditions: JUDGES,
         addresses: JUDGES,
         units: JUDGES,
+        mounts: JUDGES,
+        services: JUDGES,
         except: JUDGES,
     });
     [health, serving].into_iter().flatten().collect()

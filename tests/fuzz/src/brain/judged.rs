@@ -105,7 +105,8 @@ fn blessed(decided: &Decided<'_>) {
         return;
     }
     assert!(is_well(&seen.turn.health), "{:?}", seen.turn.health);
-    let soak = decided.policy.health.soak_seconds;
+    let health = &decided.policy.health;
+    let soak = health.soak_seconds.max(health.steady_seconds);
     let since = up.and_then(|up| up.attempt.well_since.as_ref());
     let since = since.filter(|since| since.boot == seen.turn.boot);
     let soaked = since.is_some_and(|since| since.at.plus_seconds(soak) <= seen.turn.now);

@@ -11,6 +11,9 @@ use super::super::output::{self, Run, late};
 use super::super::runtime::SOCKET;
 use crate::own;
 
+/// A registry that is away for a moment, or a runtime that restarts, refuses a sandbox for seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// What is asked of the runtime.
 #[derive(Clone, Debug)]
 pub struct Asked {
@@ -21,6 +24,8 @@ pub struct Asked {
     /// Whether a sandbox must get an address. False if the old system could not give one to a
     /// sandbox without a pod: some network plugins ask the API server for the pod.
     pub network: bool,
+    /// For how long after the first refusal the runtime is asked again before that counts.
+    pub patience: Duration,
 }
 
 impl Asked {
@@ -31,6 +36,7 @@ impl Asked {
             program: own::deploy(),
             socket: SOCKET.into(),
             network,
+            patience: PATIENCE,
         }
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use cri::Outcome;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use upgrade::observe::Check;
 use upgrade::policy::Demand;
 
@@ -38,6 +39,22 @@ impl Found {
         Self {
             sandbox: pending(),
             network: pending(),
+        }
+    }
+
+    /// As it counts after the runtime has refused for this time: a refusal that may pass is no
+    /// failure yet.
+    fn after(self, refused: Duration, patience: Duration) -> Self {
+        if refused >= patience {
+            return self;
+        }
+        let for_now = |check: Check| match check {
+            Check::Fail(why) => Check::Pending(format!("{why}; the runtime is asked again")),
+            Check::Pass | Check::Pending(_) | Check::Broken(_) => check,
+        };
+        Self {
+            sandbox: for_now(self.sandbox),
+            network: for_now(self.network),
         }
     }
 
@@ -128,8 +145,11 @@ impl Sandbox {
 }
 
 async fn until_it_passes(asked: &Asked, found: &watch::Sender<Found>, demand: Demand) {
+    let mut refused: Option<Instant> = None;
     loop {
         let now = Found::from(asked.once(LIMIT).await);
+        let since = refused.get_or_insert_with(Instant::now).elapsed();
+        let now = now.after(since, asked.patience);
         let passed = now.sandbox == Check::Pass && (now.network == Check::Pass || !asked.network);
         found.send_if_modified(|before| {
             let changed = *before != now;
@@ -174,6 +194,7 @@ mod tests {
             program,
             socket: "/nowhere".into(),
             network: false,
+            patience: Duration::ZERO,
         }
     }
 
@@ -235,6 +256,39 @@ mod tests {
             .unwrap();
         let fails = |found: &Found| matches!(found.sandbox, Check::Fail(_));
         found.wait_for(fails).await.unwrap();
+    }
+
+    #[test]
+    fn refusal_counts_only_after_a_minute_of_refusals() {
+        let found = || Found::from(Outcome::No("pulling the image: timeout".to_owned()));
+        let patience = Asked::of_this_node(false).patience;
+        assert_eq!(patience, Duration::from_secs(60));
+        let early = found().after(Duration::from_secs(59), patience);
+        let Check::Pending(why) = &early.sandbox else {
+            panic!("{early:?}");
+        };
+        assert!(why.starts_with("pulling the image: timeout"), "{why}");
+        assert_eq!(found().after(patience, patience), found());
+        assert_eq!(
+            Found::passed().after(Duration::ZERO, patience),
+            Found::passed()
+        );
+    }
+
+    #[tokio::test]
+    async fn sandbox_that_is_refused_at_first_and_then_starts_passes() {
+        let folder = tempfile::tempdir().unwrap();
+        let later = "test -e $0.asked || { touch $0.asked; echo timeout >&2; exit 1; }";
+        let asked = Asked {
+            patience: Duration::from_secs(60),
+            ..asked(&folder, later)
+        };
+        let mut sandbox = Sandbox::new(Demand::Require, asked, None);
+        let mut found = sandbox.found.subscribe();
+        sandbox.begin();
+        let fails = |found: &Found| matches!(found.sandbox, Check::Fail(_));
+        let ends = |found: &Found| fails(found) || found.sandbox == Check::Pass;
+        assert!(!fails(&*found.wait_for(ends).await.unwrap()));
     }
 
     #[test]

@@ -4,7 +4,23 @@ use super::*;
 
 fn read(pod: Value) -> Option<NodePod> {
     let pod: Pod = serde_json::from_value(pod).unwrap();
-    pods(&[pod]).pop()
+    pods(&[pod], "2026-11-28T20:00:00Z".parse().ok()).pop()
+}
+
+#[test]
+fn start_of_a_pod_counts_from_the_boot_to_ready() {
+    let took = |start: &str, ready: &str, status: &str| {
+        let condition = json!({ "type": "Ready", "status": status, "lastTransitionTime": ready });
+        let status = json!({ "phase": "Running", "startTime": start, "conditions": [condition] });
+        let pod = read(owned_by("apps/v1", "DaemonSet", &status)).unwrap();
+        pod.ready_seconds
+    };
+    let (before, after) = ("2026-11-01T00:00:00Z", "2026-11-28T21:00:00Z");
+    assert_eq!(took(before, "2026-11-28T20:08:00Z", "True"), Some(480));
+    assert_eq!(took(after, "2026-11-28T21:00:30Z", "True"), Some(30));
+    assert_eq!(took(before, "2026-11-28T20:08:00Z", "False"), None);
+    assert_eq!(took(before, "2026-11-28T23:00:00Z", "True"), None, "later");
+    assert_eq!(took(before, before, "True"), None, "not of this boot");
 }
 
 fn owned_by(api: &str, kind: &str, status: &Value) -> Value {
