@@ -25,7 +25,7 @@ use crate::step::hooks::Hooks;
 use crate::step::snapshot::Snapshots;
 use crate::step::{arm, deploy, kubeadm, reboot};
 use crate::task::{Task, Verb};
-use crate::{clock, health, last_trial, limits, watchdog};
+use crate::{clock, health, last_trial, limits, settings, watchdog};
 
 /// A manifest that only a control plane has.
 const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
@@ -157,6 +157,15 @@ impl Node {
         }
     }
 
+    /// Whether the trial of this boot has ended with the blessing.
+    fn has_passed_its_trial(&self) -> bool {
+        let Ok(fixed) = self.fixed() else {
+            return false;
+        };
+        let all = boot::default_first(&self.places).unwrap_or_default();
+        fixed.trial && all.first().is_some_and(|first| first.same(&fixed.booted))
+    }
+
     async fn do_task(&self, task: &Task, errand: &Errand) -> Result<Ended, Reason> {
         let places = &self.places;
         let _lock = if task.must_not_be_cut_short() {
@@ -169,7 +178,11 @@ impl Node {
                 if let Verb::Deploy { .. } = verb {
                     limits::note_of_initramfs(places, &errand.policy.reboot).await;
                 }
-                deploy::perform(places, verb, errand).await
+                let ended = deploy::perform(places, verb, errand).await;
+                if self.has_passed_its_trial() {
+                    settings::restore(places, &places.root).await;
+                }
+                ended
             }
             Task::Hooks(point) => Hooks::below(&places.root).perform(*point, errand).await,
             Task::Snapshot => {
@@ -178,6 +191,7 @@ impl Node {
             }
             Task::Arm(deployment) => {
                 last_trial::evidence::note(places, &places.root);
+                settings::note(places, &places.root).await;
                 plain(arm::arm(places, deployment))
             }
             Task::Disarm => plain(arm::disarm(places)),
