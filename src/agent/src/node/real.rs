@@ -35,6 +35,8 @@ pub struct Node {
     places: Places,
     fixed: OnceLock<Fixed>,
     snapshots: Snapshots,
+    /// The last errors in the journal of a trial, once the agent has looked.
+    errors: OnceLock<(BootId, Vec<String>)>,
 }
 
 /// What does not change while the agent runs.
@@ -56,6 +58,7 @@ impl Node {
             places,
             fixed: OnceLock::new(),
             snapshots: Snapshots::default(),
+            errors: OnceLock::new(),
         }
     }
 
@@ -140,7 +143,19 @@ impl Node {
             .as_ref()
             .is_some_and(|up| up.from.same(booted));
         if old_runs {
-            last_trial::look(&self.places, &self.places.root, record)
+            // A trial ends by a reboot, so that one agent of the old system sees one at most.
+            let errors = |boot: &BootId| {
+                let found = self.errors.get_or_init(|| {
+                    (
+                        boot.clone(),
+                        last_trial::said::errors(&self.places.root, boot),
+                    )
+                });
+                Some(found)
+                    .filter(|(of, _)| of == boot)
+                    .map_or_else(Vec::new, |(_, said)| said.clone())
+            };
+            last_trial::look(&self.places, &self.places.root, record, errors)
         } else {
             LastTrial::default()
         }
