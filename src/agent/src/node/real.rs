@@ -102,6 +102,7 @@ impl Node {
                 restored: saved::none_is_owed(&self.places)?,
                 checks: guarded::are_roots_alone(&self.places)
                     .and_then(|()| health::may_be_run(&self.places.root)),
+                local_changes: boot::local_changes(&self.places, &booted),
                 control_plane: control_plane
                     .exists()
                     .then(|| control_plane.display().to_string()),

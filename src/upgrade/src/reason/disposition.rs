@@ -66,6 +66,7 @@ impl Reason {
             | Self::CheckUntrusted { .. }
             | Self::KubeletSettings { .. }
             | Self::BadPatches { .. }
+            | Self::LocalChanges { .. }
             | Self::NoSuchRef { .. }
             | Self::NoSuchCommit { .. }
             | Self::NoSuchImage { .. }

@@ -147,6 +147,12 @@ pub enum Reason {
         bare(.detail)
     )]
     BadPatches { detail: String },
+    /// The new image would not have what a person has changed in the running deployment.
+    #[error(
+        "the running system has changes that are in no image: {}. Build them into the image, or set local-changes = \"drop\" in the policy, and ask again with a new careen.dev/upgrade-id.",
+        bare(.detail)
+    )]
+    LocalChanges { detail: String },
 
     // Waiting.
     /// The requester has paused the Node.
