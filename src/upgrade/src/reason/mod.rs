@@ -35,8 +35,8 @@ pub use remedy::Disposition;
 pub use wait::Wait;
 pub use words::bare;
 use words::{
-    after_a_check, found_instead, how_it_ended, made_before, place_in_file, resume, said_of_stage,
-    span, wider_change, withdrawn,
+    after_a_check, bytes_or_inodes, found_instead, how_it_ended, made_before, place_in_file,
+    resume, said_of_stage, span, wider_change, withdrawn,
 };
 
 /// Why a request was refused, a step failed or a trial was aborted.
@@ -322,9 +322,17 @@ pub enum Reason {
     Damaged { commit: String, detail: String },
     /// A file system does not have enough room.
     #[error(
-        "not enough room on {place}: {free} bytes free, {need} are needed. Make room and ask again."
+        "not enough room on {place}: {free} {} free, {need} are needed. Make room and ask again.",
+        bytes_or_inodes(*.inodes)
     )]
-    NoRoom { place: String, need: u64, free: u64 },
+    NoRoom {
+        place: String,
+        need: u64,
+        free: u64,
+        /// Whether the numbers are inodes: every file and folder takes one.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        inodes: bool,
+    },
 
     // Deploying and clean-up.
     /// Another program holds the sysroot lock.

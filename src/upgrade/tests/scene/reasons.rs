@@ -157,6 +157,7 @@ pub fn all() -> Vec<Reason> {
             place: x(),
             need: 2,
             free: 2,
+            inodes: false,
         },
         Reason::LockHeld {
             holder: x(),
