@@ -164,13 +164,13 @@ const ADVICE: &[(&str, Advice)] = &[
             "correct the patch named above, or make root the only one who may write it (chown root:root, chmod go-w)",
             Then::Retry,
         ),
-        (
-            "LocalChanges",
-            advice(
-                "build the packages and other changes named above into the image; where the node may lose them, \
+    ),
+    (
+        "LocalChanges",
+        advice(
+            "build the packages and other changes named above into the image; where the node may lose them, \
              set local-changes = \"drop\" in /etc/careen/policy.toml",
-                Then::Retry,
-            ),
+            Then::Retry,
         ),
     ),
     (
