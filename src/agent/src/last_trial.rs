@@ -2,6 +2,7 @@
 //! shows how it ended.
 
 pub mod evidence;
+pub mod said;
 
 use std::fs;
 use std::path::Path;
@@ -15,6 +16,7 @@ use upgrade::serving::{Serving, failed};
 use upgrade::{BootId, LastTrial, Phase, Record, TrialEnd, TrialNote, names};
 
 use crate::hands::Local;
+use evidence::Shown;
 
 /// How often the agent notes how far the trial has come, and so about how exact the note is.
 const PAUSE: Duration = Duration::from_secs(20);
@@ -81,9 +83,14 @@ fn write(places: &Places, note: &TrialNote) {
 }
 
 /// What is left of the last trial of this record, looked at by the old system. `kernel` is the
-/// folder that holds `sys` and `var`.
+/// folder that holds `sys` and `var`, and `errors` asks for the last errors of a boot.
 #[must_use]
-pub fn look(places: &Places, kernel: &Path, record: &Record) -> LastTrial {
+pub fn look(
+    places: &Places,
+    kernel: &Path,
+    record: &Record,
+    errors: impl FnOnce(&BootId) -> Vec<String>,
+) -> LastTrial {
     let Some(up) = &record.upgrade else {
         return LastTrial::default();
     };
@@ -93,9 +100,12 @@ pub fn look(places: &Places, kernel: &Path, record: &Record) -> LastTrial {
     }
     let armed = up.reached.iter().rev().find(|at| at.phase == "Armed");
     let guarded = up.attempt.guarded.as_ref();
+    let shown = end(places, kernel, armed.map_or(u64::MAX, |at| at.at), guarded);
     LastTrial {
         noted: noted(places).filter(|note| Some(&note.boot) == guarded),
-        end: end(places, kernel, armed.map_or(u64::MAX, |at| at.at), guarded),
+        end: shown.as_ref().map(|shown| shown.end),
+        shown_by: shown.and_then(|shown| shown.file),
+        errors: guarded.map_or_else(Vec::new, errors),
     }
 }
 
@@ -104,12 +114,15 @@ fn noted(places: &Places) -> Option<TrialNote> {
     serde_json::from_slice(&text).ok()
 }
 
-fn end(places: &Places, kernel: &Path, armed: u64, boot: Option<&BootId>) -> Option<TrialEnd> {
+fn end(places: &Places, kernel: &Path, armed: u64, boot: Option<&BootId>) -> Option<Shown> {
     if let Some(end) = evidence::of_the_trial(places, kernel, armed) {
         return Some(end);
     }
     let ended = fs::read_to_string(places.sysroot.join(names::DEADMAN_NOTE)).ok()?;
-    (Some(ended.trim()) == boot.map(BootId::as_str)).then_some(TrialEnd::Deadman)
+    (Some(ended.trim()) == boot.map(BootId::as_str)).then_some(Shown {
+        end: TrialEnd::Deadman,
+        file: None,
+    })
 }
 
 #[cfg(test)]
@@ -133,7 +146,8 @@ mod tests {
             write(root.path(), path, text);
         }
         let places = Places::running(root.path());
-        end(&places, root.path(), armed, BOOT.parse().ok().as_ref())
+        let shown = end(&places, root.path(), armed, BOOT.parse().ok().as_ref());
+        shown.map(|shown| shown.end)
     }
 
     #[test]

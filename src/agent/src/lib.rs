@@ -32,6 +32,7 @@ pub mod policy;
 pub mod report;
 pub mod run;
 pub mod serving;
+mod settings;
 pub mod step;
 pub mod task;
 pub mod trial;

@@ -20,6 +20,7 @@ pub mod hash;
 pub mod image_info;
 pub mod journal;
 pub mod kernel;
+pub mod leftover;
 pub mod loader;
 pub mod manifest;
 pub mod memory;

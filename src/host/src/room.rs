@@ -19,6 +19,16 @@ pub fn free(path: &Path) -> Result<u64> {
     Ok(stat.blocks_free().saturating_mul(stat.fragment_size()))
 }
 
+/// Free inodes on the file system of `path`. `None` where the file system makes them as needed or
+/// has none, such as btrfs and vfat.
+///
+/// # Errors
+/// The system call failed.
+pub fn inodes(path: &Path) -> Result<Option<u64>> {
+    let stat = statvfs(path).at("asking for inodes on", path)?;
+    Ok((stat.files() > 0).then(|| stat.files_free()))
+}
+
 /// The size of a deployment's kernel, initramfs and device trees on /boot, in bytes.
 ///
 /// # Errors

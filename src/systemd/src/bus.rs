@@ -253,6 +253,18 @@ impl Bus {
         })
     }
 
+    /// For how long systemd may be silent before the watchdog resets the machine, in microseconds.
+    pub async fn runtime_watchdog(&self) -> Result<u64> {
+        let systemd = self.manager().await?;
+        self.limited(systemd.runtime_watchdog()).await
+    }
+
+    /// Sets what [`Bus::runtime_watchdog`] reads, until the next boot.
+    pub async fn set_runtime_watchdog(&self, micros: u64) -> Result<()> {
+        let systemd = self.manager().await?;
+        self.limited(systemd.set_runtime_watchdog(micros)).await
+    }
+
     /// The longest time for which programs may delay a shutdown by a lock, in seconds.
     pub async fn longest_delay(&self) -> Result<u64> {
         let login = self.login().await?;

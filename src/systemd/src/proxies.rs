@@ -81,6 +81,12 @@ pub trait Manager {
         name = "FinishTimestampMonotonic"
     )]
     fn boot_finished(&self) -> zbus::Result<u64>;
+    /// For how long systemd may be silent before the hardware watchdog resets the machine, in
+    /// microseconds: 0 without a watchdog.
+    #[zbus(property(emits_changed_signal = "false"), name = "RuntimeWatchdogUSec")]
+    fn runtime_watchdog(&self) -> zbus::Result<u64>;
+    #[zbus(property, name = "RuntimeWatchdogUSec")]
+    fn set_runtime_watchdog(&self, micros: u64) -> zbus::Result<()>;
     #[zbus(signal)]
     fn job_removed(
         &self,

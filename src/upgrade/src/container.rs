@@ -4,6 +4,8 @@
 //! expand or guess (a short name, a tag, a relative path) is rejected, so that what the policy
 //! allows is what is fetched.
 
+mod foreign;
+
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -93,6 +95,9 @@ const ACCEPTED: &str = "docker://<host>/<name>@sha256:<digest>, oci-archive:<pat
 
 /// Parses `<transport><place>@sha256:<digest>`.
 pub(crate) fn parse(text: &str) -> Result<ContainerImage, Wrong> {
+    if let Some(wrong) = foreign::instead(text) {
+        return Err(wrong);
+    }
     let begins = |transport: &Transport| text.starts_with(transport.prefix());
     let Some(transport) = Transport::ALL.into_iter().find(begins) else {
         return Err(no_transport(text));

@@ -47,6 +47,8 @@ pub struct Policy {
     /// Refuse every request on a node without a hardware watchdog that keeps running across a
     /// reboot.
     pub require_watchdog: bool,
+    /// What to do about packages and other changes of the running deployment itself.
+    pub local_changes: LocalChanges,
     /// How many minor versions a kubelet may be behind the API server.
     pub skew: u32,
     /// Trial boots per request before it fails without a verdict.
@@ -93,6 +95,7 @@ impl Default for Policy {
             unguarded: false,
             downgrade: false,
             require_watchdog: false,
+            local_changes: LocalChanges::Refuse,
             // kubernetes.io/releases/version-skew-policy allows up to three minor versions older.
             skew: 3,
             trials: 2,
@@ -137,6 +140,16 @@ impl BranchChange {
             Self::Never => "never",
         }
     }
+}
+
+/// What to do about changes of the running deployment that another image does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LocalChanges {
+    /// Refuse the upgrade, and name them.
+    Refuse,
+    /// Go without them.
+    Drop,
 }
 
 /// Hooks: the programs in pre.d and post.d.

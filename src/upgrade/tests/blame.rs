@@ -201,7 +201,7 @@ fn reset_from_outside_ends_the_upgrade_without_blame() {
             seconds: 291,
             open: Some("kubelet".into()),
         }),
-        end: None,
+        ..LastTrial::default()
     });
     assert_eq!(reason.code(), "NoVerdict");
     assert!(remembered(&reason).is_empty());
@@ -215,11 +215,44 @@ fn reset_from_outside_ends_the_upgrade_without_blame() {
 fn panic_watchdog_and_deadman_are_evidence_against_the_image() {
     for end in [TrialEnd::Panic, TrialEnd::Watchdog, TrialEnd::Deadman] {
         let end = Some(end);
-        let reason = no_verdict(LastTrial { noted: None, end });
+        let reason = no_verdict(LastTrial {
+            end,
+            ..LastTrial::default()
+        });
         assert!(reason.blames_image(), "{reason}");
     }
     let end = Some(TrialEnd::Unheard);
-    assert!(!no_verdict(LastTrial { noted: None, end }).blames_image());
+    assert!(
+        !no_verdict(LastTrial {
+            end,
+            ..LastTrial::default()
+        })
+        .blames_image()
+    );
+}
+
+#[test]
+fn dead_trial_is_told_with_its_evidence_and_last_errors() {
+    let reason = no_verdict(LastTrial {
+        end: Some(TrialEnd::Panic),
+        shown_by: Some("/sys/fs/pstore/dmesg-efi-1".into()),
+        errors: vec!["kernel: BUG: x".into(), "kubelet: no disk".into()],
+        ..LastTrial::default()
+    });
+    let text = reason.to_string();
+    for words in [
+        "/sys/fs/pstore/dmesg-efi-1",
+        "kernel: BUG: x | kubelet: no disk",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(reason.blames_image());
+    let errors = vec!["kubelet: no disk".into()];
+    let alone = no_verdict(LastTrial {
+        errors,
+        ..LastTrial::default()
+    });
+    assert!(alone.to_string().contains("no disk") && !alone.blames_image());
 }
 
 #[test]
@@ -244,7 +277,7 @@ fn note_of_another_boot_says_nothing_of_the_last_trial() {
             seconds: 4,
             open: None,
         }),
-        end: None,
+        ..LastTrial::default()
     });
     assert!(reason.to_string().contains("passed its guard"), "{reason}");
 }

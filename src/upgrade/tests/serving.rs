@@ -19,6 +19,7 @@ fn pod(name: &str, uid: &str, containers: &str) -> NodePod {
         revision: "r1".into(),
         containers: containers.into(),
         unready: None,
+        ready_seconds: None,
     }
 }
 

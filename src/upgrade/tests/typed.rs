@@ -151,11 +151,39 @@ fn refused_image_names_the_part_that_is_wrong() {
         ),
         (
             format!("docker:r.example.com/os{at}"),
-            "it does not begin with docker://",
+            "it begins with docker:; write docker://r.example.com/os@sha256:",
         ),
         (
             format!("https://r.example.com/os{at}"),
-            "it begins with none of",
+            "it begins with https://; write docker://r.example.com/os@sha256:",
+        ),
+        (
+            format!("OCI://r.example.com/os{at}"),
+            "it begins with oci://; write docker://r.example.com/os@sha256:",
+        ),
+        (
+            format!("oci:///srv/os{at}"),
+            "it begins with oci://; write oci:/srv/os@sha256:",
+        ),
+        (
+            format!("oci-archive://srv/os.tar{at}"),
+            "it begins with oci-archive://; write oci-archive:/srv/os.tar@sha256:",
+        ),
+        (
+            format!("ostree-unverified-registry:r.example.com/os{at}"),
+            "write docker://r.example.com/os@sha256:",
+        ),
+        (
+            format!("ostree-image-signed:docker://r.example.com/os{at}"),
+            "write docker://r.example.com/os@sha256:",
+        ),
+        (
+            "ostree://site/site/stable".into(),
+            "it begins with ostree://; write ostree:site:site/stable",
+        ),
+        (
+            format!("r.example.com/os{at}"),
+            "it begins with no transport; write docker://r.example.com/os@sha256:",
         ),
         (
             format!("oci:srv/os{at}"),

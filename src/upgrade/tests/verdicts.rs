@@ -4,6 +4,7 @@
 mod scene;
 
 use scene::*;
+use upgrade::policy::LocalChanges;
 use upgrade::*;
 
 /// The verdict on an image with these facts, asked for like this.
@@ -220,6 +221,23 @@ fn untrusted_check_refuses_a_request_without_blaming_the_image() {
     assert_eq!(reason, untrusted());
     assert!(!reason.blames_image());
     assert_eq!(record.upgrade, None);
+}
+
+#[test]
+fn local_changes_refuse_a_request_unless_the_policy_drops_them() {
+    let told = "layered packages (requested): vim";
+    let seen = || asked().with(|seen| seen.machine.local_changes = vec![told.to_owned()]);
+    let reason = answer(seen(), &Ok(Policy::default()));
+    assert!(reason.to_string().contains(told), "{reason}");
+    assert_eq!(reason.code(), "LocalChanges");
+    assert!(!reason.blames_image());
+    let drops = Policy {
+        local_changes: LocalChanges::Drop,
+        ..Policy::default()
+    };
+    let (record, _) = next_with(&seen(), &Record::default(), &Ok(drops));
+    assert_eq!(record.refused, None);
+    assert!(record.upgrade.is_some());
 }
 
 fn without_a_watchdog() -> Observation {

@@ -1,6 +1,8 @@
 //! The operator's own programs: each must be safe to run as root. A program in `required.d` that is
 //! not would cost a drain and a reboot, and condemn the image.
 
+use upgrade::reason::few;
+
 use super::finding::{Finding, Verdict};
 use super::patient::Patient;
 use crate::health::programs::{self, Program};
@@ -18,6 +20,9 @@ const FOLDERS: [(&str, Verdict); 4] = [
     ("post.d", Verdict::Warn),
 ];
 
+/// The folder of lists of what is saved before a trial.
+const LISTS: &str = "snapshot.d";
+
 /// The folders of checks among them. A hook that is not executable is switched off.
 const CHECKS: [&str; 2] = ["required.d", "wanted.d"];
 
@@ -34,11 +39,29 @@ pub(super) fn programs(patient: &Patient) -> Vec<Finding> {
                 .filter_map(|program| judge(program, verdict)),
         );
     }
+    amiss.extend(skipped(patient));
     if amiss.is_empty() {
         let seen = format!("all {count} hooks and checks of the operator may run");
         return vec![Finding::ok(NAME, seen)];
     }
     amiss
+}
+
+/// Backups beside programs and lists. A person may believe that they count.
+fn skipped(patient: &Patient) -> Option<Finding> {
+    let named = FOLDERS.iter().map(|(folder, _)| *folder);
+    let folders = named.chain([LISTS]).flat_map(|folder| {
+        let root = &patient.places.root;
+        HOMES.map(|home| root.join(home).join(folder))
+    });
+    let skipped = programs::skipped(&folders.collect::<Vec<_>>());
+    let paths: Vec<_> = skipped
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let seen = format!("skipped, by the names of backups: {}", few(&paths));
+    let fix = "remove them, or give them another name if they are meant to count";
+    (!paths.is_empty()).then(|| Finding::new(NAME, Verdict::Warn, seen, fix))
 }
 
 fn in_folder(patient: &Patient, folder: &str) -> Vec<Program> {

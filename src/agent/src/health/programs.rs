@@ -6,6 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use host::leftover::is_leftover;
 use host::trust;
 use nix::unistd::{AccessFlags, access};
 
@@ -145,9 +146,26 @@ fn is_meant_to_run(path: &Path) -> bool {
     }
 }
 
+/// What counts in a folder. A backup beside a program is none: it would run an older text of it.
 fn entries(folder: &Path) -> Vec<PathBuf> {
+    let (_, counts) = sorted_out(folder);
+    counts
+}
+
+/// The files of these folders that are skipped, because their names are those of backups.
+#[must_use]
+pub fn skipped(folders: &[PathBuf]) -> Vec<PathBuf> {
+    folders
+        .iter()
+        .flat_map(|folder| sorted_out(folder).0)
+        .collect()
+}
+
+/// The backups and hidden files of a folder, and all others.
+fn sorted_out(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).collect()
+    let paths = entries.map(|entry| entry.path());
+    paths.partition(|path| is_leftover(path.file_name().unwrap_or_default()))
 }
 
 fn is_executable(path: &Path) -> bool {
@@ -196,6 +214,19 @@ mod tests {
         assert!(faults[1].1.contains("60-elf is not executable (mode 0600)"));
         assert_eq!(faults[2..], [("70-link", link.as_str())]);
         assert_eq!(find(&[root.path().to_owned()]).len(), 0, "no hook");
+    }
+
+    #[test]
+    fn backup_of_a_program_is_neither_check_nor_hook() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), "10-net", "#!/bin/sh\n", 0o755);
+        for name in ["10-net~", "10-net.bak", "10-net.rpmsave", ".10-net.swp"] {
+            write(root.path(), name, "#!/bin/sh\nexit 1\n", 0o755);
+        }
+        let folders = [root.path().to_owned()];
+        assert_eq!(find(&folders).len(), 1);
+        assert_eq!(find_checks(&folders).len(), 1);
+        assert_eq!(skipped(&folders).len(), 4);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What shows that a kernel panicked or hung, and which of it was there before a trial. pstore
 //! keeps last words until somebody removes them, and gives them the time of its mount where the
-//! firmware kept none (Linux, fs/pstore/inode.c, `pstore_mkfile`). Some watchdogs keep their status
-//! until the power is off. So the agent notes both when it arms a trial, and again when the trial
-//! has come up.
+//! firmware kept none (Linux, fs/pstore/inode.c, `pstore_mkfile`). kdump keeps its dumps for ever.
+//! Some watchdogs keep their status until the power is off. So the agent notes all of them when it
+//! arms a trial, and again when the trial has come up.
 
-use std::collections::BTreeSet;
+mod dumps;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -30,39 +32,89 @@ const DEPTH: usize = 3;
 /// The most files that are looked at.
 const MOST: usize = 256;
 
+/// What ended a trial, and the file that shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// What ended it.
+    pub end: TrialEnd,
+    /// The file, as a path of the node.
+    pub file: Option<String>,
+}
+
 /// What was there at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Evidence {
+struct Evidence {
     /// The digests of the kernel's last words.
     words: BTreeSet<String>,
+    /// The dumps of crashed kernels. An older agent noted none, and then they show nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dumps: Option<BTreeSet<String>>,
     /// A watchdog says that it reset the machine.
     watchdog: bool,
 }
 
-impl Evidence {
-    /// What is there now. `kernel` is the folder that holds `sys` and `var`.
-    #[must_use]
-    pub fn now(kernel: &Path) -> Self {
+/// What is there now, with the files that show it.
+struct Now {
+    words: BTreeMap<String, PathBuf>,
+    dumps: BTreeMap<String, PathBuf>,
+    watchdog: bool,
+}
+
+impl Now {
+    /// `kernel` is the folder that holds `sys` and `var`.
+    fn look(kernel: &Path) -> Self {
         let words = words(kernel).into_iter();
         Self {
-            words: words.filter_map(|file| digest(&file)).collect(),
+            words: words
+                .filter_map(|file| Some((digest(&file)?, file)))
+                .collect(),
+            dumps: dumps::below(kernel),
             watchdog: was_reset_by_a_watchdog(kernel),
         }
     }
 
-    /// What ended a trial, where this was not there `before`.
-    fn since(&self, before: &Self) -> Option<TrialEnd> {
-        if !self.words.is_subset(&before.words) {
-            return Some(TrialEnd::Panic);
+    fn noted(self) -> Evidence {
+        Evidence {
+            words: self.words.into_keys().collect(),
+            dumps: Some(self.dumps.into_keys().collect()),
+            watchdog: self.watchdog,
         }
-        (self.watchdog && !before.watchdog).then_some(TrialEnd::Watchdog)
+    }
+
+    /// What ended a trial, where this was not there `before`.
+    fn since(&self, before: &Evidence, kernel: &Path) -> Option<Shown> {
+        let new = |(mark, _): &(&String, &PathBuf)| !before.words.contains(*mark);
+        let words = self.words.iter().find(new);
+        let dump = before.dumps.as_ref().and_then(|before| {
+            let mut dumps = self.dumps.iter();
+            dumps.find(|(mark, _)| !before.contains(*mark))
+        });
+        if let Some((_, file)) = words.or(dump) {
+            return Some(panic(file, kernel));
+        }
+        (self.watchdog && !before.watchdog).then_some(watchdog())
+    }
+}
+
+fn panic(file: &Path, kernel: &Path) -> Shown {
+    let path = Path::new("/").join(file.strip_prefix(kernel).unwrap_or(file));
+    Shown {
+        end: TrialEnd::Panic,
+        file: Some(path.display().to_string()),
+    }
+}
+
+const fn watchdog() -> Shown {
+    Shown {
+        end: TrialEnd::Watchdog,
+        file: None,
     }
 }
 
 /// Notes what is there now, so that it does not count against the next trial.
 pub fn note(places: &Places, kernel: &Path) {
-    let text = serde_json::to_vec(&Evidence::now(kernel)).unwrap_or_default();
+    let text = serde_json::to_vec(&Now::look(kernel).noted()).unwrap_or_default();
     let file = places.sysroot.join(names::EVIDENCE_NOTE);
     if let Err(error) = durable::write(&file, &text, 0o600) {
         warn!("cannot note the last words of earlier kernels: {error}");
@@ -72,19 +124,20 @@ pub fn note(places: &Places, kernel: &Path) {
 /// What shows how a trial ended. Without a note, as an older agent armed it, last words count from
 /// this moment on, in seconds since 1970.
 #[must_use]
-pub fn of_the_trial(places: &Places, kernel: &Path, armed: u64) -> Option<TrialEnd> {
+pub fn of_the_trial(places: &Places, kernel: &Path, armed: u64) -> Option<Shown> {
     let note = fs::read(places.sysroot.join(names::EVIDENCE_NOTE));
     let note = note
         .ok()
         .and_then(|text| serde_json::from_slice::<Evidence>(&text).ok());
     if let Some(before) = note {
-        return Evidence::now(kernel).since(&before);
+        return Now::look(kernel).since(&before, kernel);
     }
-    let fresh = words(kernel).into_iter().filter_map(|file| written(&file));
-    if fresh.into_iter().any(|time| time >= armed) {
-        return Some(TrialEnd::Panic);
+    let mut words = words(kernel).into_iter();
+    let fresh = words.find(|file| written(file).is_some_and(|time| time >= armed));
+    if let Some(file) = fresh {
+        return Some(panic(&file, kernel));
     }
-    was_reset_by_a_watchdog(kernel).then_some(TrialEnd::Watchdog)
+    was_reset_by_a_watchdog(kernel).then_some(watchdog())
 }
 
 fn written(file: &Path) -> Option<u64> {
@@ -156,6 +209,10 @@ mod tests {
 
     /// What shows the end of a trial that was armed with `before` on the machine.
     fn ended(before: &[(&str, &str)], after: &[(&str, &str)]) -> Option<TrialEnd> {
+        shown(before, after).map(|shown| shown.end)
+    }
+
+    fn shown(before: &[(&str, &str)], after: &[(&str, &str)]) -> Option<Shown> {
         let root = tempfile::tempdir().unwrap();
         let places = Places::running(root.path());
         fs::create_dir_all(places.sysroot.join(names::STATE_DIR)).unwrap();
@@ -185,6 +242,43 @@ mod tests {
             (whole.as_str(), "An old panic."),
         ];
         assert_eq!(ended(&old, &moved), None, "systemd-pstore has moved it");
+    }
+
+    #[test]
+    fn panic_names_the_file_that_shows_it() {
+        let file = |after: &str| shown(&[], &[(after, "Kernel panic")])?.file;
+        assert_eq!(file(WORDS), Some(format!("/{WORDS}")));
+        let kdump = "var/crash/127.0.0.1-2026-11-29-12:00:01/vmcore-dmesg.txt";
+        assert_eq!(file(kdump), Some(format!("/{kdump}")));
+    }
+
+    #[test]
+    fn only_a_dump_of_this_trial_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::running(root.path());
+        fs::create_dir_all(places.sysroot.join(names::STATE_DIR)).unwrap();
+        let ended = || of_the_trial(&places, root.path(), 0);
+        write(
+            root.path(),
+            "var/crash/202601010000/dmesg.202601010000",
+            "old",
+        );
+        write(
+            root.path(),
+            "var/crash/_usr_bin_app.0.crash",
+            "of a program",
+        );
+        note(&places, root.path());
+        assert_eq!(ended(), None);
+        write(
+            root.path(),
+            "var/crash/202611291200/dump.202611291200",
+            "core",
+        );
+        assert_eq!(ended().unwrap().end, TrialEnd::Panic);
+        let older = r#"{"words":[],"watchdog":false}"#;
+        fs::write(places.sysroot.join(names::EVIDENCE_NOTE), older).unwrap();
+        assert_eq!(ended(), None, "an older agent noted no dumps");
     }
 
     #[test]

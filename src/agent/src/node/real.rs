@@ -25,7 +25,7 @@ use crate::step::hooks::Hooks;
 use crate::step::snapshot::{self, Snapshots};
 use crate::step::{arm, deploy, kubeadm, reboot};
 use crate::task::{Task, Verb};
-use crate::{clock, health, last_trial, limits, watchdog};
+use crate::{clock, health, last_trial, limits, settings, watchdog};
 
 /// A manifest that only a control plane has.
 const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
@@ -35,6 +35,8 @@ pub struct Node {
     places: Places,
     fixed: OnceLock<Fixed>,
     snapshots: Snapshots,
+    /// The last errors in the journal of a trial, once the agent has looked.
+    errors: OnceLock<(BootId, Vec<String>)>,
 }
 
 /// What does not change while the agent runs.
@@ -56,6 +58,7 @@ impl Node {
             places,
             fixed: OnceLock::new(),
             snapshots: Snapshots::default(),
+            errors: OnceLock::new(),
         }
     }
 
@@ -99,6 +102,7 @@ impl Node {
                 restored: saved::none_is_owed(&self.places)?,
                 checks: guarded::are_roots_alone(&self.places)
                     .and_then(|()| health::may_be_run(&self.places.root)),
+                local_changes: boot::local_changes(&self.places, &booted),
                 control_plane: control_plane
                     .exists()
                     .then(|| control_plane.display().to_string()),
@@ -140,7 +144,19 @@ impl Node {
             .as_ref()
             .is_some_and(|up| up.from.same(booted));
         if old_runs {
-            last_trial::look(&self.places, &self.places.root, record)
+            // A trial ends by a reboot, so that one agent of the old system sees one at most.
+            let errors = |boot: &BootId| {
+                let found = self.errors.get_or_init(|| {
+                    (
+                        boot.clone(),
+                        last_trial::said::errors(&self.places.root, boot),
+                    )
+                });
+                Some(found)
+                    .filter(|(of, _)| of == boot)
+                    .map_or_else(Vec::new, |(_, said)| said.clone())
+            };
+            last_trial::look(&self.places, &self.places.root, record, errors)
         } else {
             LastTrial::default()
         }
@@ -157,6 +173,15 @@ impl Node {
         }
     }
 
+    /// Whether the trial of this boot has ended with the blessing.
+    fn has_passed_its_trial(&self) -> bool {
+        let Ok(fixed) = self.fixed() else {
+            return false;
+        };
+        let all = boot::default_first(&self.places).unwrap_or_default();
+        fixed.trial && all.first().is_some_and(|first| first.same(&fixed.booted))
+    }
+
     async fn do_task(&self, task: &Task, errand: &Errand) -> Result<Ended, Reason> {
         let places = &self.places;
         let _lock = if task.must_not_be_cut_short() {
@@ -169,7 +194,11 @@ impl Node {
                 if let Verb::Deploy { .. } = verb {
                     limits::note_of_initramfs(places, &errand.policy.reboot).await;
                 }
-                deploy::perform(places, verb, errand).await
+                let ended = deploy::perform(places, verb, errand).await;
+                if self.has_passed_its_trial() {
+                    settings::restore(places, &places.root).await;
+                }
+                ended
             }
             Task::Hooks(point) => Hooks::below(&places.root).perform(*point, errand).await,
             Task::Snapshot => {
@@ -178,6 +207,7 @@ impl Node {
             }
             Task::Arm(deployment) => {
                 last_trial::evidence::note(places, &places.root);
+                settings::note(places, &places.root).await;
                 plain(arm::arm(places, deployment))
             }
             Task::Disarm => plain(arm::disarm(places)),

@@ -59,6 +59,7 @@ pub async fn all(
     is_judged(image, &prepared)?;
     layers::forget_unsure(&repo, &mut prepared);
     let mut missing = Missing::of(&prepared);
+    room::too_few_inodes(site).map_or(Ok(()), Err)?;
     make_room(site, &layers::here(&prepared), || {
         room::too_little_for(site, &repo, missing.total())
     })?;

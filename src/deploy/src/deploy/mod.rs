@@ -101,6 +101,7 @@ fn make_room(site: &Site, tree: &Tree, commit: &Digest) -> Result<(), Reason> {
                 place,
                 need: room.need,
                 free: room.free,
+                inodes: false,
             })
         }
     };

@@ -141,6 +141,7 @@ fn full_or_failed(site: &Site, error: &glib::Error) -> Reason {
         place: place.to_owned(),
         need: free + room::BOOT_MARGIN,
         free,
+        inodes: false,
     }
 }
 

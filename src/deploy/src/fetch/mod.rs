@@ -150,6 +150,7 @@ fn forget_folders(site: &Site, wanted: &Fetch) {
 }
 
 fn pull(site: &Site, repo: &Repo, wanted: &Fetch, asked: Asked<'_>) -> Result<u64, Reason> {
+    room::too_few_inodes(site).map_or(Ok(()), Err)?;
     let (refs, flags) = match asked {
         Asked::Branch => ([wanted.reference.as_str()], RepoPullFlags::COMMIT_ONLY),
         Asked::Parts(commit, []) => ([commit.as_str()], RepoPullFlags::COMMIT_ONLY),

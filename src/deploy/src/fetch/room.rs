@@ -17,6 +17,12 @@ use crate::site::Site;
 
 /// For a person.
 const ROOT: &str = "the root file system";
+const BOOT: &str = "/boot";
+/// Fewer inodes than the smallest system needs on root, and a deployment on /boot.
+const INODES: u64 = 1024;
+const BOOT_INODES: u64 = 16;
+/// At so few a pull stops.
+const LAST_INODES: u64 = 64;
 /// libostree keeps incomplete files below this folder, before [`BESIDE`] (libglnx,
 /// `glnx_open_anonymous_tmpfile`).
 const VAR: &str = "/var";
@@ -77,15 +83,39 @@ impl Room {
     /// The reason to stop the pull, once it uses the reserve. Incoming data may use half of the
     /// reserve for a moment.
     pub fn shortage(&self) -> Option<Reason> {
-        self.places.iter().find_map(|place| {
+        let bytes = self.places.iter().find_map(|place| {
             let free = host::room::free(&place.path).ok()?;
             (free < place.reserve / 2).then(|| Reason::NoRoom {
                 place: place.name.to_owned(),
                 need: place.reserve,
                 free,
+                inodes: false,
             })
-        })
+        });
+        let inodes = || {
+            let mut places = self.places.iter();
+            places.find_map(|place| few_inodes(&place.path, place.name, LAST_INODES))
+        };
+        bytes.or_else(inodes)
     }
+}
+
+/// The reason not to begin a pull: a file system has too few inodes for a system. libostree would
+/// notice only half way, and blame the room in bytes. A checkout links its files, but each folder,
+/// each new object and each entry on /boot takes an inode.
+pub fn too_few_inodes(site: &Site) -> Option<Reason> {
+    let root = few_inodes(&site.path, ROOT, INODES);
+    root.or_else(|| few_inodes(&site.boot(), BOOT, BOOT_INODES))
+}
+
+fn few_inodes(path: &Path, name: &str, need: u64) -> Option<Reason> {
+    let free = host::room::inodes(path).ok()??;
+    (free < need).then(|| Reason::NoRoom {
+        place: name.to_owned(),
+        need,
+        free,
+        inodes: true,
+    })
 }
 
 /// The reason not to begin something that needs at least this many bytes of the root file system.
@@ -97,6 +127,7 @@ pub fn too_little_for(site: &Site, repo: &Repo, bytes: u64) -> Option<Reason> {
         place: ROOT.to_owned(),
         need,
         free,
+        inodes: false,
     })
 }
 
@@ -115,6 +146,7 @@ pub fn too_little_to_unpack(site: &Site, repo: &Repo, folder: &Path, bytes: u64)
         place: name.to_owned(),
         need,
         free,
+        inodes: false,
     })
 }
 

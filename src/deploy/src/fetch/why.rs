@@ -103,9 +103,13 @@ pub fn no_room(site: &Site, repo: &Repo, error: &glib::Error) -> Option<Reason> 
     let short = error.matches(gio::IOErrorEnum::NoSpace)
         || (error.matches(gio::IOErrorEnum::Failed) && free < reserve + SLACK);
     let need = reserve + SLACK;
-    short.then(|| Reason::NoRoom {
-        place: "the root file system".to_owned(),
-        need,
-        free,
+    let out_of_inodes = || super::room::too_few_inodes(site);
+    short.then(|| {
+        out_of_inodes().unwrap_or_else(|| Reason::NoRoom {
+            place: "the root file system".to_owned(),
+            need,
+            free,
+            inodes: false,
+        })
     })
 }

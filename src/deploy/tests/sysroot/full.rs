@@ -6,6 +6,7 @@ use std::process::Command;
 use upgrade::Reason;
 
 use crate::image::Image;
+use crate::keys::keys;
 use crate::run::succeed;
 use crate::world::{World, world};
 
@@ -45,4 +46,19 @@ fn full_boot_fails_the_deploy_and_keeps_the_menu() {
     }
     assert!((3..ENOUGH - 1).contains(&refused), "{refused} times");
     assert_eq!(world.order(), [world.installed.as_str(), commit.as_str()]);
+}
+
+#[test]
+fn fetch_is_refused_where_inodes_run_out_and_not_bytes() {
+    let world = world();
+    let commit = world.publish(&Image::new(2), Some(&keys().trusted));
+    let _boot = world.file_system("boot", "size=8m");
+    allow(&world, names(&world) + 4);
+    let reason = world.fetch(&commit).reason();
+    let told = reason.to_string();
+    assert!(
+        matches!(reason, Reason::NoRoom { inodes: true, .. }),
+        "{told}"
+    );
+    assert!(told.contains("/boot") && told.contains("inodes"), "{told}");
 }

@@ -3,6 +3,8 @@
 
 mod entries;
 mod installed;
+mod local;
 
 pub use entries::{Entry, Link, entries};
 pub use installed::{Installed, booted, default_first, deployments, is_staged, linked};
+pub use local::changes as local_changes;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::way::{self, DEEPEST, MOST, There, Way};
 use crate::error::{At, Error, Result};
+use crate::leftover::is_leftover;
 use crate::trust;
 
 /// No file below a folder of this name is ever saved or restored.
@@ -171,13 +172,11 @@ fn names(folder: &Path) -> Result<Vec<String>> {
     };
     let mut names = Vec::new();
     for child in list {
-        names.push(
-            child
-                .at("listing", folder)?
-                .file_name()
-                .to_string_lossy()
-                .into_owned(),
-        );
+        let name = child.at("listing", folder)?.file_name();
+        // The backup of a list would save and restore what the list does not name any more.
+        if !is_leftover(&name) {
+            names.push(name.to_string_lossy().into_owned());
+        }
     }
     names.sort();
     Ok(names)

@@ -6,7 +6,7 @@ use super::facts;
 use super::situation::Situation;
 use crate::container::{ContainerImage, Transport};
 use crate::observe::Observation;
-use crate::policy::Policy;
+use crate::policy::{LocalChanges, Policy};
 use crate::reason::{Reason, complaint};
 use crate::record::Upgrade;
 use crate::target::{Branch, Source, Wanted};
@@ -22,7 +22,19 @@ pub(super) fn check_policy(
     if policy.require_watchdog {
         seen.machine.watchdog.clone()?;
     }
-    Ok(())
+    check_local_changes(seen, policy)
+}
+
+/// The new system would not have them, and nobody would be told.
+fn check_local_changes(seen: &Observation, policy: &Policy) -> Result<(), Reason> {
+    let changes = &seen.machine.local_changes;
+    match policy.local_changes {
+        LocalChanges::Refuse if !changes.is_empty() => {
+            let detail = complaint(&changes.join("; "));
+            Err(Reason::LocalChanges { detail })
+        }
+        LocalChanges::Refuse | LocalChanges::Drop => Ok(()),
+    }
 }
 
 /// What the policy that is in force now says against an upgrade under way, by all that is known of

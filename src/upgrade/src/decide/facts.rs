@@ -184,5 +184,6 @@ fn room(place: &str, room: Room) -> Result<(), Reason> {
         place: place.to_owned(),
         need: room.need,
         free: room.free,
+        inodes: false,
     })
 }

@@ -13,7 +13,7 @@ pub(super) fn no_verdict(up: &Upgrade, s: &Situation<'_>) -> Reason {
     Reason::NoVerdict {
         commit: up.short_commit(),
         tries: up.attempt.tries,
-        seen: format!("{}; {}", how_far(up, s), shown(end)),
+        seen: format!("{}; {}{}", how_far(up, s), shown(end), details(s)),
         cause: match end {
             Some(_) => Cause::Image,
             None => Cause::Unclear,
@@ -25,6 +25,21 @@ pub(super) fn no_verdict(up: &Upgrade, s: &Situation<'_>) -> Reason {
 pub(super) fn evidence(up: &Upgrade, s: &Situation<'_>) -> Option<TrialEnd> {
     let last = s.seen.machine.last_trial.end;
     last.or(up.attempt.ended_by).filter(|end| end.is_known())
+}
+
+/// The file that shows how the last trial ended, and its last errors. They are of any program, and
+/// decide nothing.
+fn details(s: &Situation<'_>) -> String {
+    let last = &s.seen.machine.last_trial;
+    let file = last.shown_by.as_ref().filter(|_| last.end.is_some());
+    let file = file.map_or_else(String::new, |file| format!(" ({file} shows it)"));
+    match last.errors.as_slice() {
+        [] => file,
+        errors => format!(
+            "{file}; the last errors in its journal: {}",
+            errors.join(" | ")
+        ),
+    }
 }
 
 fn how_far(up: &Upgrade, s: &Situation<'_>) -> String {

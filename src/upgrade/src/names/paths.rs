@@ -18,6 +18,9 @@ pub const UNFINISHED: &str = "ostree/careen/unfinished";
 pub const TRIAL_NOTE: &str = "ostree/careen/trial.json";
 /// The agent's note of the last words and watchdog resets from before a trial, in [`STATE_DIR`].
 pub const EVIDENCE_NOTE: &str = "ostree/careen/evidence.json";
+/// The agent's note of the settings that the old system had when a trial was armed, in
+/// [`STATE_DIR`].
+pub const SETTINGS_NOTE: &str = "ostree/careen/settings.json";
 /// The deadman's note of the boot that it ended, in [`STATE_DIR`].
 pub const DEADMAN_NOTE: &str = "ostree/careen/ended-by-deadman";
 /// For how many seconds the initramfs of the next trial waits for its devices, in [`STATE_DIR`].
@@ -100,6 +103,13 @@ pub(super) const ROWS: &[Name] = &[
         "agent",
         "agent",
         "JSON, below the physical root; what showed a crash before a trial, and does not count",
+    ),
+    row(
+        SETTINGS_NOTE,
+        Kind::Path,
+        "agent",
+        "agent",
+        "JSON, below the physical root; sysctls and watchdog before a trial, until the blessing",
     ),
     row(
         DEADMAN_NOTE,

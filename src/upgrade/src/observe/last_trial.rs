@@ -11,6 +11,10 @@ pub struct LastTrial {
     pub noted: Option<TrialNote>,
     /// What ended it, if something shows that.
     pub end: Option<TrialEnd>,
+    /// The file that shows that, if one does.
+    pub shown_by: Option<String>,
+    /// The last errors in its journal, for a person. Empty without a journal that outlives a boot.
+    pub errors: Vec<String>,
 }
 
 /// How far a trial has come. The agent writes it in the trial, again and again, in a file of its
@@ -31,7 +35,7 @@ pub struct TrialNote {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialEnd {
-    /// The kernel panicked: pstore has its last words.
+    /// The kernel panicked: pstore has its last words, or kdump its dump.
     Panic,
     /// The hardware watchdog reset the machine.
     Watchdog,

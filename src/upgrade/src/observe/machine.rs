@@ -33,6 +33,8 @@ pub struct Machine {
     /// Whether every required check of the operator may run, and only root decides where images
     /// come from.
     pub checks: Result<(), Reason>,
+    /// What a person has changed in the running deployment itself, and no other image has.
+    pub local_changes: Vec<String>,
     /// A sign that this node runs a control plane, if there is one.
     pub control_plane: Option<String>,
     /// The architecture, as `uname -m` prints it.
@@ -113,6 +115,7 @@ impl Machine {
             watchdog: Ok(()),
             restored: Ok(()),
             checks: Ok(()),
+            local_changes: Vec::new(),
             control_plane: None,
             architecture: "x86_64".to_owned(),
             etc_stale: false,

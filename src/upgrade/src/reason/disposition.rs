@@ -68,6 +68,7 @@ impl Reason {
             | Self::KubeletSettings { .. }
             | Self::BadPatches { .. }
             | Self::OldCgroups { .. }
+            | Self::LocalChanges { .. }
             | Self::NoSuchRef { .. }
             | Self::NoSuchCommit { .. }
             | Self::NoSuchImage { .. }

@@ -42,8 +42,8 @@ use table::reasons;
 pub use wait::Wait;
 pub use words::bare;
 use words::{
-    after_a_check, found_instead, how_it_ended, in_brackets, made_before, place_in_file, resume,
-    said_of_stage, span, unreached, wider_change, withdrawn,
+    after_a_check, bytes_or_inodes, found_instead, how_it_ended, in_brackets, made_before,
+    place_in_file, resume, said_of_stage, span, unreached, wider_change, withdrawn,
 };
 
 reasons! {
@@ -208,6 +208,17 @@ reasons! {
         bare(.detail)
     )]
     UnhealthyBefore { check: String, detail: String },
+    /// The new image would not have what a person has changed in the running deployment.
+    #[advice(
+        "build the packages and other changes named above into the image; where the node may lose them, \
+         set local-changes = \"drop\" in /etc/careen/policy.toml",
+        Retry
+    )]
+    #[error(
+        "the running system has changes that are in no image: {}. Build them into the image, or set local-changes = \"drop\" in the policy, and ask again with a new careen.dev/upgrade-id.",
+        bare(.detail)
+    )]
+    LocalChanges { detail: String },
 
     // Waiting.
     /// The requester has paused the Node.
@@ -416,9 +427,17 @@ reasons! {
     /// A file system does not have enough room.
     #[advice(LOOK_AT_DISK)]
     #[error(
-        "not enough room on {place}: {free} bytes free, {need} are needed. Make room and ask again."
+        "not enough room on {place}: {free} {} free, {need} are needed. Make room and ask again.",
+        bytes_or_inodes(*.inodes)
     )]
-    NoRoom { place: String, need: u64, free: u64 },
+    NoRoom {
+        place: String,
+        need: u64,
+        free: u64,
+        /// Whether the numbers are inodes: every file and folder takes one.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        inodes: bool,
+    },
 
     // Deploying and clean-up.
     /// Another program holds the sysroot lock.

@@ -69,6 +69,15 @@ pub(super) fn withdrawn(replaced_by: &Option<String>) -> String {
     }
 }
 
+/// What a file system has too few of.
+pub(super) const fn bytes_or_inodes(inodes: bool) -> &'static str {
+    if inodes {
+        "inodes (files and folders)"
+    } else {
+        "bytes"
+    }
+}
+
 /// A time span in the largest unit of which there are at least two.
 pub(super) fn span(seconds: u64) -> String {
     let units = [(86_400, "days"), (3_600, "hours"), (60, "minutes")];

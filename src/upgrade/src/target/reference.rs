@@ -128,6 +128,12 @@ const OSTREE: &str = "ostree:";
 
 /// `<remote>:<ref>[@<commit>]`.
 fn branch(text: &str) -> Result<Target, Wrong> {
+    if let Some(rest) = text.strip_prefix("//") {
+        let (remote, reference) = rest.split_once(['/', ':']).unwrap_or((rest, "<ref>"));
+        let begin: String = format!("{remote}:{reference}").chars().take(120).collect();
+        let says = format!("it begins with ostree://; write {OSTREE}{begin}");
+        return Err(Wrong::at(0, says));
+    }
     let Some((remote, rest)) = text.split_once(':') else {
         return Err(Wrong::at(text.len(), "it has no :<ref> after the remote"));
     };

@@ -88,6 +88,13 @@ fn plan_is_refused_when_a_check_is_untrusted() {
 }
 
 #[test]
+fn plan_is_refused_when_local_changes_would_be_lost() {
+    let changed = vec!["layered packages (requested): vim".to_owned()];
+    let amiss = quiet().with(|seen| seen.machine.local_changes = changed);
+    assert_eq!(refused(asks(&image('b'), &amiss)), "LocalChanges");
+}
+
+#[test]
 fn plan_is_refused_without_the_required_watchdog() {
     let found = "none".into();
     let bare = quiet().with(|seen| seen.machine.watchdog = Err(Reason::NoWatchdog { found }));

@@ -11,7 +11,7 @@ fn strays() -> Vec<keys::Stray> {
 
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 44] = [
+    let changes: [fn(&mut Observation); 45] = [
         |seen| (seen.turn.home, seen.machine.integrity) = (Home::Stage, Some(Ok(()))),
         |seen| {
             (seen.turn.home, seen.machine.integrity) =
@@ -32,6 +32,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
             seen.turn.refused = Some(seen.turn.now);
         },
         |seen| seen.machine.loader = Err(Reason::LoaderUnfit { detail: "x".into() }),
+        |seen| seen.machine.local_changes = vec!["layered packages: x".into()],
         |seen| seen.machine.control_plane = Some("etcd.yaml".into()),
         |seen| seen.machine.watchdog = Err(Reason::NoWatchdog { found: "x".into() }),
         |seen| seen.machine.restored = Err(owed()),
@@ -301,6 +302,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
             watchdog,
             restored,
             checks,
+            local_changes,
             control_plane,
             architecture,
             etc_stale,

@@ -2,8 +2,8 @@
 //! compile until it is classed here.
 
 use upgrade::policy::{
-    BranchChange, Drain, Health, Hooks, Kubeadm, Limits, LoadBalancer, Metrics, Neighbours, Reboot,
-    Registry, Serving,
+    BranchChange, Drain, Health, Hooks, Kubeadm, Limits, LoadBalancer, LocalChanges, Metrics,
+    Neighbours, Reboot, Registry, Serving,
 };
 use upgrade::window::Window;
 use upgrade::*;
@@ -140,6 +140,13 @@ fn top() -> Vec<(&'static str, Class)> {
                 seen.machine.watchdog = Err(Reason::NoWatchdog { found });
             },
             code: "NoWatchdog",
+            ..NOTHING
+        }),
+        local_changes: Class::Refuses(Case {
+            loosen: |policy| policy.local_changes = LocalChanges::Drop,
+            tighten: |policy| policy.local_changes = LocalChanges::Refuse,
+            seen: |seen| seen.machine.local_changes = vec!["layered packages: vim".into()],
+            code: "LocalChanges",
             ..NOTHING
         }),
         skew: Class::Refuses(Case {

@@ -57,3 +57,15 @@ fn check_that_is_not_executable_is_found_and_a_hook_is_not() {
     program(&node, "etc/careen/required.d/net", 0o644);
     node.is_bad("programs", "required.d/net is not executable (mode 0644)");
 }
+
+#[test]
+fn backups_beside_programs_and_lists_are_named_as_skipped() {
+    let node = Node::sound();
+    program(&node, "etc/careen/required.d/net.bak", 0o644);
+    write(&node.root().join("etc/careen/snapshot.d/app~"), "/var/x\n");
+    let found = node.found("programs");
+    assert_eq!(found.verdict, Verdict::Warn, "{found:?}");
+    for path in ["required.d/net.bak", "snapshot.d/app~"] {
+        assert!(found.found.contains(path), "{found:?}");
+    }
+}

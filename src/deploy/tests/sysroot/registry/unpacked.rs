@@ -138,7 +138,10 @@ fn archive_larger_than_the_disk_is_refused_before_unpacking() {
     let size = fs::metadata(shop.world.path("os.tar")).unwrap().len();
     let _small = shop.world.small_file_system("", 4 * MIB);
     let reason = shop.fetch(&image).reason();
-    let Reason::NoRoom { place, need, free } = &reason else {
+    let Reason::NoRoom {
+        place, need, free, ..
+    } = &reason
+    else {
         panic!("{reason}");
     };
     // Its layers alone are smaller.
