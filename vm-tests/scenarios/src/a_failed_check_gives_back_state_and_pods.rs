@@ -23,8 +23,8 @@ pub const SCENARIO: Scenario = Scenario {
 /// One failure counts, however long the pods took.
 const POLICY: &str = "[health]\ncheck-seconds = 600\ncheck-tries = 1";
 /// The operator's own check, because the image itself is good. /etc goes along with the new system,
-/// and so does the check.
-const CHECK: &str = r"mkdir -p /etc/careen/required.d && printf '#!/bin/sh\nuntil [ -e /run/careen-rig/pods-ran ]; do sleep 0.5; done\necho the rig says no\nexit 1\n' >/etc/careen/required.d/50-rig && chmod 755 /etc/careen/required.d/50-rig";
+/// and so does the check. It passes on the old system, which rehearses it.
+const CHECK: &str = r"mkdir -p /etc/careen/required.d && printf '#!/bin/sh\ngrep -qw careen.trial=1 /proc/cmdline || exit 0\nuntil [ -e /run/careen-rig/pods-ran ]; do sleep 0.5; done\necho the rig says no\nexit 1\n' >/etc/careen/required.d/50-rig && chmod 755 /etc/careen/required.d/50-rig";
 const PODS_RAN: &str = "mkdir -p /run/careen-rig && touch /run/careen-rig/pods-ran";
 const VERSION: &str = "containerd --version | cut -d' ' -f3";
 

@@ -18,8 +18,9 @@ pub const SCENARIO: Scenario = Scenario {
 /// The verdict comes when the check allows it. The deadman is due a minute after the deadline, long
 /// after the kills. The hook waits until both programs have come back twice.
 const POLICY: &str = "[health]\ndeadline-seconds = 1800\ncheck-seconds = 900\ncheck-tries = 1\n[hooks]\nseconds = 600";
-/// The operator's own check, because the image itself is good.
-const CHECK: &str = r"mkdir -p /etc/careen/required.d && printf '#!/bin/sh\nuntil [ -e /run/careen-rig/judge ]; do sleep 0.5; done\necho the rig says no\nexit 1\n' >/etc/careen/required.d/50-rig && chmod 755 /etc/careen/required.d/50-rig";
+/// The operator's own check, because the image itself is good. It passes on the old system, which
+/// rehearses it.
+const CHECK: &str = r"mkdir -p /etc/careen/required.d && printf '#!/bin/sh\ngrep -qw careen.trial=1 /proc/cmdline || exit 0\nuntil [ -e /run/careen-rig/judge ]; do sleep 0.5; done\necho the rig says no\nexit 1\n' >/etc/careen/required.d/50-rig && chmod 755 /etc/careen/required.d/50-rig";
 const JUDGE: &str = "mkdir -p /run/careen-rig && touch /run/careen-rig/judge";
 
 /// The trial, and one for each reboot by the person.
