@@ -104,7 +104,11 @@ mod tests {
     fn set(patch: &Patch) -> Vec<String> {
         let all = patch.0.iter().filter_map(|operation| match operation {
             PatchOperation::Add(add) => add.path.tokens().last().map(|last| last.decoded().into()),
-            _ => None,
+            PatchOperation::Remove(_)
+            | PatchOperation::Replace(_)
+            | PatchOperation::Move(_)
+            | PatchOperation::Copy(_)
+            | PatchOperation::Test(_) => None,
         });
         let mut all: Vec<String> = all.collect();
         all.retain(|name| !name.starts_with("careen.dev/"));

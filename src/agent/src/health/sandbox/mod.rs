@@ -288,7 +288,7 @@ mod tests {
         sandbox.begin();
         let fails = |found: &Found| matches!(found.sandbox, Check::Fail(_));
         let ends = |found: &Found| fails(found) || found.sandbox == Check::Pass;
-        assert!(!fails(&*found.wait_for(ends).await.unwrap()));
+        assert!(!fails(&found.wait_for(ends).await.unwrap()));
     }
 
     #[test]
