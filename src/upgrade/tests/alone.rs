@@ -96,7 +96,7 @@ fn cut_off(seconds: u64) -> Observation {
 /// The trial ends, nothing is held against the image, and the reason says this.
 fn assert_is_an_outage(record: &Record, says: &str) {
     let up = record.upgrade.as_ref().unwrap();
-    let given_up = up.attempt.given_up.clone().expect("a verdict");
+    let given_up = up.attempt.given_up.clone().unwrap();
     assert!(
         matches!(given_up, Reason::ApiAwayInTrial { .. }),
         "{given_up:?}"
