@@ -417,6 +417,26 @@ fn failed_unit_counts_without_an_api_server_too() {
 }
 
 #[test]
+fn missing_network_is_named_before_the_units_that_wait_for_it() {
+    let cut_off = |seconds| {
+        at(seconds).with(|seen| {
+            seen.node.api = Api::Away;
+            seen.turn.network = Err(NoNetwork::Route {
+                to: "192.0.2.1".into(),
+            });
+            seen.turn.health.ready = Check::Pending("no API server".into());
+            seen.turn.serving.units = Some(units(&["systemd-networkd-wait-online.service"]));
+        })
+    };
+    let (record, act) = next_by(&cut_off(700), &trial(), &at_once());
+    assert!(matches!(act, Act::Wait(_)), "{act:?}");
+    let (record, _) = next_by(&cut_off(1600), &record, &at_once());
+    let given_up = record.upgrade.unwrap().attempt.given_up;
+    let named = matches!(given_up, Some(Reason::NoApiFromNewSystem { .. }));
+    assert!(named, "{given_up:?}");
+}
+
+#[test]
 fn boot_that_does_not_end_fails_the_trial() {
     let seen = at(600).with(|seen| {
         let units = seen.turn.serving.units.as_mut().unwrap();

@@ -60,9 +60,10 @@ pub(super) fn judge(
     } = so_far;
     let limits = &policy.health;
     let deadline = soaks_until.unwrap_or_default().max(usual(limits));
-    let of_this_machine = first_open(local(health)).or_else(|| less(compared.units.as_ref()));
+    let (units, waiting) = units(seen, compared);
+    let of_this_machine = first_open(local(health)).or_else(|| less(units));
     let of_the_server = first_open(remote(health)).or_else(|| less(compared.node.as_ref()));
-    match (of_this_machine, of_the_server) {
+    match (of_this_machine, of_the_server.or_else(|| less(waiting))) {
         (None, None) => Judgement::Healthy,
         (Some(_), _) if is_locked_out(seen) => locked_out(seen, limits, deadline),
         (Some(_), _) if is_unconfigured(health) => unconfigured(seen, limits, deadline),
@@ -76,6 +77,17 @@ pub(super) fn judge(
         (Some(open), _) => Judgement::Bad(late(&open, seen, &usual_limit(limits, deadline))),
         (None, Some(open)) => away_or_late(&open, seen, limits, (deadline, alone)),
     }
+}
+
+/// The units that the new system lacks, in two parts: those that fail by themselves, and those that
+/// may fail because the system has no network, as `systemd-networkd-wait-online` does. The network
+/// is then the reason to name.
+fn units<'a>(seen: &Observation, compared: &'a Compared) -> (Option<&'a Less>, Option<&'a Less>) {
+    let units = compared.units.as_ref();
+    if seen.node.api == Api::Away && seen.turn.network.is_err() {
+        return (None, units);
+    }
+    (units, None)
 }
 
 /// The trial's own time, without an API server to blame and without a soak.
