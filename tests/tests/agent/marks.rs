@@ -87,6 +87,10 @@ async fn a_label_that_a_person_sets_over_our_mark_stays() -> Result<()> {
     let scene = on_trial("re-labels").await?;
     let label = |value: Option<&str>| json!({ names::EXCLUDED: value });
     scene.node.label(label(None)).await?;
+    // The agent sets it again once: a program may have removed it.
+    let again = |node: &Node| node.labels().contains_key(names::EXCLUDED);
+    scene.node.until("the label set again", &again).await?;
+    scene.node.label(label(None)).await?;
     let unmarked = |node: &Node| annotation(node, names::EXCLUDED_BY).is_empty();
     scene.node.until("the mark taken off", &unmarked).await?;
     scene.node.label(label(Some("by-hand"))).await?;
