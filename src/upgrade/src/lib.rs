@@ -14,6 +14,7 @@ pub mod answer;
 pub mod bill;
 pub mod cause;
 pub mod container;
+pub mod control_plane;
 pub mod deadman;
 pub mod decide;
 pub mod deploy;

@@ -1,0 +1,35 @@
+//! A control plane of kubeadm's: what a look at it has found, and the rules over that.
+//!
+//! [`Survey`] holds what `careen-control survey` reads on one node. The other files are functions
+//! over it: whether this member may be away (`quorum`), what kubeadm has to do (`verb`), what that
+//! does to etcd (`etcd_step`), which certificate ends first (`expiry`), and whether there is room
+//! (`room`). `findings` puts them together. Nothing here writes, and an upgrade of a control plane is
+//! still refused with `ControlPlane`.
+
+mod component;
+mod etcd;
+mod etcd_step;
+mod expiry;
+mod findings;
+mod fit;
+mod member;
+mod quorum;
+mod room;
+mod survey;
+mod text;
+mod verb;
+
+pub use component::Component;
+pub use etcd::{EtcdId, EtcdTag, EtcdVersion, NotEtcd};
+pub use etcd_step::{Step, TooOld, etcd_step, undo};
+pub use expiry::{Certificate, Expiry, SOON, expiry};
+pub use findings::{Class, Code, Finding, findings};
+pub use fit::LONGEST;
+pub use member::{Answer, LAG, Listed, Member, Status, members};
+pub use quorum::{Hold, Leave, Quorum, quorum};
+pub use room::{Place, Use, wanted};
+pub use survey::{
+    Alarm, AlarmKind, Drift, Kind, Lock, Other, Owner, Source, Survey, TooMany, Unseen, Versions,
+};
+pub use text::{Detail, Name, Text};
+pub use verb::{Verb, verb};
