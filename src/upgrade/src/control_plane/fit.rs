@@ -53,6 +53,7 @@ impl Survey {
         survey.room.truncate(list);
         survey.other_manifests.truncate(list);
         survey.others.truncate(list);
+        survey.nodes_not_ready.truncate(list);
         survey.unseen.truncate(list);
         truncate(&mut survey.drift, list);
         truncate(&mut survey.missing_images, list);

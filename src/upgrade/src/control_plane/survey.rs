@@ -67,6 +67,9 @@ pub struct Survey {
     /// Static pods of the other control-plane nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Other>,
+    /// Other control-plane Nodes that are not Ready.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes_not_ready: Vec<Name>,
     /// Who holds the lock of the control plane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Lock>,
@@ -253,6 +256,7 @@ impl Survey {
             room: Vec::new(),
             other_manifests: Vec::new(),
             others: Vec::new(),
+            nodes_not_ready: Vec::new(),
             lock: None,
             owner: Owner::Nobody,
             unseen: Vec::new(),

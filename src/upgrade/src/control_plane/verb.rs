@@ -4,7 +4,7 @@ use crate::version::Version;
 
 use super::survey::Owner;
 
-/// What is to be done with the control plane of this node.
+/// The work that the control plane of this node needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// `kubeadm upgrade apply`: this node is the first one.
@@ -15,7 +15,7 @@ pub enum Verb {
     Nothing,
     /// KubeadmControlPlane owns the control plane and has not begun this version.
     ManagedElsewhere,
-    /// More than one minor lies between the control plane and the image.
+    /// The image is more than one minor ahead of the control plane.
     StepTooLarge,
     /// The manifests are newer than kubeadm-config: an upgrade to that version was cut.
     CutShort,

@@ -1,11 +1,11 @@
 //! What is found about etcd.
 
-use super::super::etcd_step::{Step, TooOld, etcd_step, undo};
-use super::super::member::Member;
-use super::super::quorum::{self, Hold, Leave};
-use super::super::survey::{Alarm, AlarmKind, Kind, Survey};
 use super::code::{Class, Code};
-use super::{Finding, listed};
+use super::finding::{Finding, listed};
+use crate::control_plane::etcd_step::{Step, TooOld, etcd_step, undo};
+use crate::control_plane::member::Member;
+use crate::control_plane::quorum::{self, Hold, Leave};
+use crate::control_plane::survey::{Alarm, AlarmKind, Kind, Survey};
 
 /// Whether this member may be away. Of an external etcd no member is.
 pub(super) fn quorum(survey: &Survey) -> Option<Finding> {

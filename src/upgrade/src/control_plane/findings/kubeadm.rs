@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::super::component::Component;
-use super::super::survey::{Drift, Other, Survey};
-use super::super::text::Name;
-use super::super::verb::Verb;
 use super::code::{Class, Code};
-use super::{Finding, listed};
+use super::finding::{Finding, listed};
+use crate::control_plane::component::Component;
+use crate::control_plane::survey::{Drift, Other, Survey};
+use crate::control_plane::text::Name;
+use crate::control_plane::verb::Verb;
 use crate::version::Version;
 
 /// Settings whose other value can cost the cluster, so that a change of it is refused.
@@ -28,7 +28,7 @@ impl Survey {
         let versions = &self.versions;
         let (cluster, image) = (versions.cluster.as_ref()?, versions.image.as_ref()?);
         let manifests: Vec<_> = self.kubernetes().cloned().collect();
-        Some(super::super::verb::verb(
+        Some(crate::control_plane::verb::verb(
             cluster,
             &manifests,
             image,
@@ -145,6 +145,7 @@ pub(super) fn images(survey: &Survey) -> Option<Finding> {
 /// What the other control-plane nodes run.
 pub(super) fn others(survey: &Survey) -> Vec<Finding> {
     let mut findings: Vec<_> = survey.others.iter().filter_map(not_ready).collect();
+    findings.extend(nodes(survey));
     let nodes: BTreeSet<&Name> = survey.others.iter().map(|other| &other.node).collect();
     findings.extend(nodes.iter().filter_map(|node| under_way(survey, node)));
     findings.extend(
@@ -162,6 +163,18 @@ fn not_ready(other: &Other) -> Option<Finding> {
         let says = format!(
             "{} on {} is not Ready: kubeadm waits for the pods of all members. Look at that node first.",
             other.component, other.node
+        );
+        Finding::wait(Code::MemberNotReady, says)
+    })
+}
+
+/// `kubeadm upgrade apply` wants each control-plane Node to be Ready.
+fn nodes(survey: &Survey) -> Option<Finding> {
+    let names = &survey.nodes_not_ready;
+    (!names.is_empty()).then(|| {
+        let says = format!(
+            "control-plane nodes are not Ready: {}. Look at them first.",
+            listed(names)
         );
         Finding::wait(Code::MemberNotReady, says)
     })

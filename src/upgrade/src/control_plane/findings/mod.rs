@@ -5,43 +5,14 @@
 
 mod code;
 mod etcd;
+mod finding;
 mod kubeadm;
 mod node;
 
-use serde::Serialize;
-
 pub use code::{Class, Code};
+pub use finding::Finding;
 
 use super::survey::Survey;
-
-/// One thing that an operator should know before an upgrade of this control plane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// Which one; the name of its section in the docs.
-    pub code: Code,
-    /// What it means for an upgrade.
-    pub class: Class,
-    /// What is found, and what to do.
-    pub says: String,
-}
-
-impl Finding {
-    fn new(code: Code, class: Class, says: String) -> Self {
-        Self { code, class, says }
-    }
-
-    fn refuse(code: Code, says: String) -> Self {
-        Self::new(code, Class::Refuse, says)
-    }
-
-    fn wait(code: Code, says: String) -> Self {
-        Self::new(code, Class::Wait, says)
-    }
-
-    fn warn(code: Code, says: String) -> Self {
-        Self::new(code, Class::Warn, says)
-    }
-}
 
 /// All findings, the worst first.
 #[must_use]
@@ -62,12 +33,6 @@ pub fn findings(survey: &Survey) -> Vec<Finding> {
     // The sort is stable, so that findings of one class keep their order.
     all.sort_by_key(|finding| finding.class);
     all
-}
-
-/// Names for a sentence.
-fn listed<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
-    let names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
-    crate::reason::few(&names)
 }
 
 #[cfg(test)]

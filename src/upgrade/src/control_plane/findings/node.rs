@@ -1,10 +1,9 @@
 //! What is found about this node.
 
-use super::super::expiry::{Certificate, Expiry, expiry};
-use super::super::survey::{Source, Survey, Unseen};
-use super::Finding;
 use super::code::{Class, Code};
-use super::listed;
+use super::finding::{Finding, listed};
+use crate::control_plane::expiry::{Certificate, Expiry, expiry};
+use crate::control_plane::survey::{Source, Survey, Unseen};
 
 /// What could not be read.
 pub(super) fn unseen(survey: &Survey) -> Vec<Finding> {
@@ -136,7 +135,7 @@ fn span(seconds: u64) -> String {
 pub(super) fn room(survey: &Survey) -> Vec<Finding> {
     let db = survey.db_bytes.unwrap_or(0);
     let short = survey.room.iter().filter(|place| place.missing(db) > 0);
-    let finding = |place: &super::super::room::Place| {
+    let finding = |place: &crate::control_plane::room::Place| {
         let mib = |bytes: u64| bytes.div_ceil(1 << 20);
         let says = format!(
             "{} has too little room: {} MiB more are needed for kubeadm's copies of etcd and a snapshot. Remove old copies in /etc/kubernetes/tmp.",

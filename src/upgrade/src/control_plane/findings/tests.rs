@@ -181,6 +181,12 @@ const ROWS: &[(Code, Class, &[&str], Change)] = &[
     (
         Code::MemberNotReady,
         Class::Wait,
+        &["nodes are not Ready: cp-3"],
+        |s| s.nodes_not_ready = vec!["cp-3".into()],
+    ),
+    (
+        Code::MemberNotReady,
+        Class::Wait,
         &["kube-apiserver on cp-2"],
         |s| s.others[0].ready = false,
     ),
