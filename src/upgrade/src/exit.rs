@@ -9,8 +9,8 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// `careen-stage --dry-run` would have rebooted.
 pub const WOULD_REBOOT: u8 = 3;
-/// `careen-agent doctor` found a problem. Not [`USAGE`], because a typing error in a script says
-/// nothing about the node.
+/// `careen-agent doctor` or `careen-control survey` found a problem. Not [`USAGE`], because a typing
+/// error in a script says nothing about the node.
 pub const UNFIT: u8 = 3;
 /// `careen-agent doctor` found something to check, but no problem. Above [`UNFIT`], which came
 /// first and keeps its number. Not [`FAILED`], because a doctor that could not look says nothing
@@ -117,6 +117,26 @@ pub const TABLE: &[Exit] = &[
         "`careen-image`",
         FAILED,
         "no such commit, or it could not be pushed; standard error says why",
+    ),
+    row(
+        "`careen-control survey`",
+        DONE,
+        "nothing is in the way of an upgrade of this control plane",
+    ),
+    row(
+        "`careen-control survey`",
+        FAILED,
+        "this node runs no control plane of kubeadm's, or the survey could not begin",
+    ),
+    row(
+        "`careen-control survey`",
+        UNFIT,
+        "a finding is `refuse` or `wait`",
+    ),
+    row(
+        "`careen-control survey`",
+        LOOK,
+        "no finding is worse than `warn`",
     ),
     row(
         "`careen-provider`",

@@ -12,9 +12,10 @@ use std::path::Path;
 use imports::{Imports, imports};
 
 /// Folders without circles.
-const WITHOUT: [&str; 21] = [
+const WITHOUT: [&str; 22] = [
     "src/agent/src",
     "src/client/src",
+    "src/control/src",
     "src/deploy/src",
     "src/host/src",
     "src/image/src",

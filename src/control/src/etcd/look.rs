@@ -1,0 +1,129 @@
+//! All members of etcd, asked at the same time.
+
+use futures::future::{join_all, join3};
+use upgrade::control_plane::{Alarm, Answer, EtcdId, Listed, Member, Name, Status, members};
+
+use super::address::Address;
+use super::client::Client;
+use super::wire::{self, Addressed};
+
+/// What etcd says.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The member that was asked first, which is this node's.
+    pub me: Option<EtcdId>,
+    /// The members, judged.
+    pub members: Vec<Member>,
+    /// The alarms that are raised.
+    pub alarms: Vec<Alarm>,
+    /// The size of the own database.
+    pub db_bytes: Option<u64>,
+    /// The size that raises an alarm.
+    pub quota_bytes: Option<u64>,
+    /// What could not be read.
+    pub unread: Vec<String>,
+}
+
+/// Asks the own member for the others, then all of them.
+pub async fn stacked(client: &Client, own: &Address) -> Found {
+    let list = client.post(own, wire::MEMBERS, "{}");
+    let alarms = client.post(own, wire::ALARMS, r#"{"action":"GET"}"#);
+    let (list, alarms, mine) = join3(list, alarms, status(client, own)).await;
+    let mut found = Found::default();
+    match list
+        .map_err(|error| error.to_string())
+        .and_then(|text| wire::members(&text))
+    {
+        Ok(list) => found.members = all(client, own, &mine, list).await,
+        Err(why) => found
+            .unread
+            .push(format!("the member of this node, {own}: {why}")),
+    }
+    match alarms
+        .map_err(|error| error.to_string())
+        .and_then(|text| wire::alarms(&text))
+    {
+        Ok(alarms) => found.alarms = alarms,
+        // Without a list there is one complaint already.
+        Err(why) if !found.members.is_empty() => {
+            found.unread.push(format!("its alarms: {why}"));
+        }
+        Err(_) => {}
+    }
+    if let Answer::Status(mine) = &mine {
+        found.take(mine);
+    }
+    found
+}
+
+impl Found {
+    fn take(&mut self, mine: &Status) {
+        self.me = Some(mine.id);
+        self.db_bytes = Some(mine.db_bytes);
+        self.quota_bytes = mine.quota_bytes;
+    }
+}
+
+/// Judges all members. The own one was asked at the own address.
+async fn all(client: &Client, own: &Address, mine: &Answer, list: Vec<Addressed>) -> Vec<Member> {
+    let asked = list.into_iter().map(|(listed, urls)| async move {
+        let answer = match is_own(mine, &listed, own, &urls) {
+            true => mine.clone(),
+            false => first(client, &urls).await,
+        };
+        (listed, answer)
+    });
+    members(&join_all(asked).await)
+}
+
+fn is_own(mine: &Answer, listed: &Listed, own: &Address, urls: &[String]) -> bool {
+    match mine {
+        Answer::Status(status) => status.id == listed.id,
+        Answer::Silent(_) => urls.iter().any(|url| url.parse().as_ref() == Ok(own)),
+    }
+}
+
+/// The answer at the first of these addresses that has one.
+async fn first(client: &Client, urls: &[String]) -> Answer {
+    let mut last = Answer::Silent("it has no address yet".into());
+    for url in urls {
+        last = match url.parse() {
+            Ok(address) => status(client, &address).await,
+            Err(error) => Answer::Silent(format!("{error}").into()),
+        };
+        if matches!(last, Answer::Status(_)) {
+            break;
+        }
+    }
+    last
+}
+
+async fn status(client: &Client, address: &Address) -> Answer {
+    let answer = client.post(address, wire::STATUS, "{}").await;
+    match answer
+        .map_err(|error| error.to_string())
+        .and_then(|text| wire::status(&text))
+    {
+        Ok(status) => Answer::Status(status),
+        Err(why) => Answer::Silent(why.into()),
+    }
+}
+
+/// Asks the endpoints of an etcd that is not of kubeadm's, each for its health alone. An endpoint
+/// that does not answer has no id.
+pub async fn external(client: &Client, endpoints: &[String]) -> Found {
+    let asked = endpoints.iter().map(|endpoint| async move {
+        let answer = first(client, std::slice::from_ref(endpoint)).await;
+        let name = Name::from(endpoint.as_str());
+        let id = match &answer {
+            Answer::Status(status) => status.id,
+            Answer::Silent(_) => EtcdId(0),
+        };
+        let learner = false;
+        (Listed { id, name, learner }, answer)
+    });
+    Found {
+        members: members(&join_all(asked).await),
+        ..Found::default()
+    }
+}
