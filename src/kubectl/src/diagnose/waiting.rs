@@ -8,7 +8,7 @@ use super::{advice, meanwhile};
 use crate::cli::BY_HAND;
 use crate::expected::worked;
 use crate::span;
-use crate::standing::{Standing, is_answered};
+use crate::standing::{Standing, is_answered, under_a_pause};
 use crate::untaken::{last_word, untaken};
 use crate::view::{Ready, Word};
 
@@ -65,22 +65,11 @@ pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
 /// The agent starts nothing new.
 pub(super) fn pause(case: &Case<'_>) -> Option<Finding> {
     let why = case.node.paused.as_ref()?;
-    let goes_on = match case.standing {
-        Standing::Working if case.node.reply.phase().can_be_withdrawn() => {
-            "; the upgrade under way waits where it is"
-        }
-        Standing::Working => "; the upgrade under way is too far for that, and continues",
-        Standing::Idle
-        | Standing::Asked
-        | Standing::Held
-        | Standing::Upgraded
-        | Standing::Failed
-        | Standing::Refused
-        | Standing::Halted => "",
-    };
+    let meaning = under_a_pause(case.node).map(|meaning| format!("; {meaning}"));
+    let meaning = meaning.unwrap_or_default();
     Some(Finding {
         weight: Weight::Held,
-        what: format!("paused: {why}; nothing new begins{goes_on}"),
+        what: format!("paused: {why}; nothing new begins{meaning}"),
         so: Some(match (&case.node.leaving, &case.node.unpaused_by) {
             (Some(advice), _) => advice.clone(),
             (None, Some(command)) => format!("if that is not intended, `{command}` removes it"),
