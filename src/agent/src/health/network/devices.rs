@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn bridge_with_a_pod_has_no_carrier_without_that_of_its_hardware() {
+    fn bridge_with_a_pod_needs_the_carrier_of_its_hardware() {
         let dead = devices(&["eth0"]);
         let running = names(&dead, |one| one.runs);
         assert_eq!(running, ["vnet1", "cni0", "loop0", "nowhere"]);
