@@ -147,7 +147,7 @@ const KEYS: [(&str, &str); 20] = [
     ),
     (
         "waitingSince",
-        "since when it waits for the operator's hours or the end of a pause, likewise",
+        "since when it waits for the operator's hours or the end of a pause, in the same form",
     ),
 ];
 
