@@ -11,7 +11,7 @@ use crate::render::outcome::Done;
 use crate::request::{self, Turn};
 use crate::standing::under_a_pause;
 use crate::view::NodeView;
-use upgrade::plain;
+use upgrade::sanitize;
 
 /// Pauses nodes.
 ///
@@ -98,7 +98,7 @@ fn resuming(node: &NodeView, asked: &Resume) -> Turn {
         return Turn::Refuse(format!("{why}; `{command}` removes it"));
     }
     // The text that was read from a Node is sanitized for a terminal.
-    let is = |reason: &str| plain::line(reason) == *why;
+    let is = |reason: &str| sanitize::line(reason) == *why;
     match &asked.reason {
         _ if asked.any_reason => Turn::Write,
         Some(reason) if is(reason) => Turn::Write,

@@ -5,13 +5,13 @@ use super::follow::{self, Course};
 use super::session::Session;
 use super::show::Shown;
 use crate::cli::{Choice, Status};
+use crate::duration;
 use crate::exit::Exit;
 use crate::expected::Expected;
 use crate::failure::Failure;
 use crate::render::formatted;
 use crate::render::report::{self, NodeReport};
 use crate::render::status::{Around, status};
-use crate::span;
 use crate::view::NodeView;
 
 /// Shows the progress of nodes.
@@ -49,7 +49,7 @@ fn print(
     expected: &Expected,
     session: &mut Session<'_>,
 ) -> Result<(), Failure> {
-    let now = span::seconds(session.console.now());
+    let now = duration::seconds(session.console.now());
     let reports: Vec<NodeReport> = nodes
         .iter()
         .map(|node| report::of(node, now, expected))

@@ -6,10 +6,10 @@ use upgrade::report::Status;
 use super::case::{Case, Finding, Weight};
 use super::{advice, meanwhile};
 use crate::cli::BY_HAND;
+use crate::duration;
 use crate::expected::worked;
-use crate::span;
 use crate::standing::{Standing, is_answered, under_a_pause};
-use crate::untaken::{last_word, untaken};
+use crate::unaccepted::{last_word, unaccepted};
 use crate::view::{Ready, Word};
 
 /// A running agent answers within this many seconds.
@@ -103,7 +103,7 @@ fn lifting(node: &str, why: &str) -> String {
 
 /// The agent has looked at the request, and says why it does not accept it.
 pub(super) fn not_taken(case: &Case<'_>) -> Option<Finding> {
-    let word = untaken(case.node)?;
+    let word = unaccepted(case.node)?;
     Some(Finding {
         weight: Weight::Held,
         what: format!(
@@ -121,11 +121,11 @@ fn about(word: &Word) -> String {
 
 /// No agent answers.
 pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
-    if case.standing != Standing::Asked || untaken(case.node).is_some() {
+    if case.standing != Standing::Asked || unaccepted(case.node).is_some() {
         return None;
     }
-    let since = case.node.asked.as_ref()?.since.map(span::seconds);
-    let waited = since.map(|since| span::between(since, case.now));
+    let since = case.node.asked.as_ref()?.since.map(duration::seconds);
+    let waited = since.map(|since| duration::between(since, case.now));
     Some(match waited {
         Some(waited) if waited <= PROMPT => Finding {
             weight: Weight::Note,
@@ -133,7 +133,7 @@ pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
             so: None,
         },
         Some(waited) => {
-            let what = format!("the agent has not answered for {}", span::short(waited));
+            let what = format!("the agent has not answered for {}", duration::short(waited));
             silence(case, Weight::Bad, what)
         }
         None => {
@@ -233,7 +233,7 @@ pub(super) fn longer_than_usual(case: &Case<'_>) -> Option<Finding> {
     }
     Some(Finding {
         weight: Weight::Held,
-        what: format!("the upgrade has taken {} so far; upgrades here usually take {}", span::short(taken), span::short(usual)),
+        what: format!("the upgrade has taken {} so far; upgrades here usually take {}", duration::short(taken), duration::short(usual)),
         so: Some("every step has a deadline, so the upgrade ends by itself; `journalctl -u careen-agent` on the node shows the step".to_owned()),
     })
 }

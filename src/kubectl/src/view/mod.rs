@@ -15,7 +15,7 @@ use upgrade::target::request;
 use upgrade::{Keys, Malformed, Pause, RawRequest, Request, names};
 
 use crate::api::Node;
-use upgrade::plain;
+use upgrade::sanitize;
 
 /// The limits on an annotation's JSON. The agent's own sentences are at most half as long as this
 /// string.
@@ -133,22 +133,22 @@ impl From<Node> for NodeView {
         let name = meta.name.unwrap_or_default();
         let pause = keys.pause.as_ref();
         let strays = keys.strays.iter();
-        let text = |key: &str| annotations.get(key).map(|value| plain::line(value));
+        let text = |key: &str| annotations.get(key).map(|value| sanitize::line(value));
         let value = |key: &str| annotations.get(key).map(String::as_str);
         let own = status.condition(names::CONDITION);
         Self {
             uid: meta.uid.unwrap_or_default(),
             resource_version: meta.resource_version.unwrap_or_default(),
-            kubelet: plain::line(&status.node_info.kubelet_version),
+            kubelet: sanitize::line(&status.node_info.kubelet_version),
             machine: text(MACHINE),
             ready: ready(status.condition("Ready")),
             cordoned: spec.unschedulable,
             cordoned_by: text(names::CORDONED_BY),
             asked,
-            paused: pause.map(|pause| plain::line(&pause.why())),
+            paused: pause.map(|pause| sanitize::line(&pause.why())),
             unpaused_by: pause.and_then(|pause| removal(pause, &name)),
             leaving: pause.and_then(leaving),
-            unknown_keys: strays.map(|stray| plain::line(&stray.told())).collect(),
+            unknown_keys: strays.map(|stray| sanitize::line(&stray.told())).collect(),
             name,
             reply: reply(value),
             failure: text(names::FAILURE_REASON),
@@ -186,13 +186,13 @@ fn reply<'a>(value: impl Fn(&str) -> Option<&'a str>) -> Reply {
 fn removal(pause: &Pause, node: &str) -> Option<String> {
     match pause {
         Pause::Asked(_) | Pause::Leaves(_) => None,
-        Pause::Looks(stray) => Some(plain::line(&stray.removal(node))),
+        Pause::Looks(stray) => Some(sanitize::line(&stray.removal(node))),
     }
 }
 
 fn leaving(pause: &Pause) -> Option<String> {
     match pause {
-        Pause::Leaves(leaving) => Some(plain::line(&leaving.advice())),
+        Pause::Leaves(leaving) => Some(sanitize::line(&leaving.advice())),
         Pause::Asked(_) | Pause::Looks(_) => None,
     }
 }
@@ -203,10 +203,10 @@ fn moment(time: Option<&String>) -> Option<Timestamp> {
 }
 
 fn word(condition: &Condition) -> Option<Word> {
-    let code = plain::line(&condition.reason);
+    let code = sanitize::line(&condition.reason);
     (!code.is_empty()).then(|| Word {
         code,
-        sentence: plain::line(&condition.message),
+        sentence: sanitize::line(&condition.message),
     })
 }
 
@@ -222,7 +222,7 @@ fn ready(condition: Option<&Condition>) -> Ready {
 fn asked(meta: &ObjectMeta) -> Option<Asked> {
     let get = |key: &str| {
         let annotations = meta.annotations.as_ref()?;
-        annotations.get(key).map(|value| plain::line(value))
+        annotations.get(key).map(|value| sanitize::line(value))
     };
     let raw = request::from_annotations(get)?;
     Some(Asked {

@@ -29,8 +29,8 @@ use thiserror::Error;
 use crate::cause::Cause;
 use crate::image::STAGE_PROTOCOL;
 use crate::names;
+use crate::typo::between;
 use crate::version::Version;
-use crate::wrong::between;
 
 pub use advice::{Advice, Then};
 pub use complaint::{LONGEST, complaint, cut};
