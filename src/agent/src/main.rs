@@ -16,7 +16,7 @@ use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
 use agent::node::saved;
 use agent::run::{Setup, run};
-use agent::{doctor, in_force, kubeadm, launch, lock, log, own};
+use agent::{doctor, executables, kubeadm, launch, lock, log, policy_file};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::Parser;

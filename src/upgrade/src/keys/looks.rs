@@ -228,7 +228,7 @@ fn by_words(tokens: &[String], whole: &str) -> Option<Looks> {
 
 /// `do-not-upgrade`, `noupgrade`.
 fn denies(tokens: &[String], whole: &str) -> bool {
-    has(tokens, &NO) && tokens.iter().any(is_deed) || is_no_and_deed(whole)
+    has(tokens, &NO) && tokens.iter().any(|token| is_deed(token)) || is_no_and_deed(whole)
 }
 
 /// Whether a word, or two words joined, is in the list.
@@ -247,9 +247,9 @@ fn is_no_and_deed(whole: &str) -> bool {
 }
 
 /// `upgrade`, and with a word in front `autoupgrade`.
-fn is_deed(token: &String) -> bool {
-    let ends_so = |deed: &&str| deed.len() >= 5 && token.ends_with(deed);
-    DEEDS.contains(&token.as_str()) || DEEDS.iter().any(|deed| ends_so(&deed))
+fn is_deed(token: &str) -> bool {
+    let mut endings = DEEDS.iter().filter(|deed| deed.len() >= 5);
+    DEEDS.contains(&token) || endings.any(|deed| token.ends_with(deed))
 }
 
 /// `upgrades=off`, `enabled=false`, `mode=do-not-upgrade`, and any key with the value `paused`.
