@@ -2,7 +2,7 @@
 # Writes an OCI archive with the image of the DaemonSet: installer.sh ROOT LAYER CONFIG NAME OUT.TAR [PROGRAM...]. LAYER is what the steps of its
 # recipe leave, CONFIG a file that says how it is run. In place of the recipe's Debian it has from the rig's Debian ROOT those PROGRAMs and
 # what they need: the node gets it under emulation.
-# (blob and pack are those of containers.sh, which is left alone: every image of the rig is built anew when it changes.)
+# (blob and pack are those of containers.sh, which is left alone: a change of it builds every image of the rig again.)
 set -eu
 root=$1 recipe=$2 config=$3 name=$4 out=$5
 shift 5

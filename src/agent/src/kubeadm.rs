@@ -99,7 +99,7 @@ impl Notes {
     pub fn why_not(&self) -> String {
         let noted = std::fs::read(&self.failure).unwrap_or_default();
         // The note is cut already, and a second cut would take the end of kubeadm's words.
-        let noted = upgrade::plain::line(&String::from_utf8_lossy(&noted));
+        let noted = upgrade::sanitize::line(&String::from_utf8_lossy(&noted));
         let why = match noted.as_str() {
             "" => "it has not succeeded yet",
             why => why,

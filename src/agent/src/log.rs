@@ -167,8 +167,8 @@ mod tests {
             assert!(!usual.would_enable(name, &tracing::Level::ERROR), "{name}");
             assert!(more.would_enable(name, &tracing::Level::ERROR), "{name}");
         }
-        assert!(usual.would_enable("careen_agent::link", &tracing::Level::INFO));
-        assert!(!usual.would_enable("careen_agent::link", &tracing::Level::DEBUG));
+        assert!(usual.would_enable("careen_agent::node_state", &tracing::Level::INFO));
+        assert!(!usual.would_enable("careen_agent::node_state", &tracing::Level::DEBUG));
     }
 
     #[derive(Clone, Default)]

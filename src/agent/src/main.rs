@@ -16,7 +16,7 @@ use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
 use agent::node::saved;
 use agent::run::{Setup, run};
-use agent::{doctor, in_force, kubeadm, launch, lock, log, own};
+use agent::{doctor, executables, kubeadm, launch, lock, log, policy_file};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::Parser;
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 fn launch(cli: &Cli) -> Result<()> {
     // If /boot is on one file system with /var, writing the note of this start blocks forever.
     thaw(&Places::running(&cli.root));
-    let own = own::program().context("cannot find the path of this program")?;
+    let own = executables::program().context("cannot find the path of this program")?;
     let agents = Agents::below(&cli.root);
     if let Some(other) = launch::other(&agents, own) {
         let Err(error) = launch::become_it(&other, std::env::args_os().skip(1));
@@ -78,7 +78,7 @@ fn serve(cli: &Cli) -> Result<()> {
     let places = Places::running(&cli.root);
     thaw(&places);
     // This must precede the change of mounts, which also changes what the kernel reports.
-    own::program();
+    executables::program();
     // This must precede any thread, because a thread keeps the mounts it started with.
     real::make_writable(&places).context("cannot make the physical root writable")?;
     let lock = cli.root.join(names::AGENT_LOCK.trim_start_matches('/'));
@@ -109,7 +109,7 @@ fn serve(cli: &Cli) -> Result<()> {
 /// Notes that this agent lasted, so that the reboots of an upgrade do not count as failed starts.
 async fn note_that_it_lasted(agents: Agents) {
     tokio::time::sleep(Duration::from_secs(upgrade::launch::LASTS)).await;
-    if let Some(own) = own::program() {
+    if let Some(own) = executables::program() {
         launch::lasted(&agents, own);
     }
 }
@@ -123,7 +123,7 @@ fn kubeadm_upgrade(cli: &Cli) -> Result<()> {
         return Ok(());
     };
     let state = Store::new(&Places::running(&cli.root).sysroot);
-    let policy = in_force::PolicyFile::new(cli.policy.clone(), state.folder()).read();
+    let policy = policy_file::PolicyFile::new(cli.policy.clone(), state.folder()).read();
     let patches = &upgrade::policy::in_force(&policy).kubeadm.patches;
     if let Err(detail) = runtime()?.block_on(kubeadm::run(id, patches)) {
         tracing::warn!("{detail}; the agent tries again");
@@ -177,7 +177,7 @@ fn print_metrics(cli: &Cli) -> Result<()> {
         seen: node.see(&record)?,
         read,
         link: None,
-        policy: in_force::read(&cli.policy).map_err(Into::into),
+        policy: policy_file::read(&cli.policy).map_err(Into::into),
         trouble: false,
         disk: node.disk(),
     };

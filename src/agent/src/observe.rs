@@ -5,7 +5,7 @@ use upgrade::serving::{Offer, Serving};
 use upgrade::{BootId, Finished, Health, NodeView, Observation, Record, SinceBoot, Step, Turn};
 
 use crate::hands::Local;
-use crate::link::Link;
+use crate::node_state::Link;
 
 /// What the loop itself knows in addition to the machine.
 pub struct Around<'a> {

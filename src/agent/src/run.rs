@@ -22,16 +22,16 @@ use upgrade::{Reason, Report, decide, report};
 use crate::cluster::Cluster;
 use crate::cluster::watch::{self as node_watch, News};
 use crate::hands::Hands;
-use crate::in_force::PolicyFile;
-use crate::link::Link;
 use crate::log::Chronicle;
 use crate::metrics::{Linked, Metrics};
+use crate::node_state::Link;
 use crate::observe::{Around, observation};
 use crate::plan::{Asked, Planner};
+use crate::policy_file::PolicyFile;
 use crate::report::{Reporter, Wanted};
+use crate::runner::{Ending, Known, Work};
 use crate::step::{Held, Tools};
 use crate::trial::Trial;
-use crate::work::{Ending, Known, Work};
 
 /// Pause after the agent failed to observe the machine or to write the record.
 const AGAIN: Duration = Duration::from_secs(10);

@@ -2,13 +2,13 @@
 //! read, and the messages for errors.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-mod belongs;
 mod error;
 pub mod kubeconfig;
+mod node_pods;
 mod objects;
 
-pub use belongs::{MIRROR, belongs_to_node, controller, may_return, tolerates_cordon};
 pub use error::chain;
+pub use node_pods::{MIRROR, belongs_to_node, controller, may_return, tolerates_cordon};
 pub use objects::{
     Condition, Node, NodeInfo, NodeSpec, NodeStatus, Pod, PodSpec, PodStatus, nodes, patch_by, pods,
 };

@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod agents;
+pub mod backup_files;
 pub mod boot;
 pub mod cmdline;
 pub mod container_policy;
@@ -20,7 +21,6 @@ pub mod hash;
 pub mod image_info;
 pub mod journal;
 pub mod kernel;
-pub mod leftover;
 pub mod loader;
 pub mod manifest;
 pub mod memory;
@@ -29,11 +29,11 @@ pub mod os;
 mod places;
 pub mod power;
 pub mod programs;
+pub mod redact;
 pub mod repository;
 pub mod room;
 pub mod snapshot;
 pub mod trust;
-pub mod veil;
 pub mod verity;
 
 pub use error::{Error, Result};

@@ -207,7 +207,7 @@ pub fn last_line(bytes: &[u8]) -> Option<String> {
 /// A message of a program: what failed and why, as far as it fits.
 #[must_use]
 pub fn shown(message: &str) -> String {
-    upgrade::plain::cut(message, SHOWN)
+    upgrade::sanitize::cut(message, SHOWN)
 }
 
 #[cfg(test)]

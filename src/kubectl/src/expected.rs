@@ -3,7 +3,7 @@
 use upgrade::history::{self, Past};
 use upgrade::record::Reached;
 
-use crate::span;
+use crate::duration;
 use crate::standing::Standing;
 use crate::view::NodeView;
 
@@ -73,7 +73,7 @@ pub fn elapsed(node: &NodeView, now: u64) -> Option<u64> {
         Standing::Working => now,
         Standing::Idle | Standing::Asked | Standing::Held => return None,
     };
-    Some(span::between(began, until))
+    Some(duration::between(began, until))
 }
 
 /// The part of these seconds in which it waited for its operator: outside the window, or paused.
@@ -84,7 +84,7 @@ pub fn waited(node: &NodeView, now: u64) -> Option<u64> {
     let before = status.reached.iter().map(|phase| phase.waited);
     let since = status
         .waiting_since
-        .map_or(0, |since| span::between(since, now));
+        .map_or(0, |since| duration::between(since, now));
     let waited = before.fold(since, u64::saturating_add);
     Some(waited.min(all))
 }

@@ -7,7 +7,7 @@ use kube::core::Status;
 use thiserror::Error;
 
 use crate::exit::Exit;
-use upgrade::plain;
+use upgrade::sanitize;
 
 /// Why a command failed.
 #[derive(Debug, Error)]
@@ -78,14 +78,14 @@ impl From<kube::Error> for Failure {
         if let kube::Error::Api(status) = error {
             answered(&status)
         } else {
-            Self::Unreachable(plain::line(&chain(&error)))
+            Self::Unreachable(sanitize::line(&chain(&error)))
         }
     }
 }
 
 /// The message comes from the server, and may repeat text that a node wrote.
 fn answered(status: &Status) -> Failure {
-    let message = plain::line(&status.message);
+    let message = sanitize::line(&status.message);
     let said = || format!("{message} ({})", status.code);
     match status.code {
         403 => Failure::Forbidden(message.clone()),

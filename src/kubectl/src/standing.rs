@@ -79,6 +79,18 @@ impl Standing {
     }
 }
 
+/// What a pause means for the upgrade that is under way on the node, if there is one.
+#[must_use]
+pub fn under_a_pause(node: &NodeView) -> Option<&'static str> {
+    (Standing::of(node) == Standing::Working).then(|| {
+        if node.reply.phase().can_be_withdrawn() {
+            "the upgrade under way waits where it is"
+        } else {
+            "the upgrade under way is too far for that, and continues"
+        }
+    })
+}
+
 /// The result of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {

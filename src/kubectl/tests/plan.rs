@@ -5,10 +5,10 @@ mod scene;
 
 use kubectl::diagnose::silent::unanswered;
 use kubectl::drain::Moving;
-use kubectl::past;
+use kubectl::duration::moment;
+use kubectl::past_upgrades;
 use kubectl::render::plan::{Preview, plan};
 use kubectl::render::{Look, history};
-use kubectl::span::moment;
 use scene::*;
 use serde_json::json;
 use upgrade::names;
@@ -297,7 +297,7 @@ fn a_history_is_read_from_the_latest_to_the_first() {
           "reason": "required check disk failed: no /dev/sdb" },
     ]);
     let node = annotated("a", json!({ names::HISTORY: past.to_string() }));
-    let told = past::of(&[node]);
+    let told = past_upgrades::of(&[node]);
     golden(
         "history.txt",
         &history::history(&told, false, false, Look::default()),
@@ -350,7 +350,7 @@ fn history_fits_the_screen_and_keeps_each_upgrades_outcome() {
         "seconds": seconds, "tries": 1, "code": "ApiAwayInTrial", "reason": "the API server was away for the whole of the trial",
     }]);
     let node = annotated("worker-1", json!({ names::HISTORY: past.to_string() }));
-    let told = past::of(&[node]);
+    let told = past_upgrades::of(&[node]);
     for wide in [false, true] {
         for (width, also) in [(80, "2025-11-22"), (40, "worker-1")] {
             let text = history::history(&told, true, wide, screen(width));
@@ -384,7 +384,7 @@ fn history_merges_all_nodes_into_one_list_latest_first() {
         let past: serde_json::Value = past.collect();
         annotated(name, json!({ names::HISTORY: past.to_string() }))
     };
-    let told = past::of(&[
+    let told = past_upgrades::of(&[
         ended("a", &[NOW - 100, NOW - 900]),
         ended("b", &[NOW - 500]),
     ]);
@@ -407,6 +407,6 @@ fn of_a_node_whose_clock_was_set_the_order_is_its_own() {
         { "id": "late", "answer": "Upgraded", "image": NEW, "began": 5, "ended": 60, "tries": 1 },
         { "id": "early", "answer": "Upgraded", "image": NEW, "began": NOW, "ended": NOW + 60, "tries": 1 },
     ]);
-    let told = past::of(&[annotated("a", json!({ names::HISTORY: past.to_string() }))]);
+    let told = past_upgrades::of(&[annotated("a", json!({ names::HISTORY: past.to_string() }))]);
     assert_eq!(told[0].past.id.as_ref().unwrap().as_str(), "late");
 }

@@ -6,8 +6,8 @@ mod scene;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
+use kubectl::duration::Span;
 use kubectl::request::{self, Turn, Wish};
-use kubectl::span::Span;
 use kubectl::standing::{Fate, Standing};
 use kubectl::view::NodeView;
 use scene::*;

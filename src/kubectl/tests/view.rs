@@ -6,7 +6,7 @@ mod whole;
 
 use kubectl::diagnose;
 use kubectl::expected::Expected;
-use kubectl::past;
+use kubectl::past_upgrades;
 use kubectl::render::status::{Around, status};
 use kubectl::render::{Look, explain, history, plan};
 use kubectl::view::NodeView;
@@ -72,14 +72,19 @@ fn shown(node: &NodeView) -> String {
     [
         status(&[node], around),
         explain::explain(&diagnose::explain(node, now, &expected), look),
-        history::history(&past::of(std::slice::from_ref(node)), true, true, look),
+        history::history(
+            &past_upgrades::of(std::slice::from_ref(node)),
+            true,
+            true,
+            look,
+        ),
         plan::plan(&preview, true, look),
     ]
     .concat()
 }
 
 fn steers(text: &str) -> bool {
-    text.contains(|letter| letter != '\n' && upgrade::plain::steers(letter))
+    text.contains(|letter| letter != '\n' && upgrade::sanitize::steers(letter))
 }
 
 /// Escapes of every kind that a terminal takes, and letters that nobody sees.

@@ -12,8 +12,8 @@ use std::time::Duration;
 use kube::Client;
 use kube::core::{ApiResource, ObjectMeta};
 use thiserror::Error;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinError, JoinSet};
 use tracing::info;
 
 use self::apart::Apart;
@@ -124,16 +124,10 @@ pub async fn run(
 ) -> Result<(), RunError> {
     let (hooks_at, admin_at, addresses) = take_ports(&setup).await?;
     let current = Arc::new(Current::default());
-    let config = Arc::new(tls::config(
-        Arc::clone(&current),
-        setup.client_ca.as_deref(),
-    )?);
+    let client_ca = setup.client_ca.as_deref();
+    let config = Arc::new(tls::config(Arc::clone(&current), client_ca)?);
     let apart = Apart::new().map_err(RunError::Threads)?;
-    let (queue, machines) = (Queue::default(), Machines::default());
-    let clusters = Clusters::new(client.clone(), machines.clone(), queue.clone());
-    let (events, waiting) = Events::new();
-    let world = World::new(machines, clusters, queue, setup.settings.clone());
-    let world = Arc::new(world.with_events(events));
+    let (world, events) = world(&client, &setup);
     let (stopping, stopped) = watch::channel(false);
     let (lead, leads) = watch::channel(match &setup.lease {
         None => Lead::Always,
@@ -144,21 +138,12 @@ pub async fn run(
 
     let mut background = work(&client, &setup, &world, &leads);
     keep_certificate(&mut background, &client, &setup, &current);
-    background.spawn(events::publish(client.clone(), waiting));
-    background.spawn(admin::serve(
-        admin_at,
-        Arc::clone(&world),
-        Arc::clone(&current),
-        leads,
-    ));
+    background.spawn(events::publish(client.clone(), events));
+    background.spawn(admin::serve(admin_at, Arc::clone(&world), current, leads));
 
     let mut ending = JoinSet::new();
-    ending.spawn(apart.run(hooks::serve(
-        hooks_at,
-        config,
-        world,
-        until(stopped.clone()),
-    )));
+    let serving = hooks::serve(hooks_at, config, world, until(stopped.clone()));
+    ending.spawn(apart.run(serving));
     if let Some(candidate) = setup.lease {
         ending.spawn(lease::run(client, candidate, lead, until(stopped)));
     }
@@ -173,10 +158,21 @@ pub async fn run(
     // Calls in progress are answered and the Lease is released. Any write in progress can be
     // interrupted safely.
     while ending.join_next().await.is_some() {}
-    fault.map_or(Ok(()), |ended| {
-        let why = ended.map_or_else(|error| error.to_string(), |()| "it returned".to_owned());
-        Err(RunError::Ended(why))
-    })
+    fault.map_or(Ok(()), |ended| Err(ended_by_itself(ended)))
+}
+
+/// What the provider knows, which is nothing yet, and the Events that wait to be published.
+fn world(client: &Client, setup: &Setup) -> (Arc<World>, mpsc::Receiver<events::Happened>) {
+    let (queue, machines) = (Queue::default(), Machines::default());
+    let clusters = Clusters::new(client.clone(), machines.clone(), queue.clone());
+    let (events, waiting) = Events::new();
+    let world = World::new(machines, clusters, queue, setup.settings.clone());
+    (Arc::new(world.with_events(events)), waiting)
+}
+
+fn ended_by_itself(ended: Result<(), JoinError>) -> RunError {
+    let why = ended.map_or_else(|error| error.to_string(), |()| "it returned".to_owned());
+    RunError::Ended(why)
 }
 
 /// Processes queued Machines and acts on what it sees.

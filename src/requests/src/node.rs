@@ -37,7 +37,7 @@ pub struct NodeFacts {
     pub version: Option<String>,
     /// The id of the request.
     pub id: Option<String>,
-    /// Why its agent starts nothing new.
+    /// Why its agent starts nothing new, as this program reads the Node.
     pub paused: Option<String>,
     /// The agent's reply.
     pub reply: Reply,
@@ -67,10 +67,20 @@ impl NodeFacts {
         working || waiting
     }
 
+    /// Why its agent starts nothing new, as this program or else the agent reads the Node. A newer
+    /// agent may know a sign that this program does not. A node that is off keeps its agent's last
+    /// status, so the status counts only while the Node is Ready.
+    #[must_use]
+    pub fn pause(&self) -> Option<&str> {
+        let status = self.reply.status.as_ref().filter(|_| self.ready);
+        let told = status.and_then(|status| status.paused.as_deref());
+        self.paused.as_deref().or(told)
+    }
+
     /// The wait has no limit: the node is paused, or waits for its window or its soak.
     #[must_use]
     pub fn waits_by_will(&self) -> bool {
-        self.paused.is_some() || self.reply.code().and_then(Wait::of).is_some()
+        self.pause().is_some() || self.reply.code().and_then(Wait::of).is_some()
     }
 
     /// It failed, and the failed request has this program's prefix and is still there.

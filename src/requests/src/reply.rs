@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use upgrade::history::Past;
 use upgrade::report::{Answer, Status};
-use upgrade::{Digest, RawRequest, Target, UpgradeId, names, plain};
+use upgrade::{Digest, RawRequest, Target, UpgradeId, names, sanitize};
 
 use crate::phase::PhaseName;
 
@@ -29,7 +29,7 @@ impl Limits {
     #[must_use]
     pub fn read<T: DeserializeOwned>(self, value: Option<&str>) -> Option<T> {
         let within = value.filter(|text| text.len() <= self.json)?;
-        plain::from_json(within, self.string).ok()
+        sanitize::from_json(within, self.string).ok()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Verifies "Upgraded": the agent's answer counts only together with what the cluster itself shows.
 
-use upgrade::plain;
+use upgrade::sanitize;
 
 use crate::node::NodeFacts;
 
@@ -39,7 +39,7 @@ pub fn verify(node: &NodeFacts, version: &str, pods: Option<&[StaticPod]>) -> Re
     // Core compares the strings too (v1.14). If this check accepted a suffix, the Machine would
     // stay out of date for ever.
     if node.kubelet != version {
-        let found = plain::line(&node.kubelet);
+        let found = sanitize::line(&node.kubelet);
         return Err(format!("the kubelet says {version}; it says {found}"));
     }
     if !node.ready {
@@ -62,7 +62,7 @@ fn are_at(seen: &[StaticPod], version: &str) -> Result<(), String> {
         if let Some(other) = other {
             return Err(format!(
                 "static pod {component} is at {version}; it is at {}",
-                plain::line(other)
+                sanitize::line(other)
             ));
         }
         if !pod.ready {

@@ -8,7 +8,7 @@ use host::{boot, mounts};
 use upgrade::Unsound;
 
 use crate::args::Args;
-use crate::{guard, look, passed, strict};
+use crate::{abort, guard, look, passed};
 
 /// Lets the kubelet start, or reboots.
 pub fn run(args: &Args) -> ExitCode {
@@ -19,7 +19,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
     match check(args) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(why) => strict::reboot(args, &why),
+        Err(why) => abort::reboot(args, &why),
     }
 }
 

@@ -17,7 +17,7 @@ use host::{durable, memory, mounts, os, power};
 use upgrade::{OneShot, SinceBoot, deadman, names};
 
 use crate::args::Args;
-use crate::{look, mark, passed, strict};
+use crate::{abort, look, mark, passed};
 
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_secs(30);
@@ -105,7 +105,7 @@ fn end(args: &Args, disk_answers: bool) -> ExitCode {
     if disk_answers && args.limit.is_none() {
         note(args);
     }
-    strict::reboot(args, why)
+    abort::reboot(args, why)
 }
 
 /// Leaves a note for the old system, in a file of its own: the agent may be about to write the
@@ -150,7 +150,7 @@ fn trial(args: &Args) -> Trial {
         };
     };
     if seen.machine.one_shot == OneShot::Set {
-        strict::clear_one_shot(&args.places, !args.dry_run);
+        abort::clear_one_shot(&args.places, !args.dry_run);
     }
     match read {
         Ok(_) => Trial::Until(until),

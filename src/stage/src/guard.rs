@@ -14,7 +14,7 @@ use upgrade::step::StageStep;
 use upgrade::{Act, Deployment, Journal, Observation, Policy, Record, Unsound};
 
 use crate::args::Args;
-use crate::{look, refusal, strict};
+use crate::{abort, look, refusal};
 
 /// The maximum of passes of observe, decide, store, perform: one to disarm, one to judge, and one
 /// spare.
@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> ExitCode {
         });
     match judged {
         Ok(()) => ExitCode::SUCCESS,
-        Err(why) => strict::reboot(args, &why),
+        Err(why) => abort::reboot(args, &why),
     }
 }
 

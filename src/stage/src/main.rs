@@ -8,6 +8,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+mod abort;
 mod args;
 mod check;
 mod deadman;
@@ -19,7 +20,6 @@ mod mark;
 mod passed;
 mod refusal;
 mod restore;
-mod strict;
 mod verify;
 
 use std::process::ExitCode;

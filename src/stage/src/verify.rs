@@ -8,7 +8,7 @@ use host::{Places, boot};
 use upgrade::Unsound;
 
 use crate::args::Args;
-use crate::{guard, look, strict};
+use crate::{abort, guard, look};
 
 /// Lets the boot continue, or reboots.
 pub fn run(args: &Args) -> ExitCode {
@@ -24,7 +24,7 @@ pub fn run(args: &Args) -> ExitCode {
         .and_then(|(deployment, _)| guard::judge(&args, &deployment, &found));
     match found.map_err(|unsound| unsound.detail).and(written) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(why) => strict::reboot(&args, &why),
+        Err(why) => abort::reboot(&args, &why),
     }
 }
 

@@ -1,5 +1,6 @@
-//! The stage's programs stay well within the memory that their units allow them: systemd kills whoever does not, and with that ends a good
-//! trial, or leaves the old kubelet with a state that it cannot read.
+//! The stage's programs use much less memory than their units allow. systemd kills a program that
+//! uses more. That would end a good trial, or leave the old kubelet with a state that it cannot
+//! read.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod node;
@@ -20,7 +21,7 @@ use upgrade::{Deployment, Phase};
 
 const MIB: u64 = 1 << 20;
 
-/// How a run ended, and the most memory that it had at a time, in bytes.
+/// How a run ended, and its peak memory, in bytes.
 struct Ran {
     code: Option<i32>,
     most: u64,
@@ -47,13 +48,13 @@ fn run(node: &Node, verb: &str, booted: &Deployment, trial: bool) -> Ran {
     measure(&mut command)
 }
 
-/// The kernel tells what a child has taken to whoever waits for it. What this process has at the moment counts too, as the child begins as
-/// a copy of it: nothing large is held here.
+/// Waits for the child, because the kernel then reports its peak memory. The child begins as a copy
+/// of this process, so this process holds nothing large.
 #[expect(
     unsafe_code,
     reason = "nothing safe tells the memory of one child; what is passed lives on this stack"
 )]
-// It is waited for by its number.
+// `wait4` waits for it by its number.
 #[allow(clippy::zombie_processes)]
 fn measure(command: &mut Command) -> Ran {
     let child = command.stdin(Stdio::null()).spawn().unwrap();
@@ -168,7 +169,7 @@ fn with_the_largest_state() -> (Node, Vec<std::path::PathBuf>) {
         .collect();
     files.iter().for_each(|file| fs::write(file, "x").unwrap());
     snapshot::save(&places, &upgrade_id("one")).unwrap();
-    // They grow behind its back, for whoever saves holds as much as whoever puts back.
+    // The files grow after the save, because the save would hold as much memory as the restore.
     for (at, file) in files.iter().enumerate() {
         let bytes = if at == 0 { LARGE } else { MORE.1 };
         let saved = places.snapshot(&upgrade_id("one")).join(at.to_string());

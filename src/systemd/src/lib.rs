@@ -9,13 +9,13 @@
 
 mod active;
 mod bus;
-mod fallen;
+mod failed_units;
 mod notify;
 mod proxies;
 mod state;
 
 pub use bus::{BootTimes, Bus, Made, Service};
-pub use fallen::Fallen;
+pub use failed_units::Fallen;
 pub use notify::{Notify, watchdog};
 pub use proxies::{JobRemovedStream, LoginProxy, PrepareForShutdownStream, Property};
 pub use state::ActiveState;

@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use crate::id::{self, ManifestDigest};
 use crate::names;
-use crate::wrong::{Malformed, Wrong, length, letters};
+use crate::typo::{Malformed, Wrong, length, letters};
 
 /// The numeric user and group that skopeo runs as. It is above the largest that a pod may request
 /// (2147483647), so no other process has it.

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::wrong::Malformed;
-use crate::wrong::{Wrong, count, length, letters};
+pub use crate::typo::Malformed;
+use crate::typo::{Wrong, count, length, letters};
 
 /// Makes a string type that only its parser can construct, also from JSON.
 macro_rules! parsed_string {

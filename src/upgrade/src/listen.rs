@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::wrong::{Malformed, Wrong};
+use crate::typo::{Malformed, Wrong};
 
 /// The prefix of a Unix socket's path.
 const UNIX: &str = "unix:";

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::id::Malformed;
-use crate::wrong::{Wrong, letters};
+use crate::typo::{Wrong, letters};
 
 /// The accepted form.
 pub const ACCEPTED: &str = "vMAJOR.MINOR.PATCH, as v1.36.3";

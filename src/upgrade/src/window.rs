@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 pub use last_begin::{ACCEPTED as LAST_BEGIN, LastBegin, Shut};
 
-use crate::wrong::{self, Malformed, Wrong};
+use crate::typo::{self, Malformed, Wrong};
 use crate::zone::{Rules, ZoneName};
 
 /// The accepted form of [`Hours`].
@@ -249,7 +249,7 @@ fn days_of(text: &str) -> Result<[bool; 7], Wrong> {
 fn day_of(text: &str) -> Result<usize, Wrong> {
     let day = WEEK.iter().position(|day| *day == text);
     day.ok_or_else(|| {
-        let near = wrong::nearest(text, &[&WEEK[..], &["daily"]].concat());
+        let near = typo::nearest(text, &[&WEEK[..], &["daily"]].concat());
         Wrong::at(0, format!("{text:?} is no day{}", meant(near)))
     })
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::id::parsed_string;
-use crate::wrong::{Malformed, Wrong, length, letters};
+use crate::typo::{Malformed, Wrong, length, letters};
 
 /// The zone that needs no rules.
 const UTC: &str = "UTC";

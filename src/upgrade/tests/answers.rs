@@ -20,7 +20,7 @@ Rendered from `src/upgrade/src/report.rs`, as the brain reports each phase. All 
   else the phase; its `message` is that reason's sentence, else what is being done, else that the image has no guard where it has none, else the phase.
 - An Event (namespace `default`, about the Node, reporting controller `careen.dev/agent`, action `Upgrade`) for each new answer, reason or phase, with the
   reason and the message of the condition: `Warning` when the answer is `Failed` or a reason is named, else `Normal`. Nobody should decide by Events.
-- While `careen.dev/paused` is on the Node, or [what looks like it](operating.md#a-key-that-is-nearly-ours), `paused` in the status repeats why. An upgrade that is not armed yet then begins no further step, with the
+- While `careen.dev/paused` is on the Node, or [what looks like it](operating.md#misspelled-keys), `paused` in the status repeats why. An upgrade that is not armed yet then begins no further step, with the
   reason `Paused`; one that is armed goes on. A request that waits for the pause to end leaves the last answer as it is: the condition alone says `Paused`.
 - A key that is nearly ours and no pause is told in `unknownKeys` and behind the condition's message, with an Event `UnknownKeys` of its own. A node that was never
   asked says it with the phase `Idle`, and takes it back when the key goes.
@@ -138,7 +138,7 @@ const KEYS: [(&str, &str); 20] = [
     ),
     (
         "unknownKeys",
-        "labels, annotations and taints on the Node that are nearly ours and unknown there, with the annotation that is perhaps meant, and a part of a request without the request, at most 8 ([the rule](operating.md#a-key-that-is-nearly-ours))",
+        "labels, annotations and taints on the Node that are nearly ours and unknown there, with the annotation that was probably intended, and a part of a request without the request, at most 8 ([the rule](operating.md#misspelled-keys))",
     ),
     (
         "reached",
@@ -147,7 +147,7 @@ const KEYS: [(&str, &str); 20] = [
     ),
     (
         "waitingSince",
-        "since when it waits for the operator's hours or the end of a pause, likewise",
+        "since when it waits for the operator's hours or the end of a pause, in the same form",
     ),
 ];
 

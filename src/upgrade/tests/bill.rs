@@ -164,7 +164,7 @@ fn looking_again_at_the_same_moment_writes_nothing_more() {
 }
 
 /// The tally after an upgrade has come from this phase to its end, with so many trial boots behind it.
-fn tally_of(reason: Reason, tries: u32) -> tally::Tally {
+fn tally_of(reason: Reason, tries: u32) -> counters::Tally {
     let mut record = upgrade_in(Phase::Reverting { reason });
     let up = record.upgrade.as_mut().unwrap();
     (up.custody, up.cleaned, up.attempt.tries) = (given_back(), true, tries);
@@ -213,7 +213,7 @@ fn record_without_bill_and_tally_reads_and_writes_unchanged() {
 #[test]
 fn what_a_newer_version_counts_is_kept() {
     let text = r#"{"upgraded":3,"rested":{"Sunday":2}}"#;
-    let tally: tally::Tally = serde_json::from_str(text).unwrap();
+    let tally: counters::Tally = serde_json::from_str(text).unwrap();
     assert_eq!(tally.upgraded, 3);
     assert!(
         serde_json::to_string(&tally)

@@ -67,6 +67,13 @@ fn pause_lookalike_key_holds_as_a_label_and_as_an_annotation() {
         "careen_paused",
         "careenPaused",
         "pause-careen",
+        "careenpaused",
+        "pausecareen",
+        "caren-paused",
+        "carene-paused",
+        "example.com/careen-paused",
+        "paused.careen.dev/backup",
+        "on-hold.careen.io/x",
         "cluster.x-k8s.io/paused",
         "infrastructure.cluster.x-k8s.io/paused",
     ] {
@@ -107,6 +114,25 @@ fn whatever_looks_like_an_opt_out_holds() {
         ("careen.dev", "false"),
         ("careenDisabled", ""),
         ("no-upgrade-careen", ""),
+        ("no-careen", "x"),
+        ("skip-careen", "true"),
+        ("example.com/careen", "off"),
+        ("careen.dev/donotupgrade", "true"),
+        ("careen.dev/dontupgrade", "true"),
+        ("careen.dev/autoupgrade", "false"),
+        ("careen.dev/no-restart", "true"),
+        ("careen.dev/do-not-disturb", "true"),
+        ("careen.dev/evict", "false"),
+        ("careen.dev/restart", "never"),
+        ("careen.dev/disruptions", "none"),
+        ("careen.dev/upgrade", "not-now"),
+        ("careen.dev/upgrade", "don't"),
+        ("careen.dev/mode", "do-not-upgrade"),
+        ("careen.dev/upgrades", "paused-by-ops"),
+        ("careen.dev/upgrades", "please hold"),
+        ("careen.dev/rollout", "paused"),
+        ("careen.dev/node", "Paused"),
+        ("careen.dev/pool", "on hold until Monday"),
     ] {
         for keys in [annotation(key, value), label(key, value)] {
             let stray = held_by(&keys).unwrap_or_else(|| panic!("{key}={value}"));
@@ -194,6 +220,8 @@ fn what_is_nearly_ours_and_no_pause_is_told_and_holds_nothing() {
         ("careen.dev/never-replace", None),
         ("careen.dev/stateroot", None),
         ("careen.dev/upgrading", None),
+        ("careen.dev/restarts", None),
+        ("node.careen.dev/pool", None),
     ] {
         for keys in [annotation(key, "x"), label(key, "x")] {
             assert_eq!(keys.pause, None, "{key}");
@@ -331,6 +359,12 @@ fn what_others_write_on_nodes_is_none_of_ours() {
         "careen.example/pool",
         "careen-pool",
         "careening",
+        "careens",
+        "career-hold",
+        "carmen-hold",
+        "example.com/careens",
+        "example.com/no-upgrade",
+        "scared-paused",
     ] {
         assert_eq!(annotation(key, "x"), Keys::default(), "{key}");
         assert_eq!(label(key, "x"), Keys::default(), "{key}");

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use upgrade::bill::{Bill, Since, Stopwatch};
-use upgrade::tally::Tally;
+use upgrade::counters::Tally;
 use upgrade::{Moment, Record, SinceBoot};
 
 use crate::cast::boot_id;

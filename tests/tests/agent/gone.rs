@@ -73,7 +73,7 @@ async fn renaming_a_node_stops_the_drain_and_prevents_the_reboot() -> Result<()>
     pods.budget("always-one", "web", 1).await?;
     scene.node.ask_for(NEW_IMAGE).await?;
     scene.node.until("cordoned", &is_cordoned).await?;
-    let other = join_again(&scene, "anew").await?;
+    let other = join_again(&scene, "again").await?;
     delete(&scene.node).await?;
     let told = other.until_answered("Upgraded").await?;
     assert!(!is_cordoned(&told));

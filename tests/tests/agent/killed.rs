@@ -172,7 +172,7 @@ async fn survives(inside: Inside) -> Result<()> {
     let wanted = if fails { (0, "a") } else { (1, "ba") };
     assert_eq!((ended.0, ended.1.as_str()), wanted, "{step}");
     if !matches!(inside.when, Asking { .. }) {
-        assert_eq!(scene.machine.times(step), 2, "{step} is begun anew, once");
+        assert_eq!(scene.machine.times(step), 2, "{step} begins once more");
     }
     Ok(())
 }

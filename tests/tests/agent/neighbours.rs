@@ -1,11 +1,13 @@
 //! Other programs that read the Node: the keys that keep them off, the conditions of its lifecycle,
 //! and what kubeadm would undo.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 use careen_tests::machine::NEW_IMAGE;
 use careen_tests::node::{annotation, is_cordoned};
+use careen_tests::pods::Namespace;
 use careen_tests::scene::Scene;
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
@@ -204,20 +206,45 @@ async fn configure_kubelets(scene: &Scene) -> Result<()> {
     create::<RoleBinding>(scene, name, binding).await
 }
 
+/// Gives the node a kubelet whose `maxPods` kubeadm would unset.
+fn set_max_pods(scene: &Scene) -> Result<PathBuf> {
+    let root = scene.node.folder.path().join("kubelets-root");
+    let kubelet = root.join("var/lib/kubelet");
+    std::fs::create_dir_all(&kubelet)?;
+    let own = "kind: KubeletConfiguration\nmaxPods: 42\n";
+    std::fs::write(kubelet.join("config.yaml"), own)?;
+    scene.machine.has_kubelet_below(root.clone());
+    Ok(root)
+}
+
+#[tokio::test]
+async fn stricter_kubeadm_key_ends_an_upgrade_that_is_draining() -> Result<()> {
+    let word = "stricter-settings";
+    let drops = "retry-seconds = 1\n[kubeadm]\nlocal-settings = \"drop\"\n";
+    let scene = Scene::with_policy(word, drops).await?;
+    configure_kubelets(&scene).await?;
+    set_max_pods(&scene)?;
+    let pods = Namespace::new(&scene.node).await?;
+    pods.run("web", json!({})).await?;
+    pods.budget("always-one", "web", 1).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.node.until("cordoned", &is_cordoned).await?;
+    std::fs::write(scene.policy(), "retry-seconds = 1\n")?;
+    pods.drop_budget("always-one").await?;
+    let node = scene.node.until_answered("Failed").await?;
+    let said = annotation(&node, names::FAILURE_REASON);
+    assert!(said.contains("maxPods is 42 and would be unset"), "{said}");
+    assert!(!is_cordoned(&node));
+    assert_eq!(scene.machine.boots(), 0);
+    Ok(())
+}
+
 #[tokio::test]
 async fn settings_that_kubeadm_would_undo_end_it_before_the_cordon() -> Result<()> {
     let mut scene = Scene::new("own-settings").await?;
     configure_kubelets(&scene).await?;
-    let root = scene.node.folder.path().join("kubelets-root");
-    let (kubelet, patches) = (
-        root.join("var/lib/kubelet"),
-        root.join("etc/kubernetes/patches"),
-    );
-    std::fs::create_dir_all(&kubelet)?;
+    let patches = set_max_pods(&scene)?.join("etc/kubernetes/patches");
     std::fs::create_dir_all(&patches)?;
-    let own = "kind: KubeletConfiguration\nmaxPods: 42\n";
-    std::fs::write(kubelet.join("config.yaml"), own)?;
-    scene.machine.has_kubelet_below(root);
     scene.node.ask_for(NEW_IMAGE).await?;
     let node = scene.node.until_answered("Failed").await?;
     let said = annotation(&node, names::FAILURE_REASON);

@@ -275,7 +275,7 @@ async fn pause_marks_existing_nodes_and_resume_lifts_only_its_reason() -> Result
     assert_eq!(
         paused(&other).await?.as_deref(),
         Some("an audit"),
-        "whoever audits has not said that it is over"
+        "the auditor still wants the pause"
     );
     careen("resume --any-reason").await?.with(Exit::Done)?;
     assert_eq!(paused(&other).await?, None);

@@ -99,5 +99,5 @@ async fn hanging_api_server_does_not_delay_another_clusters_nodes() -> Result<()
             return Ok(());
         }
     }
-    bail!("whoever waited for a place of theirs waited until the first of them was given up")
+    bail!("the request waited until the first of the others was given up")
 }

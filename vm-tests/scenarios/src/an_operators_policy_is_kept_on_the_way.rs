@@ -117,7 +117,7 @@ async fn opted_out(rig: &mut Rig, image: &str, before: &Before) -> Result<()> {
 /// A request under a broken policy is refused, and the answer says where the error is.
 async fn broken_before(rig: &mut Rig, hours: &Hours) -> Result<()> {
     rig.progress
-        .step("asking anew, under a policy that is broken");
+        .step("asking again, under a policy that is broken");
     rig.policy(&policy(hours, ZONE_WITHOUT_A_FILE)).await?;
     rig.expect_a_new_answer();
     rig.annotate(&[(names::UPGRADE_ID, Some("under-a-broken-policy"))])
@@ -132,7 +132,7 @@ async fn broken_before(rig: &mut Rig, hours: &Hours) -> Result<()> {
 /// The hours are over by the clock of their zone. By UTC they would be open.
 async fn closed(rig: &mut Rig, hours: &Hours) -> Result<()> {
     rig.progress
-        .step("asking anew, with hours that are over in their zone");
+        .step("asking again, with hours that are over in their zone");
     rig.policy(&policy(hours, ZONE)).await?;
     rig.expect_a_new_answer();
     let soak = SOAK.to_string();
@@ -160,7 +160,7 @@ async fn closed(rig: &mut Rig, hours: &Hours) -> Result<()> {
 /// without the zone, it would begin the upgrade.
 async fn broken_meanwhile(rig: &mut Rig, hours: &Hours) -> Result<()> {
     rig.progress
-        .step("the policy is broken meanwhile, and the agent starts anew");
+        .step("the policy is broken meanwhile, and the agent restarts");
     rig.policy(&policy(hours, ZONE_WITHOUT_A_FILE)).await?;
     restart(rig).await?;
     // Read only the entries of this start, because the agent before it logged the same.

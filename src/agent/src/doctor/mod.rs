@@ -37,7 +37,7 @@ pub use patient::{Clock, Patient};
 pub use render::{exit_code, json, text};
 pub use server::server;
 
-use crate::in_force;
+use crate::policy_file;
 
 /// Data that several checks need.
 struct Known {
@@ -48,7 +48,7 @@ struct Known {
 /// Every check that needs no network, in the order in which an upgrade would reach them.
 #[must_use]
 pub fn examine(patient: &Patient) -> Vec<Finding> {
-    let read = in_force::read(&patient.policy);
+    let read = policy_file::read(&patient.policy);
     let booted = host::boot::booted(&patient.places.sysroot, &patient.places.root);
     let known = Known {
         policy: read.clone().unwrap_or_default(),

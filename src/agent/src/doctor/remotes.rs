@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use host::Places;
-use host::veil::veiled;
+use host::redact::veiled;
 use upgrade::Policy;
 
 use super::finding::Finding;

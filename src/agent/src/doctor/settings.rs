@@ -7,15 +7,15 @@ use upgrade::{Phase, Policy, Reason, names};
 
 use super::finding::Finding;
 use super::patient::Patient;
-use crate::guarded;
 use crate::node::saved;
+use crate::trusted_files;
 
 /// Whether the policy file parses, and only root may write it and the other files that decide which
 /// images are accepted. One finding for each file that others may write.
 pub(super) fn policy(patient: &Patient, read: &Result<Policy, Reason>) -> Vec<Finding> {
     const NAME: &str = "policy";
     let own = trust::fault(&patient.policy).into_iter();
-    let others = guarded::amiss(&patient.places).map(|one| one.fault);
+    let others = trusted_files::amiss(&patient.places).map(|one| one.fault);
     let bad = |fault: Fault| Finding::bad(NAME, fault.to_string(), &fault.fix());
     let amiss: Vec<_> = own.chain(others).map(bad).collect();
     if !amiss.is_empty() {

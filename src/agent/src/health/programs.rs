@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use host::leftover::is_leftover;
+use host::backup_files::is_leftover;
 use host::trust;
 use nix::unistd::{AccessFlags, access};
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use host::programs::Program;
 use serde::Deserialize;
 use serde_json::Value;
-use upgrade::{BootId, plain};
+use upgrade::{BootId, sanitize};
 
 /// The folder of a journal that outlives a boot (journald.conf(5), `Storage=`).
 const JOURNAL: &str = "var/log/journal";
@@ -86,9 +86,9 @@ struct Entry {
 fn told(text: &str) -> Vec<String> {
     let entries = text.lines().filter_map(|line| {
         let entry: Entry = serde_json::from_str(line).ok()?;
-        let message = plain::cut(&field(&entry.message)?, LONGEST);
+        let message = sanitize::cut(&field(&entry.message)?, LONGEST);
         let of = field(&entry.of).unwrap_or_else(|| "kernel".to_owned());
-        (!message.is_empty()).then(|| format!("{}: {message}", plain::cut(&of, LONGEST / 4)))
+        (!message.is_empty()).then(|| format!("{}: {message}", sanitize::cut(&of, LONGEST / 4)))
     });
     let mut told: Vec<_> = entries.collect();
     told.dedup();

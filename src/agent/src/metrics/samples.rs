@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use upgrade::bill::{Now, Stopwatch};
+use upgrade::counters::{ByReason, Tally};
 use upgrade::policy::in_force;
 use upgrade::record::Reached;
-use upgrade::tally::{ByReason, Tally};
 use upgrade::window::Door;
 use upgrade::{Digest, Phase, Record, Report, Upgrade, report};
 

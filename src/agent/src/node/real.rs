@@ -17,7 +17,6 @@ use upgrade::{
 };
 
 use super::saved;
-use crate::guarded;
 use crate::hands::{Ahead, Ended, Errand, Hands, Local};
 use crate::metrics::Disk;
 use crate::serving::UnitsWatch;
@@ -25,6 +24,7 @@ use crate::step::hooks::Hooks;
 use crate::step::snapshot::{self, Snapshots};
 use crate::step::{arm, deploy, kubeadm, reboot};
 use crate::task::{Task, Verb};
+use crate::trusted_files;
 use crate::{clock, health, last_trial, limits, settings, watchdog};
 
 /// A manifest that only a control plane has.
@@ -100,7 +100,7 @@ impl Node {
                 loader: loader::fitness(&self.places, &self.places.root),
                 watchdog: watchdog::fitness(&self.places.root),
                 restored: saved::none_is_owed(&self.places)?,
-                checks: guarded::are_roots_alone(&self.places)
+                checks: trusted_files::are_roots_alone(&self.places)
                     .and_then(|()| health::may_be_run(&self.places.root)),
                 local_changes: boot::local_changes(&self.places, &booted),
                 control_plane: control_plane

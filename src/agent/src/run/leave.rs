@@ -8,8 +8,8 @@ use tracing::{info, warn};
 
 use super::Agent;
 use crate::hands::Hands;
+use crate::runner::Work;
 use crate::trial::Trial;
-use crate::work::Work;
 
 /// How long the agent tries. Its unit waits three times as long (TimeoutStopSec).
 const LAST_WORD: Duration = Duration::from_secs(20);

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tracing::warn;
 use upgrade::serving::{NodePod, Offer, Serving, are_renewed};
 use upgrade::step::Effect;
-use upgrade::{Disposition, Doing, Reason, UpgradeId, Version};
+use upgrade::{Disposition, Doing, Policy, Reason, UpgradeId, Version};
 
 use crate::cluster::{ApiError, Cluster, doubt, refused, undrained};
 use crate::drain::{self, Again, Away, Drain, LIST_PODS};
@@ -45,24 +45,41 @@ pub(super) struct System<'a> {
 /// What this agent remembers from one step to the next.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
-    /// When it last rehearsed.
-    rehearsed: Arc<Mutex<Option<Instant>>>,
+    /// The last rehearsal.
+    rehearsed: Arc<Mutex<Option<Rehearsed>>>,
     /// What it has set again.
     again: Again,
 }
 
+/// A rehearsal.
+#[derive(Clone, Debug)]
+struct Rehearsed {
+    at: Instant,
+    /// The policy that it followed.
+    policy: Arc<Policy>,
+}
+
 impl Held {
-    fn note(&self) {
-        *self.moment() = Some(Instant::now());
+    fn note(&self, policy: &Arc<Policy>) {
+        let (at, policy) = (Instant::now(), Arc::clone(policy));
+        *self.last() = Some(Rehearsed { at, policy });
     }
 
     /// Whether what it found still holds. An agent that has just started does not know, nor which
     /// boot it was in.
-    pub(super) fn is_fresh(&self) -> bool {
-        self.moment().is_some_and(|held| held.elapsed() < FRESH)
+    pub(super) fn is_fresh(&self, policy: &Policy) -> bool {
+        let is_new = |held: &Rehearsed| held.at.elapsed() < FRESH;
+        self.follows(policy) && self.last().as_ref().is_some_and(is_new)
     }
 
-    fn moment(&self) -> MutexGuard<'_, Option<Instant>> {
+    /// Whether this policy was the policy of the last rehearsal. Keys of another policy may refuse
+    /// what the rehearsal let through.
+    fn follows(&self, policy: &Policy) -> bool {
+        let last = self.last();
+        last.as_ref().is_some_and(|held| *held.policy == *policy)
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Rehearsed>> {
         self.rehearsed
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -75,8 +92,17 @@ impl<'a> Server<'a> {
     pub async fn rehearse(self, system: System<'_>) -> Result<Ended, Reason> {
         self.settings(system).await?;
         let blocked = self.blocked().await?;
-        self.held.note();
+        self.held.note(&self.errand.policy);
         Ok(Ended::Done(Effect::Rehearsed { blocked }))
+    }
+
+    /// Asks again what kubeadm would undo, if the policy is not that of the last rehearsal: a node
+    /// may have waited for days since, and its operator may have made the policy stricter.
+    pub async fn ask_before_arming(&self, system: System<'_>) -> Result<Ended, Reason> {
+        if self.held.follows(&self.errand.policy) {
+            return Ok(Ended::Done(Effect::Plain));
+        }
+        self.errand.unless_cancelled(self.settings(system)).await
     }
 
     async fn settings(&self, system: System<'_>) -> Result<(), Reason> {
@@ -106,7 +132,7 @@ impl<'a> Server<'a> {
     /// the cordon. What would only block the drain is told. A server that is away is the drain's
     /// matter.
     async fn rehearse_again(&self, system: System<'_>) -> Result<(), Reason> {
-        if self.held.is_fresh() {
+        if self.held.is_fresh(&self.errand.policy) {
             return Ok(());
         }
         match self.settings(system).await {
@@ -122,7 +148,7 @@ impl<'a> Server<'a> {
             Ok(None) => {}
             Err(reason) => warn!("the drain was not rehearsed again: {reason}"),
         }
-        self.held.note();
+        self.held.note(&self.errand.policy);
         Ok(())
     }
 
@@ -275,12 +301,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn rehearsal_is_due_again_after_five_minutes_or_a_restart() {
-        let held = Held::default();
-        assert!(!held.is_fresh(), "the agent has just started");
-        held.note();
+        let (held, policy) = (Held::default(), Arc::new(Policy::default()));
+        assert!(!held.is_fresh(&policy), "the agent has just started");
+        held.note(&policy);
         tokio::time::advance(FRESH / 2).await;
-        assert!(held.clone().is_fresh());
+        assert!(held.clone().is_fresh(&policy));
         tokio::time::advance(FRESH).await;
-        assert!(!held.is_fresh());
+        assert!(!held.is_fresh(&policy));
+        assert!(held.follows(&policy), "the same policy says the same");
+    }
+
+    #[tokio::test]
+    async fn rehearsal_is_due_again_under_another_policy() {
+        let (held, mut policy) = (Held::default(), Policy::default());
+        held.note(&Arc::new(policy.clone()));
+        policy.kubeadm.patches = "/srv/patches".into();
+        assert!(!held.is_fresh(&policy) && !held.follows(&policy));
     }
 }

@@ -100,7 +100,7 @@ pub async fn perform<H: Hands>(
         Step::Exclude => return server.exclude().await,
         Step::Drain { spent_seconds } => {
             // A drain that goes on, or that follows a trial, finds a node that others do not use.
-            if spent_seconds == 0 && !order.has_tried && !tools.held.is_fresh() {
+            if spent_seconds == 0 && !order.has_tried && !tools.held.is_fresh(&errand.policy) {
                 let work = tools.hands.rehearse(&errand.policy);
                 if errand.unless_cancelled(work).await? == Ended::Cancelled {
                     return Ok(Ended::Cancelled);
@@ -132,7 +132,12 @@ pub async fn perform<H: Hands>(
                 Ended::Cancelled => Ended::Cancelled,
             });
         }
-        Step::Arm { deployment } => Task::Arm(deployment),
+        Step::Arm { deployment } => {
+            if server.ask_before_arming(system).await? == Ended::Cancelled {
+                return Ok(Ended::Cancelled);
+            }
+            Task::Arm(deployment)
+        }
         Step::Disarm => Task::Disarm,
         Step::Kubeadm => Task::Kubeadm,
         Step::Reboot { force } => {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 use upgrade::control_plane::{
     Alarm, AlarmKind, Detail, EtcdId, EtcdVersion, Listed, Status, Survey, TooMany,
 };
-use upgrade::plain;
+use upgrade::sanitize;
 
 /// No text in an answer is longer that is kept.
 const TEXT: usize = 500;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host::veil::veiled;
+use host::redact::veiled;
 use ostree_ext::container::store::{
     ImageImporter, ImportProgress, LayerProgress, LayeredImageState, PrepareResult, PreparedImport,
 };

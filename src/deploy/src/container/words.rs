@@ -1,6 +1,6 @@
 //! What skopeo and the libraries around it say, for a reason's detail. Nothing is decided on it.
 
-use host::veil::veiled;
+use host::redact::veiled;
 use ostree_ext::containers_image_proxy::Error;
 use upgrade::reason::complaint;
 

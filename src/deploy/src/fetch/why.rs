@@ -1,7 +1,7 @@
 //! Why a pull failed, by error domains and codes and by the repository's content, never by the
 //! text.
 
-use host::veil::veiled;
+use host::redact::veiled;
 use ostree_ext::ostree::{Repo, RepoCommitState};
 use ostree_ext::{gio, glib};
 use upgrade::Reason;

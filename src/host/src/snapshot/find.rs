@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use super::way::{self, DEEPEST, MOST, There, Way};
+use crate::backup_files::is_leftover;
 use crate::error::{At, Error, Result};
-use crate::leftover::is_leftover;
 use crate::trust;
 
 /// No file below a folder of this name is ever saved or restored.

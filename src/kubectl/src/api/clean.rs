@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use serde::{Deserialize, Deserializer, Serialize};
-use upgrade::plain;
+use upgrade::sanitize;
 
 /// The longest string that is read, in bytes. The longest valid one is the JSON of an annotation.
 const STRING: usize = 96 * 1024;
@@ -27,7 +27,7 @@ impl<K> Cleaned<K> {
 
 impl<'de, K: Deserialize<'de>> Deserialize<'de> for Cleaned<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        K::deserialize(plain::Clean::new(deserializer, STRING)).map(Self)
+        K::deserialize(sanitize::Clean::new(deserializer, STRING)).map(Self)
     }
 }
 

@@ -15,8 +15,8 @@ use upgrade::{Source, Target, Version, Wanted};
 
 pub use nodes::{Choice, Chosen, ChosenOrAll};
 
-use crate::pace::{Pace, Width};
-use crate::span::Span;
+use crate::duration::Span;
+use crate::rollout::{Pace, Width};
 use nodes::node_name;
 
 /// Why a node is paused when no reason is given.

@@ -37,7 +37,7 @@ pub(super) fn node_name(text: &str) -> Result<String, String> {
     if is_name {
         return Ok(name.to_owned());
     }
-    let wrong = upgrade::wrong::first(name, |c| fits(c) || matches!(c, '-' | '.'));
+    let wrong = upgrade::typo::first(name, |c| fits(c) || matches!(c, '-' | '.'));
     let wrong = wrong.unwrap_or_else(|| "it begins or ends with a dash or a dot".to_owned());
     Err(format!(
         "{wrong}; use the name of a Node, as `kubectl get nodes` lists it"

@@ -5,10 +5,10 @@ use super::follow::{Course, End, follow};
 use super::session::Session;
 use super::show::Shown;
 use crate::cli::Choice;
+use crate::duration::Span;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fleet::Fleet;
-use crate::span::Span;
 use crate::standing::Fate;
 use upgrade::reason::few;
 

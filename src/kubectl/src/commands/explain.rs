@@ -6,11 +6,11 @@ use super::choose::learn;
 use super::session::Session;
 use crate::cli::Choice;
 use crate::diagnose::{self, Explanation};
+use crate::duration;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::render::report::{self, NodeReport};
 use crate::render::{explain, formatted};
-use crate::span;
 use crate::view::NodeView;
 
 /// The output for programs.
@@ -30,7 +30,7 @@ pub async fn run(name: &str, session: &mut Session<'_>) -> Result<Exit, Failure>
     let node: NodeView = session.cluster.node(name).await?.into();
     let choice = Choice::Named(vec![name.to_owned()]);
     let expected = learn(&session.cluster, std::slice::from_ref(&node), &choice).await;
-    let now = span::seconds(session.console.now());
+    let now = duration::seconds(session.console.now());
     let data = Explained {
         node: report::of(&node, now, &expected),
         explanation: diagnose::explain(&node, now, &expected),

@@ -5,7 +5,7 @@ use super::session::Session;
 use crate::cli::{Choice, History};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::past::{self, Told};
+use crate::past_upgrades::{self, Told};
 use crate::render::{formatted, history};
 use crate::view::NodeView;
 use upgrade::reason::few;
@@ -17,7 +17,7 @@ use upgrade::reason::few;
 pub async fn run(asked: &History, session: &mut Session<'_>) -> Result<Exit, Failure> {
     let choice = Choice::from(&asked.nodes);
     let nodes = choose(&session.cluster, &choice).await?;
-    let told = past::of(&nodes);
+    let told = past_upgrades::of(&nodes);
     say(&nodes, &told, session);
     // With one named node, the column of names is not needed.
     let names = !matches!(&choice, Choice::Named(names) if names.len() == 1);

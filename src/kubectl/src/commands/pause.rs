@@ -9,9 +9,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::render::outcome::Done;
 use crate::request::{self, Turn};
-use crate::standing::Standing;
+use crate::standing::under_a_pause;
 use crate::view::NodeView;
-use upgrade::plain;
+use upgrade::sanitize;
 
 /// Pauses nodes.
 ///
@@ -24,7 +24,7 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
     let one = |node: NodeView| async move {
         let decide = |node: &NodeView| (pausing(node), request::pausing(node, Some(reason)));
         let (turn, after) = settle(cluster, node, write, decide).await?;
-        let detail = paused(&after).to_owned();
+        let detail = paused(&after);
         Ok(told(&after.name, turn, Done::Paused, detail, write))
     };
     let outcomes = each(nodes, named, one).await;
@@ -36,19 +36,12 @@ pub async fn pause(asked: &Pause, session: &mut Session<'_>) -> Result<Exit, Fai
 }
 
 /// What the pause means for the node, as it is after the write.
-fn paused(node: &NodeView) -> &'static str {
-    match Standing::of(node) {
-        Standing::Working if node.reply.phase().can_be_withdrawn() => {
-            "paused; the upgrade under way waits where it is, `cancel` withdraws it"
-        }
-        Standing::Working => "paused; the upgrade under way is too far for that, and continues",
-        Standing::Idle
-        | Standing::Asked
-        | Standing::Held
-        | Standing::Upgraded
-        | Standing::Failed
-        | Standing::Refused
-        | Standing::Halted => "paused",
+fn paused(node: &NodeView) -> String {
+    let withdrawal = node.reply.phase().can_be_withdrawn();
+    match under_a_pause(node) {
+        None => "paused".to_owned(),
+        Some(meaning) if withdrawal => format!("paused; {meaning}, `cancel` withdraws it"),
+        Some(meaning) => format!("paused; {meaning}"),
     }
 }
 
@@ -105,7 +98,7 @@ fn resuming(node: &NodeView, asked: &Resume) -> Turn {
         return Turn::Refuse(format!("{why}; `{command}` removes it"));
     }
     // The text that was read from a Node is sanitized for a terminal.
-    let is = |reason: &str| plain::line(reason) == *why;
+    let is = |reason: &str| sanitize::line(reason) == *why;
     match &asked.reason {
         _ if asked.any_reason => Turn::Write,
         Some(reason) if is(reason) => Turn::Write,

@@ -13,13 +13,13 @@ use crate::api::Write;
 use crate::cli::{Choice, Plan};
 use crate::diagnose::silent::unanswered;
 use crate::drain::{Moving, moving};
+use crate::duration;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fleet::Fleet;
 use crate::render::formatted;
 use crate::render::plan::{self, Preview};
 use crate::request::{self, Turn};
-use crate::span;
 use crate::view::NodeView;
 
 /// The message when a signal comes before the answer.
@@ -83,7 +83,7 @@ async fn answer(
 ) -> Result<Option<upgrade::plan::Plan>, Failure> {
     put(asked, question, session).await?;
     if session.console.is_live() {
-        let time = span::short(asked.patience().as_secs());
+        let time = duration::short(asked.patience().as_secs());
         let line = format!(
             "{} looks at the image; it may take up to {time}",
             asked.node
@@ -172,8 +172,8 @@ async fn pods(node: &str, session: &mut Session<'_>) -> Result<Option<Vec<Moving
 /// question.
 async fn too_late(asked: &Plan, session: &Session<'_>) -> Result<Failure, Failure> {
     let node: NodeView = session.cluster.node(&asked.node).await?.into();
-    let why = unanswered(&node, span::seconds(session.console.now()));
-    let time = span::short(asked.patience().as_secs());
+    let why = unanswered(&node, duration::seconds(session.console.now()));
+    let time = duration::short(asked.patience().as_secs());
     let text = format!("{} did not answer in {time}: {why}", asked.node);
     Ok(Failure::Timeout(text))
 }

@@ -13,12 +13,12 @@ use super::put::{STANDS, put_again, tell, to_answer};
 use super::session::Session;
 use super::show::Shown;
 use crate::cli::{Asking, Choice};
+use crate::duration::Span;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fleet::{Fleet, News};
-use crate::pace::{Pace, Tally};
 use crate::request::Errand;
-use crate::span::Span;
+use crate::rollout::{Pace, Tally};
 use crate::view::NodeView;
 use upgrade::reason::few;
 

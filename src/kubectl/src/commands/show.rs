@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use crate::cli::Format;
 use crate::console::Console;
+use crate::duration;
 use crate::expected::Expected;
 use crate::failure::Failure;
 use crate::fleet::{Fleet, News};
 use crate::render::report::{self, NodeReport};
 use crate::render::status::{Around, screenful, state};
-use crate::span;
 use crate::standing::Standing;
-use crate::untaken::untaken;
+use crate::unaccepted::unaccepted;
 use crate::view::NodeView;
 
 /// The minimum interval between redraws of a table for changes of single nodes.
@@ -60,7 +60,7 @@ impl Shown {
         if self.quiet {
             return Ok(());
         }
-        let now = span::seconds(console.now());
+        let now = duration::seconds(console.now());
         match self.format {
             None | Some(Format::Wide) if console.is_live() => self.table(console, fleet, news, now),
             _ => self.lines(console, fleet, news, now),
@@ -190,7 +190,7 @@ fn turn(node: &NodeView) -> String {
 fn says(node: &NodeView) -> Option<&str> {
     match Standing::of(node) {
         Standing::Idle | Standing::Upgraded => None,
-        Standing::Asked => untaken(node).map(|word| word.sentence.as_str()),
+        Standing::Asked => unaccepted(node).map(|word| word.sentence.as_str()),
         Standing::Held => node.paused.as_deref(),
         Standing::Working | Standing::Failed | Standing::Refused | Standing::Halted => {
             node.reason()

@@ -5,12 +5,13 @@ use super::follow::{self, Course};
 use super::session::Session;
 use super::show::Shown;
 use crate::cli::{Choice, Status};
+use crate::duration;
 use crate::exit::Exit;
+use crate::expected::Expected;
 use crate::failure::Failure;
 use crate::render::formatted;
 use crate::render::report::{self, NodeReport};
 use crate::render::status::{Around, status};
-use crate::span;
 use crate::view::NodeView;
 
 /// Shows the progress of nodes.
@@ -22,32 +23,47 @@ pub async fn run(asked: &Status, session: &mut Session<'_>) -> Result<Exit, Fail
     let nodes = choose(&session.cluster, &choice).await?;
     let expected = learn(&session.cluster, &nodes, &choice).await;
     if asked.watch {
-        let mut shown = Shown::new(expected, session.format);
-        let course = Course {
-            choice: &choice,
-            timeout: None,
-        };
-        follow::follow(session, course, &mut shown, |_| false).await?;
-        return Ok(Exit::Done);
+        watch(&choice, expected, session).await?;
+    } else {
+        print(&nodes, &expected, session)?;
     }
-    let now = span::seconds(session.console.now());
+    Ok(Exit::Done)
+}
+
+async fn watch(
+    choice: &Choice,
+    expected: Expected,
+    session: &mut Session<'_>,
+) -> Result<(), Failure> {
+    let mut shown = Shown::new(expected, session.format);
+    let course = Course {
+        choice,
+        timeout: None,
+    };
+    follow::follow(session, course, &mut shown, |_| false).await?;
+    Ok(())
+}
+
+fn print(
+    nodes: &[NodeView],
+    expected: &Expected,
+    session: &mut Session<'_>,
+) -> Result<(), Failure> {
+    let now = duration::seconds(session.console.now());
     let reports: Vec<NodeReport> = nodes
         .iter()
-        .map(|node| report::of(node, now, &expected))
+        .map(|node| report::of(node, now, expected))
         .collect();
     let look = session.console.look;
     let text = formatted(session.format, &reports, |wide| {
         let nodes: Vec<&NodeView> = nodes.iter().collect();
-        status(
-            &nodes,
-            Around {
-                now,
-                expected: &expected,
-                wide,
-                look,
-            },
-        )
+        let around = Around {
+            now,
+            expected,
+            wide,
+            look,
+        };
+        status(&nodes, around)
     })?;
-    session.console.print(&text)?;
-    Ok(Exit::Done)
+    session.console.print(&text)
 }

@@ -14,7 +14,7 @@ pub use captured::Captured;
 use crate::cli::When;
 use crate::failure::Failure;
 use crate::render::Look;
-use upgrade::plain::steers;
+use upgrade::sanitize::steers;
 
 use drawn::{Drawn, Size};
 

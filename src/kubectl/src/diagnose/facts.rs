@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::case::Case;
+use crate::duration;
 use crate::expected::{elapsed, in_phase_since, waited};
 use crate::render::status::versions;
-use crate::span;
 use crate::standing::{Standing, is_answered};
 
 /// A name and its value.
@@ -23,7 +23,7 @@ const NOT_KNOWN: &str = "not known: no managedFields of the Node have the reques
 /// All known facts.
 pub(super) fn of(case: &Case<'_>) -> Vec<Fact> {
     let node = case.node;
-    let heard = node.heard.map(|at| server(case, span::seconds(at)));
+    let heard = node.heard.map(|at| server(case, duration::seconds(at)));
     let facts = [
         ("image", node.image().map(str::to_owned)),
         ("id", id(case)),
@@ -31,7 +31,7 @@ pub(super) fn of(case: &Case<'_>) -> Vec<Fact> {
         ("taken", taken(case)),
         ("kubelet", Some(versions(node))),
         ("in this phase", in_this_phase(case)),
-        ("in total", elapsed(node, case.now).map(span::short)),
+        ("in total", elapsed(node, case.now).map(duration::short)),
         ("of which waiting", waiting(case)),
         ("usual here", usual(case)),
         ("trial boots", tries(case)),
@@ -56,7 +56,7 @@ fn asked(case: &Case<'_>) -> Option<String> {
     let since = case.node.asked.as_ref()?.since;
     let is_open = taken(case).is_none();
     match since {
-        Some(since) => is_open.then(|| server(case, span::seconds(since))),
+        Some(since) => is_open.then(|| server(case, duration::seconds(since))),
         None => case.standing.is_waiting().then(|| NOT_KNOWN.to_owned()),
     }
 }
@@ -74,17 +74,18 @@ fn taken(case: &Case<'_>) -> Option<String> {
 
 fn in_this_phase(case: &Case<'_>) -> Option<String> {
     let since = in_phase_since(case.node)?;
-    (case.standing == Standing::Working).then(|| span::short(span::between(since, case.now)))
+    (case.standing == Standing::Working)
+        .then(|| duration::short(duration::between(since, case.now)))
 }
 
 /// The wait for the window, or for the end of a pause.
 fn waiting(case: &Case<'_>) -> Option<String> {
     let seconds = waited(case.node, case.now).filter(|seconds| *seconds > 0)?;
-    Some(span::short(seconds))
+    Some(duration::short(seconds))
 }
 
 fn usual(case: &Case<'_>) -> Option<String> {
-    let usual = span::short(case.expected.seconds()?);
+    let usual = duration::short(case.expected.seconds()?);
     Some(format!("{usual} (median of {})", case.expected.of()))
 }
 
@@ -103,7 +104,7 @@ fn server(case: &Case<'_>, at: u64) -> String {
 fn both(case: &Case<'_>, at: u64) -> String {
     format!(
         "{} ({} ago)",
-        span::moment(at),
-        span::short(span::between(at, case.now))
+        duration::moment(at),
+        duration::short(duration::between(at, case.now))
     )
 }

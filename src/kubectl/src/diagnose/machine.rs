@@ -3,7 +3,7 @@
 use requests::PhaseName;
 
 use super::case::{Case, Finding, Weight};
-use crate::span;
+use crate::duration;
 use crate::standing::Standing;
 use crate::view::Ready;
 
@@ -26,7 +26,7 @@ pub(super) fn away(case: &Case<'_>) -> Option<Finding> {
         Ready::No(since) => ("is not Ready", since),
         Ready::Unknown(since) => ("has not reported", since),
     };
-    let since = since.map(|at| format!(" since {}", span::moment(span::seconds(at))));
+    let since = since.map(|at| format!(" since {}", duration::moment(duration::seconds(at))));
     let what = format!("its kubelet {word}{}", since.unwrap_or_default());
     if case.standing == Standing::Working && reboots(case.node.reply.phase()) {
         let what = format!("{what}: the node reboots, which is part of an upgrade");

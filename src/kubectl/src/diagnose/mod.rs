@@ -15,7 +15,7 @@ use crate::expected::Expected;
 use crate::phase;
 use crate::runbook;
 use crate::standing::Standing;
-use crate::untaken::untaken;
+use crate::unaccepted::unaccepted;
 use crate::view::NodeView;
 
 pub use case::{Case, Finding, Weight};
@@ -77,7 +77,7 @@ pub fn explain(node: &NodeView, now: u64, expected: &Expected) -> Explanation {
 /// The runbook's section for the reason of the current request. The runbook has none for an unknown
 /// code, which may mean anything.
 fn section(case: &Case<'_>) -> Option<String> {
-    if let Some(word) = untaken(case.node) {
+    if let Some(word) = unaccepted(case.node) {
         return runbook::section(&word.code);
     }
     let code = case.node.reply.code()?;

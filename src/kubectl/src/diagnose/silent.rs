@@ -1,6 +1,6 @@
 //! Why a question for a plan got no answer in time.
 
-use crate::span;
+use crate::duration;
 use crate::view::{NodeView, Ready};
 
 /// An agent writes when something changes and when it starts. An agent that wrote within this many
@@ -11,7 +11,9 @@ const LATELY: u64 = 30 * 60;
 /// client cannot tell.
 #[must_use]
 pub fn unanswered(node: &NodeView, now: u64) -> String {
-    let heard = node.heard.map(|at| span::between(span::seconds(at), now));
+    let heard = node
+        .heard
+        .map(|at| duration::between(duration::seconds(at), now));
     match (&node.ready, heard) {
         (Ready::Unknown(_), _) => {
             "its kubelet does not report either: the node is away".to_owned()
@@ -22,7 +24,7 @@ pub fn unanswered(node: &NodeView, now: u64) -> String {
         }
         (Ready::Yes | Ready::No(_), Some(ago)) if ago <= LATELY => format!(
             "its agent, which wrote {} ago, is still looking at the image: ask again with a longer --timeout",
-            span::short(ago)
+            duration::short(ago)
         ),
         (Ready::Yes | Ready::No(_), Some(_)) => {
             "its agent is still looking at the image (ask again with a longer --timeout), does not run, or is too old to know \

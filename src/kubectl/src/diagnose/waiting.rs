@@ -6,10 +6,10 @@ use upgrade::report::Status;
 use super::case::{Case, Finding, Weight};
 use super::{advice, meanwhile};
 use crate::cli::BY_HAND;
+use crate::duration;
 use crate::expected::worked;
-use crate::span;
-use crate::standing::{Standing, is_answered};
-use crate::untaken::{last_word, untaken};
+use crate::standing::{Standing, is_answered, under_a_pause};
+use crate::unaccepted::{last_word, unaccepted};
 use crate::view::{Ready, Word};
 
 /// A running agent answers within this many seconds.
@@ -65,22 +65,11 @@ pub(super) fn hindrance(case: &Case<'_>) -> Option<Finding> {
 /// The agent starts nothing new.
 pub(super) fn pause(case: &Case<'_>) -> Option<Finding> {
     let why = case.node.paused.as_ref()?;
-    let goes_on = match case.standing {
-        Standing::Working if case.node.reply.phase().can_be_withdrawn() => {
-            "; the upgrade under way waits where it is"
-        }
-        Standing::Working => "; the upgrade under way is too far for that, and continues",
-        Standing::Idle
-        | Standing::Asked
-        | Standing::Held
-        | Standing::Upgraded
-        | Standing::Failed
-        | Standing::Refused
-        | Standing::Halted => "",
-    };
+    let meaning = under_a_pause(case.node).map(|meaning| format!("; {meaning}"));
+    let meaning = meaning.unwrap_or_default();
     Some(Finding {
         weight: Weight::Held,
-        what: format!("paused: {why}; nothing new begins{goes_on}"),
+        what: format!("paused: {why}; nothing new begins{meaning}"),
         so: Some(match (&case.node.leaving, &case.node.unpaused_by) {
             (Some(advice), _) => advice.clone(),
             (None, Some(command)) => format!("if that is not intended, `{command}` removes it"),
@@ -114,7 +103,7 @@ fn lifting(node: &str, why: &str) -> String {
 
 /// The agent has looked at the request, and says why it does not accept it.
 pub(super) fn not_taken(case: &Case<'_>) -> Option<Finding> {
-    let word = untaken(case.node)?;
+    let word = unaccepted(case.node)?;
     Some(Finding {
         weight: Weight::Held,
         what: format!(
@@ -132,11 +121,11 @@ fn about(word: &Word) -> String {
 
 /// No agent answers.
 pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
-    if case.standing != Standing::Asked || untaken(case.node).is_some() {
+    if case.standing != Standing::Asked || unaccepted(case.node).is_some() {
         return None;
     }
-    let since = case.node.asked.as_ref()?.since.map(span::seconds);
-    let waited = since.map(|since| span::between(since, case.now));
+    let since = case.node.asked.as_ref()?.since.map(duration::seconds);
+    let waited = since.map(|since| duration::between(since, case.now));
     Some(match waited {
         Some(waited) if waited <= PROMPT => Finding {
             weight: Weight::Note,
@@ -144,7 +133,7 @@ pub(super) fn no_answer(case: &Case<'_>) -> Option<Finding> {
             so: None,
         },
         Some(waited) => {
-            let what = format!("the agent has not answered for {}", span::short(waited));
+            let what = format!("the agent has not answered for {}", duration::short(waited));
             silence(case, Weight::Bad, what)
         }
         None => {
@@ -244,7 +233,7 @@ pub(super) fn longer_than_usual(case: &Case<'_>) -> Option<Finding> {
     }
     Some(Finding {
         weight: Weight::Held,
-        what: format!("the upgrade has taken {} so far; upgrades here usually take {}", span::short(taken), span::short(usual)),
+        what: format!("the upgrade has taken {} so far; upgrades here usually take {}", duration::short(taken), duration::short(usual)),
         so: Some("every step has a deadline, so the upgrade ends by itself; `journalctl -u careen-agent` on the node shows the step".to_owned()),
     })
 }

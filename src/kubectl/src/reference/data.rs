@@ -73,7 +73,7 @@ const NODE: &[Field] = &[
     ("machine", "its Machine of Cluster API"),
 ];
 
-/// The fields of a finished upgrade: [`crate::past::Told`].
+/// The fields of a finished upgrade: [`crate::past_upgrades::Told`].
 const PAST: &[Field] = &[
     ("node", "the node"),
     ("id", "the request's id"),
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::api::Node;
     use crate::expected::Expected;
-    use crate::past::Told;
+    use crate::past_upgrades::Told;
     use crate::render::outcome::{Done, Outcome};
     use crate::render::report;
     use crate::view::NodeView;

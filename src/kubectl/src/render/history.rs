@@ -7,8 +7,8 @@ use upgrade::{Source, Wanted};
 
 use super::look::{Look, Tone};
 use super::table::{Cell, fitted, plain, toned};
-use crate::past::Told;
-use crate::span;
+use crate::duration;
+use crate::past_upgrades::Told;
 
 /// Columns that are dropped first on a narrow screen.
 const LEAST: [&str; 12] = [
@@ -42,8 +42,8 @@ fn row(past: &Past, wide: bool) -> Vec<Cell> {
         plain(known.as_ref().map(ToString::to_string).unwrap_or_default())
     };
     let mut cells = vec![
-        plain(span::moment(past.began)),
-        plain(span::short(span::between(past.began, past.ended))),
+        plain(duration::moment(past.began)),
+        plain(duration::short(duration::between(past.began, past.ended))),
     ];
     cells.extend(shares(past, wide));
     cells.extend([
@@ -88,7 +88,7 @@ fn target(past: &Past) -> String {
 fn shares(past: &Past, wide: bool) -> Vec<Cell> {
     let cell = |of: fn(&Seconds) -> u64| {
         let seconds = past.seconds.as_ref().map(of);
-        plain(seconds.map(span::short).unwrap_or_default())
+        plain(seconds.map(duration::short).unwrap_or_default())
     };
     let mut cells = vec![
         cell(|seconds| seconds.working),

@@ -9,7 +9,7 @@ use super::look::{Look, Tone};
 use super::size::bytes;
 use super::table::{Cell, cut, fitted_whole, plain, toned};
 use crate::drain::Moving;
-use crate::span;
+use crate::duration;
 
 /// The width of the column of names.
 const NAMES: usize = 15;
@@ -103,7 +103,12 @@ pub fn plan(preview: &Preview, wide: bool, look: Look) -> String {
 
 fn lines(preview: &Preview) -> Vec<(&'static str, Cell)> {
     let (plan, expected) = (preview.plan.as_ref(), preview.expected_seconds());
-    let takes = |seconds| ("takes", plain(format!("about {}", span::short(seconds))));
+    let takes = |seconds| {
+        (
+            "takes",
+            plain(format!("about {}", duration::short(seconds))),
+        )
+    };
     let mut lines = Vec::new();
     lines.extend(plan.into_iter().flat_map(|plan| planned(plan, expected)));
     lines.extend(expected.map(takes));
@@ -177,7 +182,7 @@ fn window(plan: &Plan, expected: Option<u64>) -> Option<Cell> {
     match (&plan.too_short, plan.window_seconds, &plan.opens) {
         (Some(why), ..) => Some(toned(Tone::Bad, why)),
         (None, Some(left), Some(opens)) => {
-            let left = span::short(left);
+            let left = duration::short(left);
             let text = format!("{left} left: not enough for a drain; it opens again {opens}");
             Some(toned(Tone::Held, text))
         }
@@ -268,7 +273,7 @@ fn fits(room: &PlaceRoom) -> Cell {
 }
 
 fn window_left(left: u64, expected: Option<u64>) -> Cell {
-    let text = format!("{} left", span::short(left));
+    let text = format!("{} left", duration::short(left));
     match expected.is_some_and(|expected| expected > left) {
         true => toned(Tone::Bad, format!("{text}: not enough")),
         false => plain(text),

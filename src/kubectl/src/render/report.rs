@@ -3,10 +3,10 @@
 
 use serde::Serialize;
 
+use crate::duration;
 use crate::expected::{Expected, elapsed, in_phase_since, waited};
-use crate::span;
 use crate::standing::Standing;
-use crate::untaken::untaken;
+use crate::unaccepted::unaccepted;
 use crate::view::{NodeView, Ready};
 
 /// A node.
@@ -62,11 +62,11 @@ pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
         percent: status.map(|status| status.percent),
         code: status
             .and_then(|status| status.code.clone())
-            .or_else(|| untaken(node).map(|word| word.code.clone())),
+            .or_else(|| unaccepted(node).map(|word| word.code.clone())),
         reason: node
             .reason()
             .filter(|_| !standing.is_waiting())
-            .or_else(|| untaken(node).map(|word| word.sentence.as_str()))
+            .or_else(|| unaccepted(node).map(|word| word.sentence.as_str()))
             .map(str::to_owned),
         elapsed_seconds: elapsed(node, now),
         waited_seconds: waited(node, now),
@@ -85,14 +85,14 @@ pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
         doing: status.and_then(|status| status.doing.clone()),
         asked_at: asked_at(node),
         phase_at: in_phase_since(node).filter(|_| status.is_some()),
-        heard_at: node.heard.map(span::seconds),
+        heard_at: node.heard.map(duration::seconds),
         machine: node.machine.clone(),
     }
 }
 
 fn asked_at(node: &NodeView) -> Option<u64> {
     let asked = node.asked.as_ref()?;
-    asked.since.map(span::seconds)
+    asked.since.map(duration::seconds)
 }
 
 /// The soak of a request that has the accepted form.

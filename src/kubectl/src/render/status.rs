@@ -5,11 +5,11 @@ use requests::PhaseName;
 use super::look::{Look, Tone};
 use super::report;
 use super::table::{Cell, fitted, plain, toned};
+use crate::duration;
 use crate::expected::{Expected, elapsed};
 use crate::phase;
-use crate::span;
 use crate::standing::Standing;
-use crate::untaken::untaken;
+use crate::unaccepted::unaccepted;
 use crate::view::NodeView;
 
 /// The width of a progress bar.
@@ -77,7 +77,7 @@ fn urgency(node: &NodeView) -> u8 {
 
 fn row(node: &NodeView, around: Around<'_>) -> Vec<Cell> {
     let standing = Standing::of(node);
-    let seconds = |found: Option<u64>| found.map(span::short).unwrap_or_default();
+    let seconds = |found: Option<u64>| found.map(duration::short).unwrap_or_default();
     let expected = around
         .expected
         .seconds()
@@ -91,7 +91,7 @@ fn row(node: &NodeView, around: Around<'_>) -> Vec<Cell> {
         plain(left.map(remaining).unwrap_or_default()),
         plain(
             expected
-                .map(|known| format!("~{}", span::short(known)))
+                .map(|known| format!("~{}", duration::short(known)))
                 .unwrap_or_default(),
         ),
         plain(versions(node)),
@@ -108,7 +108,7 @@ fn row(node: &NodeView, around: Around<'_>) -> Vec<Cell> {
 fn remaining(seconds: u64) -> String {
     match seconds {
         0 => "over".to_owned(),
-        left => format!("~{}", span::short(left)),
+        left => format!("~{}", duration::short(left)),
     }
 }
 
@@ -122,7 +122,7 @@ fn wide(node: &NodeView, around: Around<'_>) -> [Cell; 5] {
     [
         plain(report.tries.to_string()),
         plain(cordon),
-        plain(report.soak_seconds.map(span::short).unwrap_or_default()),
+        plain(report.soak_seconds.map(duration::short).unwrap_or_default()),
         plain(report.id.unwrap_or_default()),
         plain(report.image.unwrap_or_default()),
     ]
@@ -187,7 +187,7 @@ fn says(node: &NodeView, now: u64) -> Cell {
     match standing {
         Standing::Idle | Standing::Upgraded => toned(Tone::Held, paused(node)),
         Standing::Held => toned(Tone::Held, node.paused.clone().unwrap_or_default()),
-        Standing::Asked => match untaken(node) {
+        Standing::Asked => match unaccepted(node) {
             Some(word) => toned(Tone::Held, &word.sentence),
             None => plain(unanswered(node, now)),
         },
@@ -208,8 +208,8 @@ fn paused(node: &NodeView) -> String {
 
 fn unanswered(node: &NodeView, now: u64) -> String {
     let since = node.asked.as_ref().and_then(|asked| asked.since);
-    match since.map(|since| span::between(span::seconds(since), now)) {
-        Some(seconds) => format!("asked {} ago, not answered yet", span::short(seconds)),
+    match since.map(|since| duration::between(duration::seconds(since), now)) {
+        Some(seconds) => format!("asked {} ago, not answered yet", duration::short(seconds)),
         None => "asked at a time that is not known, not answered yet".to_owned(),
     }
 }

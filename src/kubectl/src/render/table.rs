@@ -3,7 +3,7 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::look::{Look, Tone};
-use upgrade::plain::harmless;
+use upgrade::sanitize::harmless;
 
 /// The space between two columns.
 const GAP: usize = 2;

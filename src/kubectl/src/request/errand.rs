@@ -5,7 +5,7 @@
 use super::undo::{self, Rollback};
 use super::wish::{Turn, Wish, Wishless};
 use super::{ask, retry};
-use crate::span::Span;
+use crate::duration::Span;
 use crate::view::NodeView;
 
 /// The goal and its options.

@@ -6,8 +6,8 @@ use upgrade::history::Past;
 use upgrade::report::Answer;
 use upgrade::{Source, Target};
 
-use crate::past;
-use crate::span;
+use crate::duration;
+use crate::past_upgrades;
 use crate::view::NodeView;
 
 /// Why the image needs an explicit request: its last trial on this node failed.
@@ -22,14 +22,14 @@ pub(super) fn objection(node: &NodeView, image: &str) -> Option<String> {
     Some(format!(
         "{} failed its trial on this node at {}: {code}; `--again` requests it all the same{or}",
         past.image,
-        span::moment(past.ended),
+        duration::moment(past.ended),
     ))
 }
 
 /// The last trial of the image, if it failed. An attempt that did not reach a trial says nothing
 /// about the image.
 fn failed(node: &NodeView, image: &Target) -> Option<Past> {
-    let known = past::of(std::slice::from_ref(node));
+    let known = past_upgrades::of(std::slice::from_ref(node));
     let mut known = known.into_iter().map(|told| told.past);
     let latest = known.find(|past| is_verdict(past) && is_image(&past.image, image))?;
     (latest.answer == Answer::Failed).then_some(latest)

@@ -3,7 +3,7 @@
 use upgrade::names;
 
 use crate::cli::Upgrade;
-use crate::span::Span;
+use crate::duration::Span;
 
 /// The requested upgrade of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,9 @@
 //! sequences: the object was sanitized while it was read ([`crate::api::Cleaned`]), and so was the
 //! JSON in its annotations.
 
-use client::{Condition, NodeSpec};
+use std::collections::BTreeMap;
+
+use client::{Condition, NodeSpec, NodeStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 use k8s_openapi::jiff::Timestamp;
 use requests::{Limits, Reply};
@@ -13,7 +15,7 @@ use upgrade::target::request;
 use upgrade::{Keys, Malformed, Pause, RawRequest, Request, names};
 
 use crate::api::Node;
-use upgrade::plain;
+use upgrade::sanitize;
 
 /// The limits on an annotation's JSON. The agent's own sentences are at most half as long as this
 /// string.
@@ -124,42 +126,31 @@ impl From<Node> for NodeView {
         let node = node.into_inner();
         let meta = node.metadata;
         let asked = asked(&meta);
+        let spec = node.spec.unwrap_or_default();
+        let status = node.status.unwrap_or_default();
+        let keys = keys(&meta, &spec, &status);
         let annotations = meta.annotations.unwrap_or_default();
-        let taints = node.spec.as_ref().map(NodeSpec::taints).unwrap_or_default();
-        let keys = Keys::of(&annotations, &meta.labels.unwrap_or_default(), &taints);
-        let deleted = meta.deletion_timestamp.map(|time| time.0.to_string());
-        let status = node.status.as_ref();
-        let terminates = status.and_then(|status| status.condition(TERMINATING));
-        let terminates = terminates.is_some_and(|condition| condition.status == "True");
-        let keys = keys.with_termination(terminates);
-        let keys = keys.with_deletion(deleted.as_deref());
         let name = meta.name.unwrap_or_default();
         let pause = keys.pause.as_ref();
         let strays = keys.strays.iter();
-        let text = |key: &str| annotations.get(key).map(|value| plain::line(value));
-        let status = node.status.unwrap_or_default();
-        let own = status.condition(names::CONDITION);
+        let text = |key: &str| annotations.get(key).map(|value| sanitize::line(value));
         let value = |key: &str| annotations.get(key).map(String::as_str);
-        let mut reply = Reply::read(value, LIMITS);
-        if let Some(told) = &mut reply.status {
-            // No bar is longer than its full width.
-            told.percent = told.percent.min(100);
-        }
+        let own = status.condition(names::CONDITION);
         Self {
             uid: meta.uid.unwrap_or_default(),
             resource_version: meta.resource_version.unwrap_or_default(),
-            kubelet: plain::line(&status.node_info.kubelet_version),
+            kubelet: sanitize::line(&status.node_info.kubelet_version),
             machine: text(MACHINE),
             ready: ready(status.condition("Ready")),
-            cordoned: node.spec.unwrap_or_default().unschedulable,
+            cordoned: spec.unschedulable,
             cordoned_by: text(names::CORDONED_BY),
             asked,
-            paused: pause.map(|pause| plain::line(&pause.why())),
+            paused: pause.map(|pause| sanitize::line(&pause.why())),
             unpaused_by: pause.and_then(|pause| removal(pause, &name)),
             leaving: pause.and_then(leaving),
-            unknown_keys: strays.map(|stray| plain::line(&stray.told())).collect(),
+            unknown_keys: strays.map(|stray| sanitize::line(&stray.told())).collect(),
             name,
-            reply,
+            reply: reply(value),
             failure: text(names::FAILURE_REASON),
             word: own.and_then(word),
             heard: own.and_then(|own| moment(own.last_heartbeat_time.as_ref())),
@@ -170,16 +161,38 @@ impl From<Node> for NodeView {
     }
 }
 
+/// The keys of our domain on the Node, and each sign that the Node leaves.
+fn keys(meta: &ObjectMeta, spec: &NodeSpec, status: &NodeStatus) -> Keys {
+    let (none, taints) = (BTreeMap::new(), spec.taints());
+    let annotations = meta.annotations.as_ref().unwrap_or(&none);
+    let labels = meta.labels.as_ref().unwrap_or(&none);
+    let deleted = meta.deletion_timestamp.as_ref();
+    let terminates = status.condition(TERMINATING);
+    Keys::of(annotations, labels, &taints)
+        .with_termination(terminates.is_some_and(|condition| condition.status == "True"))
+        .with_deletion(deleted.map(|time| time.0.to_string()).as_deref())
+}
+
+/// The agent's reply.
+fn reply<'a>(value: impl Fn(&str) -> Option<&'a str>) -> Reply {
+    let mut reply = Reply::read(value, LIMITS);
+    if let Some(told) = &mut reply.status {
+        // No bar is longer than its full width.
+        told.percent = told.percent.min(100);
+    }
+    reply
+}
+
 fn removal(pause: &Pause, node: &str) -> Option<String> {
     match pause {
         Pause::Asked(_) | Pause::Leaves(_) => None,
-        Pause::Looks(stray) => Some(plain::line(&stray.removal(node))),
+        Pause::Looks(stray) => Some(sanitize::line(&stray.removal(node))),
     }
 }
 
 fn leaving(pause: &Pause) -> Option<String> {
     match pause {
-        Pause::Leaves(leaving) => Some(plain::line(&leaving.advice())),
+        Pause::Leaves(leaving) => Some(sanitize::line(&leaving.advice())),
         Pause::Asked(_) | Pause::Looks(_) => None,
     }
 }
@@ -190,10 +203,10 @@ fn moment(time: Option<&String>) -> Option<Timestamp> {
 }
 
 fn word(condition: &Condition) -> Option<Word> {
-    let code = plain::line(&condition.reason);
+    let code = sanitize::line(&condition.reason);
     (!code.is_empty()).then(|| Word {
         code,
-        sentence: plain::line(&condition.message),
+        sentence: sanitize::line(&condition.message),
     })
 }
 
@@ -209,7 +222,7 @@ fn ready(condition: Option<&Condition>) -> Ready {
 fn asked(meta: &ObjectMeta) -> Option<Asked> {
     let get = |key: &str| {
         let annotations = meta.annotations.as_ref()?;
-        annotations.get(key).map(|value| plain::line(value))
+        annotations.get(key).map(|value| sanitize::line(value))
     };
     let raw = request::from_annotations(get)?;
     Some(Asked {

@@ -3,7 +3,7 @@
 //! sanitized while it is read ([`super::seen`]).
 
 use requests::{Ended, Limits, NodeFacts, Reply, StaticPod};
-use upgrade::keys::Keys;
+use upgrade::keys::{Keys, TERMINATING};
 use upgrade::names;
 use upgrade::record::Reached;
 use upgrade::target::request;
@@ -47,8 +47,12 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
     let provider_id = spec.provider_id.filter(|id| !id.is_empty());
     let longest = |key| if key == names::IMAGE { TEXT } else { WORD };
     let asked = request::values(|key| get(key, longest(key)));
-    // The agent also holds a Node for a key that looks like a pause.
-    let keys = Keys::read(meta.annotations.pairs(), meta.labels.pairs());
+    // The agent also pauses for a key that looks like a pause, and for a sign that the Node is about
+    // to go. It reads the Node with the same functions.
+    let (annotations, labels) = (meta.annotations.pairs(), meta.labels.pairs());
+    let keys = Keys::of(annotations, labels, spec.taints.pairs())
+        .with_termination(status.conditions.is_true(TERMINATING))
+        .with_deletion(meta.deletion_timestamp.as_deref());
     NodeFacts {
         name: name(&meta.name),
         uid: short(&meta.uid, WORD),
@@ -166,6 +170,73 @@ mod tests {
         assert_eq!(paused(others.clone(), others), None);
     }
 
+    /// A Node with this change, and why it is paused.
+    fn paused_by(change: &Value) -> Option<String> {
+        let mut node = json!({ "metadata": { "name": "a" }, "spec": {}, "status": {} });
+        json_patch::merge(&mut node, change);
+        read(node).paused
+    }
+
+    #[test]
+    fn taint_pauses_a_node_as_its_agent_has_it() {
+        let tainted = |key: &str| {
+            let others = json!({ "key": "dedicated", "value": "db", "effect": "NoSchedule" });
+            let taint = json!({ "key": key, "effect": "NoExecute", "timeAdded": null });
+            paused_by(&json!({ "spec": { "taints": [others, taint] } }))
+        };
+        for key in [
+            names::PAUSED,
+            "careen.dev/on-hold",
+            "ToBeDeletedByClusterAutoscaler",
+            "karpenter.sh/disrupted",
+            "node.kubernetes.io/out-of-service",
+        ] {
+            let why = tainted(key).unwrap_or_else(|| panic!("{key} pauses nothing"));
+            assert!(why.contains(&format!("taint {key}")), "{why}");
+        }
+        assert_eq!(tainted("node.kubernetes.io/unschedulable"), None);
+        let null = json!({ "metadata": { "deletionTimestamp": null }, "spec": { "taints": null } });
+        assert_eq!(read(null).paused, None);
+    }
+
+    #[test]
+    fn node_that_is_about_to_go_is_paused_as_its_agent_has_it() {
+        let condition = |status: &str| {
+            let condition = json!({ "type": TERMINATING, "status": status });
+            json!({ "status": { "conditions": [condition] } })
+        };
+        let meta =
+            |part: &str, key: &str, value: &str| json!({ "metadata": { part: { key: value } } });
+        let mcm = "node.machine.sapcloud.io/trigger-deletion-by-mcm";
+        let gke = "cloud.google.com/active-node-maintenance";
+        let since = "2026-11-29T04:00:00Z";
+        for (change, sign) in [
+            (
+                meta("annotations", mcm, "true"),
+                format!("annotation {mcm}"),
+            ),
+            (
+                meta("labels", gke, "ONGOING"),
+                format!("label {gke}=ONGOING"),
+            ),
+            (condition("True"), format!("condition {TERMINATING}")),
+            (
+                json!({ "metadata": { "deletionTimestamp": since } }),
+                format!("deletionTimestamp {since}"),
+            ),
+        ] {
+            let why = paused_by(&change).unwrap_or_else(|| panic!("{sign} pauses nothing"));
+            assert!(why.contains(&sign), "{why}");
+        }
+        for change in [
+            meta("annotations", mcm, "false"),
+            meta("labels", gke, "PENDING"),
+            condition("False"),
+        ] {
+            assert_eq!(paused_by(&change), None, "{change}");
+        }
+    }
+
     #[test]
     fn a_pod_whose_lists_are_null_hides_no_others() {
         let object = json!({
@@ -216,7 +287,7 @@ mod tests {
         json!({
             "apiVersion": text, "kind": text,
             "metadata": {
-                "name": text, "uid": text, "resourceVersion": text, "generateName": text, "labels": { CONTROL_PLANE: text, text: text },
+                "name": text, "uid": text, "resourceVersion": text, "generateName": text, "deletionTimestamp": text, "labels": { CONTROL_PLANE: text, text: text },
                 "managedFields": [{ "manager": text, "fieldsV1": { text: [0, 1, 2] } }],
                 "annotations": {
                     names::REQUEST: text, names::IMAGE: text, names::KUBERNETES_VERSION: text, names::UPGRADE_ID: text,
@@ -224,7 +295,7 @@ mod tests {
                     names::FAILURE_REASON: text, text: text,
                 },
             },
-            "spec": { "providerID": text },
+            "spec": { "providerID": text, "taints": [{ "key": text, "value": text }, { "key": names::PAUSED, "value": text }] },
             "status": {
                 "nodeInfo": { "kubeletVersion": text, "architecture": text, "osImage": text },
                 "conditions": [{ "type": text, "status": text, "message": text }],

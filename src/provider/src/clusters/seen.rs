@@ -8,7 +8,7 @@ use kube::Resource;
 use kube::core::{ApiResource, DynamicResourceScope};
 use requests::{NodeFacts, StaticPod};
 use serde::{Deserialize, Deserializer};
-use upgrade::plain::Clean;
+use upgrade::sanitize::Clean;
 
 use super::parse::{self, STRING};
 use super::size::Size;

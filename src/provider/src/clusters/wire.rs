@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use upgrade::keys::Keys;
 use upgrade::names;
@@ -56,6 +56,7 @@ pub(super) struct Meta {
     pub(super) name: String,
     pub(super) uid: String,
     pub(super) resource_version: String,
+    pub(super) deletion_timestamp: Option<String>,
     #[serde(deserialize_with = "null_is_default")]
     pub(super) annotations: Known,
     #[serde(deserialize_with = "null_is_default")]
@@ -68,6 +69,8 @@ pub(super) struct NodeSpec {
     pub(super) unschedulable: bool,
     #[serde(rename = "providerID")]
     pub(super) provider_id: Option<String>,
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) taints: Taints,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -135,10 +138,11 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// How many near-miss keys are read of one object's annotations, and of its labels.
-const STRAYS: usize = 32;
+/// How many keys that pause a Node are read of its annotations, of its labels and of its taints.
+/// One is enough to pause it.
+const PAUSES: usize = 32;
 
-/// Annotations or labels: the known keys, and keys that nearly match one of Careen's.
+/// Annotations or labels: the known keys, and keys that pause a Node.
 #[derive(Debug, Default)]
 pub(super) struct Known(BTreeMap<String, String>);
 
@@ -165,12 +169,68 @@ fn is_known(key: &str) -> bool {
     request::KEYS.contains(&key) || KNOWN.contains(&key)
 }
 
-/// Whether the agent would report this key on its Node as a misspelled annotation or label.
-fn is_stray(key: &str, value: &str) -> bool {
-    let one = BTreeMap::from([(key.to_owned(), value.to_owned())]);
-    let none = BTreeMap::new();
-    let places = [Keys::read(&one, &none), Keys::read(&none, &one)];
-    places.iter().any(|keys| !keys.strays.is_empty())
+/// Whether the agent takes this annotation or label for a pause.
+fn pauses(key: &str, value: &str) -> bool {
+    let (one, none) = (one(key, value), BTreeMap::new());
+    Keys::of(&one, &one, &none).pause.is_some()
+}
+
+fn one(key: &str, value: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([(key.to_owned(), value.to_owned())])
+}
+
+/// The taints that pause a Node, with their values.
+#[derive(Debug, Default)]
+pub(super) struct Taints(BTreeMap<String, String>);
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Taint {
+    key: String,
+    #[serde(deserialize_with = "null_is_default")]
+    value: String,
+}
+
+impl Taints {
+    /// All of them.
+    pub(super) const fn pairs(&self) -> &BTreeMap<String, String> {
+        &self.0
+    }
+}
+
+impl Taint {
+    /// Whether the agent takes it for a pause.
+    fn pauses(&self) -> bool {
+        let none = BTreeMap::new();
+        let keys = Keys::of(&none, &none, &one(&self.key, &self.value));
+        keys.pause.is_some()
+    }
+}
+
+impl<'de> Deserialize<'de> for Taints {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(PickTaints)
+    }
+}
+
+struct PickTaints;
+
+impl<'de> Visitor<'de> for PickTaints {
+    type Value = Taints;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of taints")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Taints, A::Error> {
+        let mut taints = BTreeMap::new();
+        while let Some(taint) = all.next_element::<Taint>()? {
+            if taints.len() < PAUSES && taint.pauses() {
+                taints.insert(taint.key, taint.value);
+            }
+        }
+        Ok(Taints(taints))
+    }
 }
 
 impl<'de> Deserialize<'de> for Known {
@@ -189,15 +249,15 @@ impl<'de> Visitor<'de> for Pick {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Known, A::Error> {
-        let (mut known, mut strays) = (BTreeMap::new(), 0);
+        let (mut known, mut pausing) = (BTreeMap::new(), 0);
         while let Some(key) = entries.next_key::<String>()? {
             if is_known(&key) {
                 known.insert(key, entries.next_value()?);
                 continue;
             }
             match entries.next_value()? {
-                Value::Text(value) if strays < STRAYS && is_stray(&key, &value) => {
-                    strays += 1;
+                Value::Text(value) if pausing < PAUSES && pauses(&key, &value) => {
+                    pausing += 1;
                     known.insert(key, value);
                 }
                 Value::Text(_) | Value::Other(_) => {}
@@ -230,5 +290,17 @@ mod tests {
         );
         let known: Known = serde_json::from_str(&text).unwrap();
         assert_eq!((known.0.len(), known.get(names::PAUSED)), (1, Some("x")));
+    }
+
+    #[test]
+    fn of_taints_without_end_only_some_that_pause_are_kept() {
+        let noise = (0..10_000).map(|number| format!("{{\"key\": \"key-{number}\"}},"));
+        let pauses = (0..100).map(|number| format!("{{\"key\": \"careen.dev/pause-{number}\"}},"));
+        let text = format!(
+            "[{}{{\"value\": null}}]",
+            noise.chain(pauses).collect::<String>()
+        );
+        let taints: Taints = serde_json::from_str(&text).unwrap();
+        assert_eq!(taints.0.len(), PAUSES);
     }
 }

@@ -114,7 +114,7 @@ const LONGEST: usize = 400;
 /// Sanitizes foreign text for a condition, an Event and a log: one harmless line of bounded length.
 #[must_use]
 pub fn clean(text: &str) -> String {
-    upgrade::plain::cut(text, LONGEST)
+    upgrade::sanitize::cut(text, LONGEST)
 }
 
 impl Answer {

@@ -67,7 +67,7 @@ fn waiting(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
     if let Some(why) = unfit.clone().filter(|_| !has_ended(node)) {
         return within(facts, ready, limit, Answer::Held(why.clone()), || why);
     }
-    if let Some(why) = &node.paused {
+    if let Some(why) = node.pause() {
         // A paused agent starts nothing, so it has nothing to report.
         let paused = format!("paused: {}", clean(why));
         return waits_by_will(facts, ready, scheduled(Some(paused)));

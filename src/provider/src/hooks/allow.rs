@@ -107,7 +107,7 @@ fn uncovered(world: &World, request: &Request, judged: &Judged) -> Response {
 pub enum NotInPlace {
     /// Core replaces the Machines.
     #[error(
-        "replaced, because the change cannot be made in place: {0}. No action is needed; neverReplace holds such a rollout."
+        "replaced, because the change cannot be made in place: {0}. No action is needed; set neverReplace to stop such a rollout."
     )]
     Replaced(String),
     /// A never-replace setting forbids it.

@@ -10,7 +10,7 @@ mod store;
 mod work;
 
 use kube::Client;
-use kube::core::{ApiResource, ObjectMeta};
+use kube::core::{ApiResource, DynamicResourceScope, ObjectMeta};
 use tracing::{debug, warn};
 
 use crate::api;
@@ -38,113 +38,136 @@ pub async fn run(
     queue: Queue<Key>,
     seen: impl Fn(&ObjectMeta, &ApiResource, On),
 ) {
-    let (namespace, seen) = (namespace.as_deref(), &seen);
-    let of_machines = watch_all(
-        api::scoped::<api::Machine>(client.clone(), &api::core("Machine"), namespace),
-        |news| match news {
-            News::All(all) => {
-                machines.watched(now());
-                machines.replace(all.into_iter().map(from::machine).collect())
-            }
-            News::Changed(one) => machines.follow(from::machine(one)),
-            News::Gone(one) => machines.remove(&from::machine(one).key()),
-        },
-        || machines.lost(now()),
-        &queue,
-        |meta| seen(meta, &api::core("Machine"), On::Machine),
+    let watching = Watching {
+        client,
+        namespace: namespace.as_deref(),
+        machines: &machines,
+        queue: &queue,
+        seen: &seen,
+    };
+    tokio::join!(
+        watching.machines(),
+        watching.clusters(),
+        watching.deployments(),
+        watching.control_planes(),
     );
-    let of_clusters = watch_all(
-        api::scoped::<api::Cluster>(client.clone(), &api::core("Cluster"), namespace),
-        |news| match news {
-            News::All(all) => {
-                machines.replace_clusters(all.into_iter().map(from::cluster).collect())
-            }
-            News::Changed(one) => machines.put_cluster(from::cluster(one)),
-            News::Gone(one) => machines.remove_cluster(&from::cluster(one).0),
-        },
-        || {},
-        &queue,
-        |meta| seen(meta, &api::core("Cluster"), On::Owner),
-    );
-    let of_deployments = watch_all(
-        api::scoped::<api::MachineDeployment>(
-            client.clone(),
-            &api::core("MachineDeployment"),
-            namespace,
-        ),
-        |news| match news {
-            News::All(all) => {
-                machines.replace_deployments(all.into_iter().map(from::deployment).collect())
-            }
-            News::Changed(one) => machines.put_deployment(from::deployment(one)),
-            News::Gone(one) => machines.remove_deployment(&from::deployment(one).0),
-        },
-        || {},
-        &queue,
-        |meta| seen(meta, &api::core("MachineDeployment"), On::Owner),
-    );
-    let of_control_planes = watch_control_planes(client, namespace, &machines, &queue, seen);
-    tokio::join!(of_machines, of_clusters, of_deployments, of_control_planes);
 }
 
-/// Another kind of control plane may replace this one. So the absence of this kind blocks nothing
-/// and is not worth a warning. A server that does not answer, or refuses, is different: it may have
-/// an object with a never-replace setting.
-async fn watch_control_planes(
+/// What each watch needs.
+struct Watching<'a, S> {
     client: Client,
-    namespace: Option<&str>,
-    machines: &Machines,
-    queue: &Queue<Key>,
-    seen: &impl Fn(&ObjectMeta, &ApiResource, On),
-) {
-    let kind = api::kubeadm_control_plane();
-    let api = api::scoped::<api::ControlPlane>(client, &kind, namespace);
-    let tell = |news: News<api::ControlPlane>| {
-        of_each(&news, |meta| seen(meta, &kind, On::Owner));
-        let keys = match news {
-            News::All(all) => {
-                machines.replace_control_planes(all.into_iter().map(from::control_plane).collect())
-            }
-            News::Changed(one) => machines.put_control_plane(from::control_plane(one)),
-            News::Gone(one) => machines.remove_control_plane(&from::control_plane(one).0),
-        };
-        keys.into_iter().for_each(|key| queue.add(key));
-    };
-    watch::forever(api, Filter::default(), tell, |error| {
-        match error {
-            WatchError::Missing(_) => {
-                debug!("cannot watch KubeadmControlPlanes: {error}");
-                machines.no_control_planes();
-            }
-            WatchError::Refused(_) | WatchError::Away(_) | WatchError::TooLong(_) => {
-                warn!("the watch of KubeadmControlPlanes failed: {error}");
-            }
-        }
-        std::future::ready(())
-    })
-    .await;
+    namespace: Option<&'a str>,
+    machines: &'a Machines,
+    queue: &'a Queue<Key>,
+    seen: &'a S,
 }
 
-async fn watch_all<K>(
-    api: kube::Api<K>,
-    mut store: impl FnMut(News<K>) -> Vec<Key>,
-    mut lost: impl FnMut(),
-    queue: &Queue<Key>,
-    seen: impl Fn(&ObjectMeta),
-) where
-    K: kube::Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + 'static,
-{
-    let path = api.resource_url().to_owned();
-    let tell = |news: News<K>| {
-        of_each(&news, &seen);
-        store(news).into_iter().for_each(|key| queue.add(key));
-    };
-    watch::forever(api, Filter::default(), tell, |error| {
-        warn!("the watch of {path} failed: {error}");
-        lost();
-        std::future::ready(())
-    })
-    .await;
+impl<S: Fn(&ObjectMeta, &ApiResource, On)> Watching<'_, S> {
+    async fn machines(&self) {
+        let store = |news| match news {
+            News::All(all) => {
+                self.machines.watched(now());
+                self.machines.replace(each(all, from::machine))
+            }
+            News::Changed(one) => self.machines.follow(from::machine(one)),
+            News::Gone(one) => self.machines.remove(&from::machine(one).key()),
+        };
+        let lost = || self.machines.lost(now());
+        self.watch::<api::Machine>("Machine", store, lost, On::Machine)
+            .await;
+    }
+
+    async fn clusters(&self) {
+        let store = |news| match news {
+            News::All(all) => self.machines.replace_clusters(each(all, from::cluster)),
+            News::Changed(one) => self.machines.put_cluster(from::cluster(one)),
+            News::Gone(one) => self.machines.remove_cluster(&from::cluster(one).0),
+        };
+        self.watch::<api::Cluster>("Cluster", store, || {}, On::Owner)
+            .await;
+    }
+
+    async fn deployments(&self) {
+        let store = |news| match news {
+            News::All(all) => self
+                .machines
+                .replace_deployments(each(all, from::deployment)),
+            News::Changed(one) => self.machines.put_deployment(from::deployment(one)),
+            News::Gone(one) => self.machines.remove_deployment(&from::deployment(one).0),
+        };
+        self.watch::<api::MachineDeployment>("MachineDeployment", store, || {}, On::Owner)
+            .await;
+    }
+
+    async fn watch<K>(
+        &self,
+        kind: &str,
+        mut store: impl FnMut(News<K>) -> Vec<Key>,
+        mut lost: impl FnMut(),
+        on: On,
+    ) where
+        K: kube::Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>
+            + Clone
+            + std::fmt::Debug
+            + serde::de::DeserializeOwned
+            + Send
+            + 'static,
+    {
+        let kind = api::core(kind);
+        let api = api::scoped::<K>(self.client.clone(), &kind, self.namespace);
+        let path = api.resource_url().to_owned();
+        let tell = |news: News<K>| {
+            of_each(&news, |meta| (self.seen)(meta, &kind, on));
+            self.queue_all(store(news));
+        };
+        watch::forever(api, Filter::default(), tell, |error| {
+            warn!("the watch of {path} failed: {error}");
+            lost();
+            std::future::ready(())
+        })
+        .await;
+    }
+
+    /// Another kind of control plane may replace this one. So the absence of this kind blocks
+    /// nothing and is not worth a warning. A server that does not answer, or refuses, is different:
+    /// it may have an object with a never-replace setting.
+    async fn control_planes(&self) {
+        let kind = api::kubeadm_control_plane();
+        let api = api::scoped::<api::ControlPlane>(self.client.clone(), &kind, self.namespace);
+        let tell = |news: News<api::ControlPlane>| {
+            of_each(&news, |meta| (self.seen)(meta, &kind, On::Owner));
+            self.queue_all(match news {
+                News::All(all) => self
+                    .machines
+                    .replace_control_planes(each(all, from::control_plane)),
+                News::Changed(one) => self.machines.put_control_plane(from::control_plane(one)),
+                News::Gone(one) => self
+                    .machines
+                    .remove_control_plane(&from::control_plane(one).0),
+            });
+        };
+        watch::forever(api, Filter::default(), tell, |error| {
+            match error {
+                WatchError::Missing(_) => {
+                    debug!("cannot watch KubeadmControlPlanes: {error}");
+                    self.machines.no_control_planes();
+                }
+                WatchError::Refused(_) | WatchError::Away(_) | WatchError::TooLong(_) => {
+                    warn!("the watch of KubeadmControlPlanes failed: {error}");
+                }
+            }
+            std::future::ready(())
+        })
+        .await;
+    }
+
+    fn queue_all(&self, keys: Vec<Key>) {
+        keys.into_iter().for_each(|key| self.queue.add(key));
+    }
+}
+
+fn each<K, F, Facts: FromIterator<F>>(all: Vec<K>, fact: impl FnMut(K) -> F) -> Facts {
+    all.into_iter().map(fact).collect()
 }
 
 /// The metadata of the objects that are there.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use kube::core::ObjectMeta;
 use upgrade::keys::{Keys, Place, Stray};
-use upgrade::wrong;
+use upgrade::typo;
 
 use crate::names;
 
@@ -138,7 +138,7 @@ fn pauses(on: On) -> String {
 fn misspelt(place: Place, keys: &BTreeMap<String, String>) -> impl Iterator<Item = Stray> {
     let resembles = |key: &&String| {
         let domain = key.split_once('/').map_or("", |(domain, _)| domain);
-        domain != DOMAIN && wrong::nearest(domain, &[DOMAIN]).is_some() && own(key).is_some()
+        domain != DOMAIN && typo::nearest(domain, &[DOMAIN]).is_some() && own(key).is_some()
     };
     let found = keys.iter().filter(move |(key, _)| resembles(key));
     found.map(move |(key, value)| stray(place, key, value))
@@ -148,7 +148,7 @@ fn misspelt(place: Place, keys: &BTreeMap<String, String>) -> impl Iterator<Item
 fn own(key: &str) -> Option<(&'static str, &'static str)> {
     let name = key.rsplit('/').next().unwrap_or_default();
     let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-    let near = wrong::nearest(&letters, &OURS.map(|(word, ..)| word))?;
+    let near = typo::nearest(&letters, &OURS.map(|(word, ..)| word))?;
     let (_, key, of) = OURS.iter().find(|row| row.0 == near)?;
     Some((key, of))
 }

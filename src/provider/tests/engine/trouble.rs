@@ -1,7 +1,7 @@
 //! Nodes that fail, lie, hang or are not visible.
 
 use provider::engine::{Answer, MarkWrite, Why};
-use upgrade::report::Answer as NodeAnswer;
+use upgrade::report::{Answer as NodeAnswer, Status};
 
 use crate::scene::*;
 
@@ -56,6 +56,27 @@ fn asked_node_that_is_paused_is_waited_for_and_not_silent() {
         panic!("not waited for")
     };
     assert_eq!(progress.reason.as_deref(), Some("paused: an audit"));
+}
+
+/// An agent may know a sign of a pause that the provider does not.
+#[test]
+fn asked_node_whose_agent_says_paused_is_not_silent() {
+    let status = Status {
+        paused: Some("taint example.org/new".to_owned()),
+        ..Status::default()
+    };
+    let mut scene = scene().asked();
+    scene.node().reply.status = Some(status);
+    scene.now = NOW + 300;
+    let decision = scene.decide();
+    let Answer::Working(progress) = decision.answer else {
+        panic!("not waited for: {:?}", decision.answer)
+    };
+    let reason = progress.reason.as_deref();
+    assert_eq!(reason, Some("paused: taint example.org/new"));
+    assert_eq!(decision.mark, None, "its health check stays off");
+    scene.node().ready = false;
+    assert_eq!(held(&scene.decide()), "NoAnswer", "its status may be old");
 }
 
 #[test]

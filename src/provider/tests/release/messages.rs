@@ -273,7 +273,7 @@ fn catalogue() -> String {
     for outcome in both_outcomes() {
         page += &format!("| `NotInPlace` | {} |\n", cell(&outcome));
     }
-    page += "\n### When nothing is in the way\n\n| reason | message |\n|---|---|\n";
+    page += "\n### Normal states\n\n| reason | message |\n|---|---|\n";
     for answer in every_answer() {
         page += &format!("| `{}` | {} |\n", answer.code(), cell(&answer.message()));
     }

@@ -1,6 +1,6 @@
 //! Images as other programs write them, and how this one does.
 
-use crate::wrong::Wrong;
+use crate::typo::Wrong;
 
 /// How other programs begin a name in a registry: Helm and Flux, browsers, rpm-ostree and bootc,
 /// and containers-transports(5).

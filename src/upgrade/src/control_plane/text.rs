@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plain;
+use crate::sanitize;
 
 /// One harmless line of at most `LONGEST` bytes. It is cleaned where it is made and where it is
 /// read.

@@ -4,18 +4,18 @@
 //!
 //! 1. It derives the [`Situation`] once, from the observation and the policy in force.
 //! 2. It folds what has ended into the next record.
-//! 3. It asks the guards, in one order.
+//! 3. It asks the guards: those of every phase once, then those of the upgrade under way.
 //! 4. It looks up the table of phase × running system. With no upgrade under way, it answers the
 //!    request.
-//! 5. It writes the record, and returns it with the act.
+//! 5. It closes what ends now, and returns the record with the act.
 //!
-//! A rule returns a [`Move`]: changes of the record, and an act. It changes nothing itself, because
-//! [`NextRecord`] alone writes. A move without an act leads to another phase, so `decide` asks the
-//! guards and the table again. Each such move goes forward, so no rule is asked twice. One
-//! goes back: from `Healthy` to `Trial`, which then has no verdict of healthy.
+//! A rule returns a [`Move`]: changes of the record, and perhaps an act. It changes nothing itself,
+//! because [`NextRecord`] alone writes. A move without an act leads to another phase, so `decide`
+//! asks the guards of the upgrade and the table again. Each such move goes forward, so no rule is
+//! asked twice. One goes back: from `Healthy` to `Trial`, which then has no verdict of healthy.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-// The moment, a rule's answer, and the record that the answers change.
+// The situation, a rule's answer, and the record that the answers change.
 mod change;
 mod decision;
 mod situation;
@@ -62,7 +62,7 @@ mod trial;
 mod unreached;
 pub(crate) mod wanted;
 
-// What every decision notes.
+// The notes that every decision makes.
 mod bill;
 mod close;
 mod past;
@@ -82,10 +82,11 @@ use crate::policy::{Policy, PolicyRead, in_force};
 use crate::record::Record;
 use crate::step::Home;
 
-/// Time for the Node to show how one request ended before the next is taken, in seconds.
+/// How long the Node shows the answer to one request before the agent takes the next, in seconds.
 const SHOW_THE_ANSWER: u64 = 1;
 
-/// The most moves in one decision: from a trial that has ended to the next one.
+/// The most moves in one decision: from a trial that has ended to the next one. More would be a
+/// fault of the rules. The agent then waits, which is safe in every phase.
 const MOST_MOVES: usize = 8;
 
 /// What to do next. Total: there is a decision for every record, observation and policy.
@@ -105,7 +106,7 @@ pub fn decide(seen: &Observation, read: &RecordRead, policy: &PolicyRead) -> Dec
     Decision::new(next.if_changed(record), act)
 }
 
-/// The policy, with what it leaves to this node's own past.
+/// The policy, with the values that this node's past upgrades determine.
 fn fitted_to_this_node(policy: &Policy, record: &Record) -> Policy {
     let mut policy = policy.clone();
     policy.window.usual_seconds = history::usually_kept(&record.past);
@@ -155,7 +156,7 @@ fn next_act(next: &mut NextRecord<'_>, s: &Situation<'_>) -> Act {
     Act::Wait(None)
 }
 
-/// The guards of every phase: a step that runs, then a mark of Careen's that marks nothing any more.
+/// The guards of every phase: a step that runs, then a stale mark of Careen's.
 fn guard_of_every_phase(next: &NextRecord<'_>, s: &Situation<'_>) -> Option<Move> {
     match &s.seen.turn.running {
         Some(step) => Some(running::while_running(step, next.upgrade(), s)),
@@ -175,7 +176,7 @@ fn next_move(next: &NextRecord<'_>, s: &Situation<'_>) -> Move {
     }
 }
 
-/// What nothing else wakes the agent for: a request that came meanwhile, and shields of Careen's
+/// The agent may wait for hours now. So it looks for a request that came meanwhile, and for shields
 /// that the node no longer needs.
 fn before_a_long_wait(next: &NextRecord<'_>, s: &Situation<'_>) -> Act {
     if close::another_request_is_there(next, s) {

@@ -5,26 +5,35 @@
 pub(super) enum Domain {
     /// `careen.dev`, or below it.
     Ours,
-    /// A domain that resembles ours, or a name without a domain that begins with ours.
+    /// A domain that resembles ours, or a name that begins or ends with ours.
     Nearly,
     /// Cluster API's domain, which has the keys of a request and its answer.
     ClusterApi,
-    /// Any other domain, or none. There only a request in all but its domain matters.
+    /// Any other domain, or none, and a name without ours. There only a request in all but its
+    /// domain matters.
     Foreign,
 }
 
 const OURS: &str = "careen.dev";
 const WORD: &str = "careen";
 
-/// An English word that differs from ours in one letter.
-const ANOTHER_WORD: &str = "career";
+/// Other words that differ from ours in one letter.
+const OTHER_WORDS: [&str; 2] = ["career", "carmen"];
 
 /// The domain of a key, and the rest of the key.
 pub(super) fn of(key: &str) -> (Domain, String) {
     match key.split_once('/') {
-        Some((domain, name)) => (class(&domain.to_ascii_lowercase()), name.to_owned()),
-        None => bare(key).unwrap_or_else(|| (Domain::Foreign, key.to_owned())),
+        Some((domain, name)) => match class(&domain.to_ascii_lowercase()) {
+            Domain::Foreign => bare(name),
+            ours @ (Domain::Ours | Domain::Nearly | Domain::ClusterApi) => (ours, name.to_owned()),
+        },
+        None => bare(key),
     }
+}
+
+/// The domain itself, in which a word may also be: `paused.careen.dev/backup`.
+pub(super) fn text(key: &str) -> &str {
+    key.split_once('/').map_or("", |(domain, _)| domain)
 }
 
 fn class(domain: &str) -> Domain {
@@ -38,8 +47,7 @@ fn class(domain: &str) -> Domain {
     if is_below("cluster.x-k8s.io") || domain.contains("cluster") && domain.ends_with("k8s.io") {
         return Domain::ClusterApi;
     }
-    let near = |part: &str| part != ANOTHER_WORD && strsim::osa_distance(part, WORD) <= 1;
-    let nearly = strsim::osa_distance(domain, OURS) <= 2 || domain.split('.').any(near);
+    let nearly = strsim::osa_distance(domain, OURS) <= 2 || domain.split('.').any(is_near);
     if nearly {
         Domain::Nearly
     } else {
@@ -47,21 +55,32 @@ fn class(domain: &str) -> Domain {
     }
 }
 
-/// `careen-paused`, `careen.dev.paused`, `careenPaused`, `pause-careen`, `careen`: the name
-/// contains ours.
-fn bare(key: &str) -> Option<(Domain, String)> {
-    let lower = key.to_ascii_lowercase();
-    if lower == WORD || lower == OURS {
-        return Some((Domain::Nearly, WORD.to_owned()));
+fn is_near(word: &str) -> bool {
+    !OTHER_WORDS.contains(&word) && strsim::osa_distance(word, WORD) <= 1
+}
+
+/// `careen-paused`, `careen.dev.paused`, `careenPaused`, `careenpaused`, `caren-paused`,
+/// `pause-careen`, `no-careen`, `careen`: the name contains ours.
+fn bare(name: &str) -> (Domain, String) {
+    let lower = name.to_ascii_lowercase();
+    match without_ours(&lower) {
+        Some(rest) if rest.is_empty() => (Domain::Nearly, WORD.to_owned()),
+        Some(rest) => (Domain::Nearly, rest),
+        None => (Domain::Foreign, name.to_owned()),
     }
+}
+
+/// What is left of the name without our word at its start. At its end our word stays, as a word of
+/// its own: `no-careen` is about Careen.
+fn without_ours(lower: &str) -> Option<String> {
     let between = ['.', '-', '_'];
     if let Some(rest) = lower.strip_prefix(WORD) {
         let rest = rest.strip_prefix(".dev").unwrap_or(rest);
-        let is_apart = rest.starts_with(between);
-        let is_a_word = key.chars().nth(WORD.len()).is_some_and(char::is_uppercase);
-        let name = rest.trim_start_matches(between).to_owned();
-        return (is_apart || is_a_word).then_some((Domain::Nearly, name));
+        return Some(rest.trim_start_matches(between).to_owned());
     }
-    let name = lower.strip_suffix(WORD)?.strip_suffix(between)?;
-    Some((Domain::Nearly, name.to_owned()))
+    if let Some(rest) = lower.strip_suffix(WORD) {
+        return Some(format!("{}-{WORD}", rest.trim_end_matches(between)));
+    }
+    let (first, rest) = lower.split_once(between)?;
+    is_near(first).then(|| rest.to_owned())
 }

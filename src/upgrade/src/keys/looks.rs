@@ -1,6 +1,6 @@
 //! What a key that resembles ours is likely to mean.
 
-use super::domain::Domain;
+use super::domain::{self, Domain};
 use crate::names::{self, Kind};
 
 /// The likely meaning.
@@ -86,7 +86,7 @@ const OPT_OUT: [&str; 18] = [
 
 /// What an upgrade does to a node. A negation beside one of these means an opt-out, and so does a
 /// value that says no.
-const DEEDS: [&str; 16] = [
+const DEEDS: [&str; 31] = [
     "upgrade",
     "upgrades",
     "upgrading",
@@ -100,16 +100,33 @@ const DEEDS: [&str; 16] = [
     "reboots",
     "rebooting",
     "disrupt",
+    "disrupts",
     "disruption",
+    "disruptions",
+    "disrupting",
+    "disturb",
+    "interrupt",
+    "restart",
+    "restarts",
+    "restarting",
+    "evict",
+    "evicts",
+    "eviction",
+    "evictions",
+    "evicting",
+    "cordon",
     "touch",
     "inplace",
+    "careen",
 ];
 
 /// A negation within a key.
-const NO: [&str; 6] = ["no", "not", "never", "dont", "without", "prevent"];
+const NO: [&str; 8] = [
+    "no", "not", "never", "dont", "donot", "without", "prevent", "avoid",
+];
 
 /// Keys that switch something on or off by their value.
-const SWITCHES: [&str; 12] = [
+const SWITCHES: [&str; 11] = [
     "enable",
     "enabled",
     "allow",
@@ -121,11 +138,13 @@ const SWITCHES: [&str; 12] = [
     "automatic",
     "mode",
     "state",
-    "careen",
 ];
 
 /// A negation as a value.
 const NO_VALUES: [&str; 5] = ["false", "no", "never", "none", "0"];
+
+/// How many characters of a value are read. A Node has values of any length.
+const READ: usize = 64;
 
 /// The likely meaning of an unknown key; `None` if it does not matter to Careen.
 pub(super) fn looks(domain: Domain, name: &str, value: &str, key: &str) -> Option<Looks> {
@@ -137,7 +156,9 @@ pub(super) fn looks(domain: Domain, name: &str, value: &str, key: &str) -> Optio
         Domain::Foreign => asks,
     };
     let unknown = Looks::Unknown { meant };
-    let looks = like_a_pause(domain, &tokens, &whole, value).unwrap_or(unknown);
+    let looks = like_a_pause(domain, &tokens, &whole, value)
+        .or_else(|| by_domain(domain, key))
+        .unwrap_or(unknown);
     let concerns_us = match domain {
         Domain::Ours => true,
         Domain::Nearly | Domain::ClusterApi | Domain::Foreign => {
@@ -185,22 +206,36 @@ fn like_a_pause(domain: Domain, tokens: &[String], whole: &str, value: &str) -> 
     }
 }
 
+/// `paused.careen.dev/backup`: by a word of the domain.
+fn by_domain(domain: Domain, key: &str) -> Option<Looks> {
+    let text = domain::text(key);
+    match domain {
+        Domain::Ours | Domain::Nearly => by_words(&tokens(text), &plain(text)),
+        Domain::ClusterApi | Domain::Foreign => None,
+    }
+}
+
 /// By one word in it, by two words joined, or by a negation.
 fn by_words(tokens: &[String], whole: &str) -> Option<Looks> {
-    let pairs = tokens.windows(2).map(|pair| pair.concat());
-    let words: Vec<_> = tokens
-        .iter()
-        .cloned()
-        .chain(pairs)
-        .chain([whole.to_owned()])
-        .collect();
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let has = |list: &[&str]| list.contains(&whole) || has(tokens, list);
     let nearly = |list: &[&str]| tokens.iter().any(|token| is_one_off(token, list));
     if has(&PAUSE) || nearly(&PAUSE[..2]) {
         return Some(Looks::Paused);
     }
-    let denies = has(&NO) && has(&DEEDS) || is_no_and_deed(whole);
-    (has(&OPT_OUT) || nearly(&OPT_OUT[..1]) || denies).then_some(Looks::OptedOut)
+    let opts_out = has(&OPT_OUT) || nearly(&OPT_OUT[..1]) || denies(tokens, whole);
+    opts_out.then_some(Looks::OptedOut)
+}
+
+/// `do-not-upgrade`, `noupgrade`.
+fn denies(tokens: &[String], whole: &str) -> bool {
+    has(tokens, &NO) && tokens.iter().any(|token| is_deed(token)) || is_no_and_deed(whole)
+}
+
+/// Whether a word, or two words joined, is in the list.
+fn has(tokens: &[String], list: &[&str]) -> bool {
+    let mut pairs = tokens.windows(2).map(<[String]>::concat);
+    let mut words = tokens.iter().map(String::as_str);
+    words.any(|word| list.contains(&word)) || pairs.any(|pair| list.contains(&pair.as_str()))
 }
 
 /// `noupgrade`, in one word.
@@ -211,17 +246,28 @@ fn is_no_and_deed(whole: &str) -> bool {
         .any(|rest| DEEDS.contains(&rest.as_str()))
 }
 
-/// `upgrades=off`, `enabled=false`, `mode=paused`.
-fn by_value(tokens: &[String], value: &str) -> Option<Looks> {
-    let switches = |token: &String| {
-        let token = token.as_str();
-        DEEDS.contains(&token) || SWITCHES.contains(&token)
-    };
-    let value = plain(value);
-    let no = [&NO_VALUES[..], &PAUSE, &OPT_OUT]
-        .iter()
-        .any(|list| list.contains(&value.as_str()));
-    (tokens.iter().any(switches) && no).then_some(Looks::OptedOut)
+/// `upgrade`, and with a word in front `autoupgrade`.
+fn is_deed(token: &str) -> bool {
+    let mut endings = DEEDS.iter().filter(|deed| deed.len() >= 5);
+    DEEDS.contains(&token) || endings.any(|deed| token.ends_with(deed))
+}
+
+/// `upgrades=off`, `enabled=false`, `mode=do-not-upgrade`, and any key with the value `paused`.
+fn by_value(words: &[String], value: &str) -> Option<Looks> {
+    let switches = |word: &String| is_deed(word) || SWITCHES.contains(&word.as_str());
+    let value: String = value.chars().take(READ).collect();
+    let (said, whole) = (tokens(&value), plain(&value));
+    let begin = &said[..said.len().min(2)];
+    let stops = |words: &[String]| has(words, &PAUSE) || has(words, &OPT_OUT);
+    let is_no = [NO_VALUES.as_slice(), &NO].iter().any(|list| {
+        let first = said
+            .first()
+            .is_some_and(|first| list.contains(&first.as_str()));
+        first || list.contains(&whole.as_str())
+    });
+    let begins_so = stops(begin) || denies(&said, &whole);
+    let no = is_no || stops(&said);
+    (begins_so || no && words.iter().any(switches)).then_some(Looks::OptedOut)
 }
 
 /// The requester's annotation that is possibly misspelt.

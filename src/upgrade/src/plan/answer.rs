@@ -10,10 +10,10 @@ use crate::history::{self, Past};
 use crate::id::{Digest, UpgradeId};
 use crate::image::Room;
 use crate::observe::{Api, Observation};
-use crate::plain;
 use crate::policy::Policy;
 use crate::reason::{Reason, complaint};
 use crate::record::Record;
+use crate::sanitize;
 use crate::step::skew;
 use crate::window::{Door, NO_TIME};
 
@@ -263,7 +263,7 @@ fn shorten(list: &mut Vec<String>) -> u32 {
 fn cut(text: &str) -> String {
     let shown = |letter: char| match letter {
         '"' | '\\' => '?',
-        letter if plain::steers(letter) => '?',
+        letter if sanitize::steers(letter) => '?',
         letter => letter,
     };
     let bytes = text.char_indices().take_while(|(at, _)| *at < TEXT);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Policy;
-use crate::wrong::nearest;
+use crate::typo::nearest;
 
 /// The form of a value in TOML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

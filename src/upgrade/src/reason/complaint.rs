@@ -1,6 +1,6 @@
 //! Text of other programs in a reason.
 
-use crate::plain;
+use crate::sanitize;
 
 /// The longest error text of another program that a reason repeats, in characters.
 const SHOWN: usize = 500;
@@ -27,7 +27,7 @@ pub fn cut(text: &str) -> String {
 /// length, so it loses its middle where it does not fit the Node's annotations.
 #[must_use]
 pub fn complaint(error: &impl std::fmt::Display) -> String {
-    plain::ends(&error.to_string(), SHOWN).into_owned()
+    sanitize::ends(&error.to_string(), SHOWN).into_owned()
 }
 
 #[cfg(test)]

@@ -29,8 +29,8 @@ use thiserror::Error;
 use crate::cause::Cause;
 use crate::image::STAGE_PROTOCOL;
 use crate::names;
+use crate::typo::between;
 use crate::version::Version;
-use crate::wrong::between;
 
 pub use advice::{Advice, Then};
 pub use complaint::{LONGEST, complaint, cut};
@@ -340,7 +340,7 @@ reasons! {
         Either
     )]
     #[error(
-        "image {commit} cannot be tried on this node, because nothing would evaluate the trial or time it out: {}. Use an image with all of Careen's programs and its units enabled together with this node's /etc, or one without any of them on a node that has Careen from a DaemonSet.",
+        "image {commit} cannot be tried on this node, because nothing would evaluate the trial or time it out: {}. Use an image that has all of Careen's programs and enables its units, or install Careen by a DaemonSet and use an image without any of them.",
         bare(.lacks)
     )]
     NoAgent { commit: String, lacks: String },
@@ -592,7 +592,7 @@ reasons! {
         Either
     )]
     #[error(
-        "{tries} trial boots of {commit} ended without a verdict ({}), and the old system is back. Check `journalctl --list-boots` and the console; ask again after a power cut or a reset from outside, else for a fixed image.",
+        "{tries} trial boots of {commit} ended without a verdict ({}), and the old system is back. Check `journalctl --list-boots` and the console; ask again after a power cut or a reset from outside, otherwise ask for a fixed image.",
         how_it_ended(.seen)
     )]
     NoVerdict {
@@ -621,7 +621,7 @@ reasons! {
     /// The node serves less under the new system than under the old one.
     #[advice(LOOK_AT_TRIAL)]
     #[error(
-        "the new system serves less than the old one did, after {seconds} s: {}. {}, or except it in the policy's [serving]; the trial's journal is in `journalctl -b -1` of the old system.",
+        "the new system serves less than the old one did, after {seconds} s: {}. {}, or add an exception to the policy's [serving]; the trial's journal is in `journalctl -b -1` of the old system.",
         bare(.missing),
         .cause.advice()
     )]

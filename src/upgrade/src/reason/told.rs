@@ -2,8 +2,8 @@
 
 use super::Reason;
 use super::complaint::{complaint, cut};
-use crate::plain;
-use crate::wrong::Malformed;
+use crate::sanitize;
+use crate::typo::Malformed;
 
 impl Reason {
     /// The sentence as reported on the Node. Text of other programs in it may be of any length, and
@@ -11,7 +11,7 @@ impl Reason {
     /// and `kubectl describe` prints them unchanged.
     #[must_use]
     pub fn told(&self) -> String {
-        let steers = |letter: char| letter != '\n' && plain::steers(letter);
+        let steers = |letter: char| letter != '\n' && sanitize::steers(letter);
         cut(&self.to_string().replace(steers, " "))
     }
 

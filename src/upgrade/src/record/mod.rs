@@ -16,11 +16,11 @@ mod wire;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::counters::Tally;
 use crate::history::Past;
 use crate::id::{Digest, UpgradeId};
 use crate::observe::Asked;
 use crate::reason::Reason;
-use crate::tally::Tally;
 use crate::target::RawRequest;
 
 pub use attempt::{ApiSeen, Attempt, Kubeadm, NewDefault, Redo, Rehearsal};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::container::{self, ContainerImage};
 use crate::id::{self, Digest, Malformed};
 use crate::names;
-use crate::wrong::{Wrong, length, letters};
+use crate::typo::{Wrong, length, letters};
 
 /// A macro, since `concat!` takes no constants.
 macro_rules! images {

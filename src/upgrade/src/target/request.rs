@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 use super::reference::{ACCEPTED_WANTED, Wanted};
 use crate::id::{Malformed, UpgradeId};
 use crate::names;
+use crate::typo::{self, Wrong};
 use crate::version::{self, Version};
-use crate::wrong::{self, Wrong};
 
 /// The annotations of a request, in the order of the fields of [`RawRequest`].
 pub const KEYS: [&str; 5] = [
@@ -144,7 +144,7 @@ impl RawRequest {
     /// The first annotation that does not have its accepted form.
     pub fn parse(&self) -> Result<Request, Malformed> {
         if !self.is_scheduled() {
-            let wrong = wrong::word(&self.request, &[names::REQUEST_SCHEDULED]);
+            let wrong = typo::word(&self.request, &[names::REQUEST_SCHEDULED]);
             let accepted = names::REQUEST_SCHEDULED;
             return Err(wrong.in_field(names::REQUEST, &self.request, accepted));
         }
@@ -177,7 +177,7 @@ impl RawRequest {
         let Some(text) = &self.soak else {
             return Ok(None);
         };
-        let seconds = wrong::number(text, (0, SOAK_MAX));
+        let seconds = typo::number(text, (0, SOAK_MAX));
         let bad = |wrong: Wrong| wrong.in_field(names::SOAK, text, "0 to 86400, in seconds");
         seconds.map(Some).map_err(bad)
     }

@@ -223,7 +223,7 @@ fn window() -> Vec<(&'static str, Class)> {
 /// What is done around the reboot.
 fn around() -> Vec<(&'static str, Class)> {
     const REHEARSED: Class =
-        Class::RefusesNone("the rehearsal judges it once, and the trial reads it");
+        Class::RefusesNone("the agent applies it in the rehearsal, and again if it has changed");
     const KEEPS_OFF: Class = Class::RefusesNone("it says what keeps other programs off the node");
     const DRAINS: Class = Class::RefusesNone("it says how a node is drained, not whether");
     let hooks = classed!(Hooks { seconds: PACE });
@@ -270,7 +270,7 @@ fn health() -> Vec<(&'static str, Class)> {
         check_seconds: JUDGES,
         check_tries: JUDGES,
         sandbox: JUDGES,
-        rehearse: Class::RefusesNone("the rehearsal runs the checks by it"),
+        rehearse: Class::RefusesNone("the agent rehearses again if it has changed"),
     });
     let serving = classed!(Serving {
         pods: JUDGES,

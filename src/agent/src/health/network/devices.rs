@@ -1,6 +1,6 @@
 //! The network devices of this node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::Path;
 
@@ -19,7 +19,8 @@ const DEPTH: u8 = 5;
 pub struct Device {
     /// Its name.
     pub name: String,
-    /// It is up and has carrier.
+    /// It is up and has carrier, and so has hardware below it, if there is any. A bridge has carrier
+    /// as long as one of its ports has, and that port may lead to a pod.
     pub runs: bool,
     /// It leads only to this node itself.
     pub is_loopback: bool,
@@ -38,7 +39,6 @@ pub fn all() -> nix::Result<Vec<Device>> {
     for found in getifaddrs()? {
         let name = found.interface_name.clone();
         let device = devices.entry(name.clone()).or_insert_with(|| Device {
-            is_hardware: is_hardware(Path::new(CLASS), &name, DEPTH),
             name,
             ..Device::default()
         });
@@ -48,7 +48,22 @@ pub fn all() -> nix::Result<Vec<Device>> {
         device.is_loopback = found.flags.contains(InterfaceFlags::IFF_LOOPBACK);
         device.addresses.extend(address(&found));
     }
-    Ok(devices.into_values().collect())
+    Ok(over_hardware(
+        Path::new(CLASS),
+        devices.into_values().collect(),
+    ))
+}
+
+/// The devices with what the kernel says of their hardware.
+fn over_hardware(class: &Path, mut devices: Vec<Device>) -> Vec<Device> {
+    let stopped = devices.iter().filter(|one| !one.runs);
+    let stopped: BTreeSet<String> = stopped.map(|one| one.name.clone()).collect();
+    for device in &mut devices {
+        let hardware = hardware(class, &device.name, DEPTH);
+        device.is_hardware = !hardware.is_empty();
+        device.runs &= !device.is_hardware || hardware.iter().any(|one| !stopped.contains(one));
+    }
+    devices
 }
 
 fn address(found: &InterfaceAddress) -> Option<IpAddr> {
@@ -69,6 +84,11 @@ pub fn outward(devices: &[Device]) -> Vec<&Device> {
     }
 }
 
+/// Whether one of those runs.
+pub fn carry(devices: &[Device]) -> bool {
+    outward(devices).iter().any(|one| one.runs)
+}
+
 /// Whether one of those runs and has an address that is valid beyond its link.
 pub fn leads_out(devices: &[Device]) -> bool {
     let mut running = outward(devices).into_iter().filter(|one| one.runs);
@@ -83,29 +103,30 @@ pub const fn is_of_the_link(address: &IpAddr) -> bool {
     }
 }
 
-/// Bridges, bonds and VLANs name the devices below them.
-fn is_hardware(class: &Path, name: &str, depth: u8) -> bool {
+/// The hardware that the device is, or is built on. Bridges, bonds and VLANs name the devices below
+/// them.
+fn hardware(class: &Path, name: &str, depth: u8) -> Vec<String> {
     let folder = class.join(name);
     if folder.join("device").exists() {
-        return true;
+        return vec![name.to_owned()];
     }
     let Some(depth) = depth.checked_sub(1) else {
-        return false;
+        return Vec::new();
     };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names.any(|entry| {
-        let lower = entry.strip_prefix("lower_");
-        lower.is_some_and(|lower| is_hardware(class, lower, depth))
-    })
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let lower = names.filter_map(|entry| entry.strip_prefix("lower_").map(str::to_owned));
+    lower
+        .flat_map(|lower| hardware(class, &lower, depth))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_bridge_to_pods_alone_does_not_lead_out() {
+    /// A bridge over a bond, a bridge to pods, and devices without hardware.
+    fn class() -> tempfile::TempDir {
         let class = tempfile::tempdir().unwrap();
         for path in [
             "eth0/device",
@@ -119,10 +140,41 @@ mod tests {
         ] {
             std::fs::create_dir_all(class.path().join(path)).unwrap();
         }
-        let leads = |name| is_hardware(class.path(), name, DEPTH);
-        assert!(leads("eth0") && leads("bond0") && leads("br0"));
-        for virtual_alone in ["cni0", "vnet1", "loop0", "nowhere"] {
-            assert!(!leads(virtual_alone), "{virtual_alone}");
-        }
+        class
+    }
+
+    /// The devices, of which those with these names have no carrier.
+    fn devices(stopped: &[&str]) -> Vec<Device> {
+        let device = |name: &str| Device {
+            name: name.to_owned(),
+            runs: !stopped.contains(&name),
+            ..Device::default()
+        };
+        let names = ["eth0", "bond0", "br0", "vnet1", "cni0", "loop0", "nowhere"];
+        over_hardware(class().path(), names.map(device).to_vec())
+    }
+
+    fn names(devices: &[Device], is: impl Fn(&Device) -> bool) -> Vec<&str> {
+        let found = devices.iter().filter(|one| is(one));
+        found.map(|one| one.name.as_str()).collect()
+    }
+
+    #[test]
+    fn bridge_to_pods_alone_does_not_lead_out() {
+        let hardware = devices(&[]);
+        let hardware = names(&hardware, |one| one.is_hardware);
+        assert_eq!(hardware, ["eth0", "bond0", "br0"]);
+    }
+
+    #[test]
+    fn bridge_with_a_pod_needs_the_carrier_of_its_hardware() {
+        let dead = devices(&["eth0"]);
+        let running = names(&dead, |one| one.runs);
+        assert_eq!(running, ["vnet1", "cni0", "loop0", "nowhere"]);
+        assert!(
+            devices(&["vnet1"])
+                .iter()
+                .any(|one| one.name == "br0" && one.runs)
+        );
     }
 }

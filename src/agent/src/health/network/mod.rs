@@ -139,12 +139,15 @@ fn judge(to: IpAddr, source: io::Result<IpAddr>, devices: &[Device]) -> Result<(
     if source.is_unspecified() || source.is_loopback() || is_too_near(source, to) {
         return Err(lack(to, devices));
     }
-    let device = devices.iter().find(|one| one.addresses.contains(&source));
-    match device.filter(|one| !one.runs) {
-        Some(device) => Err(NoNetwork::Carrier {
+    let owner = devices.iter().find(|one| one.addresses.contains(&source));
+    match owner {
+        Some(device) if !device.runs => Err(NoNetwork::Carrier {
             device: device.name.clone(),
         }),
-        None => Ok(()),
+        // A tunnel, or an address that routes lead to, always has carrier. Some device must carry
+        // its packets.
+        Some(device) if !device.is_hardware && !devices::carry(devices) => Err(lack(to, devices)),
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -54,6 +54,27 @@ fn a_device_without_carrier_is_no_way_though_its_route_stands() {
 }
 
 #[test]
+fn a_tunnel_is_no_way_without_a_device_that_carries_it() {
+    let with = |runs, name| {
+        let mut devices = node(runs, &["fe80::1"]);
+        devices.push(device(name, true, &["198.51.100.9"]));
+        judge(SERVER, from("198.51.100.9"), &devices)
+    };
+    for name in ["wg0", "dummy0"] {
+        assert_eq!(with(true, name), Ok(()), "{name}");
+        let device = "eth0".to_owned();
+        let carrier = Err(NoNetwork::Carrier { device });
+        assert_eq!(with(false, name), carrier, "{name}");
+    }
+    // In a container no device is hardware.
+    let container = [
+        device("lo", true, &[]),
+        device("net1", true, &["198.51.100.9"]),
+    ];
+    assert_eq!(judge(SERVER, from("198.51.100.9"), &container), Ok(()));
+}
+
+#[test]
 fn a_renamed_device_has_carrier_and_no_address() {
     let address = Err(NoNetwork::Address { to: to() });
     for own in [&[][..], &["fe80::1"], &["169.254.7.7"]] {

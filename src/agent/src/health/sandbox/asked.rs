@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use super::super::output::{self, Run, late};
 use super::super::runtime::SOCKET;
-use crate::own;
+use crate::executables;
 
 /// A registry that is away for a moment, or a runtime that restarts, refuses a sandbox for seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ impl Asked {
     #[must_use]
     pub fn of_this_node(network: bool) -> Self {
         Self {
-            program: own::deploy(),
+            program: executables::deploy(),
             socket: SOCKET.into(),
             network,
             patience: PATIENCE,

@@ -16,7 +16,7 @@ use upgrade::{Doing, Reason, UpgradeId, names};
 use super::lines::Lines;
 use super::run::Run;
 use super::unit;
-use crate::own;
+use crate::executables;
 
 /// How often the agent reads the progress of a run. After each read with news, systemd sends the
 /// agent's status on the bus.
@@ -161,7 +161,7 @@ impl Deploy<'_> {
         }
         // The output of an earlier run is no verdict on this one.
         let _ = std::fs::remove_file(output);
-        let program = own::deploy();
+        let program = executables::deploy();
         let properties = unit::properties(&program, self.run, output, self.limits);
         self.bus.start_transient(name, &properties).await
     }

@@ -364,7 +364,10 @@ mod tests {
         assert!(!link.is_schedulable(), "the watch is behind our write");
         assert!(sees(&mut link, Some("u1"), false), "and again");
         assert!(!sees(&mut link, None, true), "somebody else's");
-        assert!(sees(&mut link, None, false), "taken off by whoever set it");
+        assert!(
+            sees(&mut link, None, false),
+            "the person who set it has removed it"
+        );
     }
 
     /// A kubelet has reported this boot.

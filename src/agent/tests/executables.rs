@@ -10,9 +10,12 @@ use std::process::Command;
 #[test]
 #[ignore = "the other test runs it, from a mount"]
 fn says_where_it_lies() {
-    agent::own::program().unwrap();
+    agent::executables::program().unwrap();
     host::mounts::make_private().unwrap();
-    println!("\nPROGRAM {}", agent::own::program().unwrap().display());
+    println!(
+        "\nPROGRAM {}",
+        agent::executables::program().unwrap().display()
+    );
 }
 
 #[test]

@@ -241,7 +241,7 @@ mod tests {
     use serde::{Deserialize, Serialize};
     use serde_json::{Value, json};
 
-    use crate::plain::from_json;
+    use crate::sanitize::from_json;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     enum Choice {

@@ -6,13 +6,13 @@ use requests::PhaseName;
 use upgrade::reason::Wait;
 use upgrade::report::Status;
 
-use crate::span;
+use crate::duration;
 use crate::standing::Standing;
 use crate::view::{NodeView, Word};
 
 /// What blocks the request, as reported since the current request was written.
 #[must_use]
-pub fn untaken(node: &NodeView) -> Option<&Word> {
+pub fn unaccepted(node: &NodeView) -> Option<&Word> {
     last_word(node).filter(|_| was_heard_since(node))
 }
 
@@ -38,7 +38,10 @@ fn is_in_the_way(word: &Word, status: &Status) -> bool {
 
 fn was_heard_since(node: &NodeView) -> bool {
     let asked = node.asked.as_ref().and_then(|asked| asked.since);
-    match (asked.map(span::seconds), node.heard.map(span::seconds)) {
+    match (
+        asked.map(duration::seconds),
+        node.heard.map(duration::seconds),
+    ) {
         (Some(asked), Some(heard)) => heard >= asked,
         (None, Some(_)) => true,
         (_, None) => false,
