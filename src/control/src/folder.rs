@@ -39,9 +39,10 @@ impl Folder {
 
     /// Why a file cannot be read, for a sentence.
     pub(crate) fn why(path: &str, error: &io::Error) -> String {
-        match error.kind() {
-            io::ErrorKind::NotFound => format!("{path} does not exist"),
-            _ => format!("{path}: {error}"),
+        if error.kind() == io::ErrorKind::NotFound {
+            format!("{path} does not exist")
+        } else {
+            format!("{path}: {error}")
         }
     }
 }

@@ -1,5 +1,5 @@
 //! The program itself, on a node's files, with a real API server and a real etcd.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod rig;
 

@@ -141,7 +141,7 @@ impl Client {
             true => Ok(text),
             false => Err(Failed::Refused {
                 status,
-                said: plain::cut(&text, 200),
+                said: sanitize::cut(&text, 200),
             }),
         }
     }

@@ -144,7 +144,7 @@ pub(super) fn alarms(text: &str) -> Result<Vec<Alarm>, String> {
 }
 
 fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
-    plain::from_json(text, TEXT).map_err(|error| format!("its answer cannot be read: {error}"))
+    sanitize::from_json(text, TEXT).map_err(|error| format!("its answer cannot be read: {error}"))
 }
 
 #[cfg(test)]

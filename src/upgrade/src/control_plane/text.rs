@@ -42,7 +42,7 @@ impl<const LONGEST: usize> Text<LONGEST> {
 impl<const LONGEST: usize> From<&str> for Text<LONGEST> {
     fn from(text: &str) -> Self {
         // A first cut by letters keeps the begin and the end, and the second counts the bytes.
-        Self(plain::cut(text, LONGEST)).within(LONGEST)
+        Self(sanitize::cut(text, LONGEST)).within(LONGEST)
     }
 }
 
