@@ -35,9 +35,11 @@ fn survey(root: &Path, more: &[&str]) -> (Value, Option<i32>) {
     (read, output.status.code())
 }
 
+/// The codes of the findings, but for the one about kubeadm, which these nodes do not have.
 fn codes(found: &Value) -> Vec<&str> {
-    let all = found["findings"].as_array().unwrap();
-    all.iter()
+    let all = found["findings"].as_array().unwrap().iter();
+    let is_kubeadm = |one: &&Value| one["says"].as_str().unwrap().contains("kubeadm is not in");
+    all.filter(|one| !is_kubeadm(one))
         .map(|one| one["code"].as_str().unwrap())
         .collect()
 }
@@ -139,7 +141,7 @@ fn a_survey_of_a_real_cluster_says_what_is_there() {
         assert_eq!(seen["versions"]["etcd"], "3.6.6-0");
         assert_eq!(seen["members"][0]["name"], "cp-1");
         assert_eq!(seen["room"][0]["use"], "both");
-        assert_eq!(seen["unseen"], Value::Null, "{found:#}");
+        assert_eq!(seen["unseen"].as_array().unwrap().len(), 1, "{found:#}");
         assert_eq!((codes(&found), code), (vec!["SingleMember"], Some(4)));
 
         mirror(&client, "kube-apiserver", "cp-2", "v1.35.4").await;
@@ -242,7 +244,9 @@ fn a_node_whose_files_are_gone_is_surveyed_as_far_as_it_goes() {
     root.put("/etc/kubernetes/admin.conf", "users: [secret");
     let output = program(root.path(), &["survey"]);
     assert_eq!(output.status.code(), Some(3));
-    let text = shown(&output);
+    let shown = shown(&output);
+    let words: Vec<_> = shown.split_whitespace().collect();
+    let text = words.join(" ");
     for word in [
         "NoAdminCredential",
         "etcd.yaml: it is empty",
