@@ -1,0 +1,15 @@
+//! The native layer itself.
+
+use native::Cluster;
+
+#[tokio::test]
+async fn a_cluster_of_one_serves() -> anyhow::Result<()> {
+    let cluster = Cluster::start(1)?;
+    println!("{:?}", cluster.took());
+    println!(
+        "{}",
+        cluster.members()[0].run("kubectl", &["get", "nodes,pods", "-A", "-o", "wide"])?
+    );
+    println!("{:#}", cluster.members()[0].etcd().await?.status().await?);
+    Ok(())
+}
