@@ -12,7 +12,7 @@ use std::path::Path;
 use imports::{Imports, imports};
 
 /// Folders without circles.
-const WITHOUT: [&str; 21] = [
+const WITHOUT: [&str; 22] = [
     "src/agent/src",
     "src/client/src",
     "src/deploy/src",
@@ -28,6 +28,7 @@ const WITHOUT: [&str; 21] = [
     "packaging/pages/src",
     "tests/fuzz/src",
     "tests/model/src",
+    "tests/native/src",
     "tests/src",
     "tests/testkit/src",
     "vm-tests/rig/src",

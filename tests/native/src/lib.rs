@@ -7,8 +7,8 @@
 //! network, mount, UTS, IPC and PID namespaces, so its power can be cut and its network taken away.
 //!
 //! What is not: a small stand-in runs static pods as processes instead of a kubelet. There is no
-//! container, no runtime, no probe but the readiness in a pod's status, no other pod, and no reboot
-//! of a kernel. A power cut loses nothing that the host's page cache has. All members share the
+//! container, no runtime, no probe (a running pod is Ready), no other pod, and no reboot of a
+//! kernel. A power cut loses nothing that the host's page cache has. All members share the
 //! host's kernel, clock and file system, which they cannot write outside /etc, /var and /run. The
 //! load balancer before the API servers is a few lines of this crate.
 //!

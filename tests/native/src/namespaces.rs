@@ -110,11 +110,10 @@ impl Drop for Namespaces {
 /// The first child of a process that is seen in /proc.
 pub fn child_of(parent: u32) -> Option<Pid> {
     let all = fs::read_dir("/proc").ok()?;
-    let ids = all
+    let mut ids = all
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    ids.into_iter()
-        .find(|id: &i32| parent_of(*id) == Some(parent))
+    ids.find(|id: &i32| parent_of(*id) == Some(parent))
         .map(Pid::from_raw)
 }
 
