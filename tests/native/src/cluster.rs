@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use kube::Client;
 use tempfile::TempDir;
+use testkit::process::tail;
 use testkit::programs::CONTROL_PLANE;
 
 use crate::answers;
@@ -102,35 +103,38 @@ impl Cluster {
         network: &Arc<Network>,
     ) -> Result<()> {
         let begun = Instant::now();
-        prepare(&self.folder.path().join(name(number)), number, members)?;
-        let member = Member::new(number, self.folder.path(), images, network)?;
-        let (verb, text) = match number {
-            1 => (
-                "init",
-                configuration::init(member.name(), member.address(), images.version()),
-            ),
-            _ => ("join", configuration::join(member.name(), member.address())),
-        };
-        member.write(CONFIGURATION, &text)?;
-        let mut arguments = vec![verb, "--config", CONFIGURATION];
-        match verb {
-            "init" => arguments.extend(["--upload-certs", "--skip-phases", "preflight,addon"]),
-            _ => arguments.extend(["--skip-phases", "preflight"]),
+        prepare(&self.folder().join(name(number)), number, members)?;
+        let member = Member::new(number, self.folder(), images, network)?;
+        match number {
+            1 => init(&member, images.version())?,
+            _ => join(&member)?,
         }
-        let said = member.run("kubeadm", &arguments);
-        let said = said.with_context(|| testkit::process::tail(&member.kubelet_log()))?;
-        fs::write(
-            self.folder
-                .path()
-                .join(format!("{}/{verb}.log", member.name())),
-            said,
-        )?;
         self.members.push(member);
         self.took.push(begun.elapsed());
         Ok(())
     }
 }
 
+fn init(member: &Member, version: &str) -> Result<()> {
+    let text = configuration::init(member.name(), member.address(), version);
+    let flags = ["--upload-certs", "--skip-phases", "preflight,addon"];
+    kubeadm(member, "init", &text, &flags)
+}
+
+fn join(member: &Member) -> Result<()> {
+    let text = configuration::join(member.name(), member.address());
+    kubeadm(member, "join", &text, &["--skip-phases", "preflight"])
+}
+
+fn kubeadm(member: &Member, verb: &str, configuration: &str, flags: &[&str]) -> Result<()> {
+    member.write(CONFIGURATION, configuration)?;
+    let arguments = [&[verb, "--config", CONFIGURATION], flags].concat();
+    let said = member.run("kubeadm", &arguments);
+    let said = said.with_context(|| tail(&member.kubelet_log()))?;
+    member.write(&format!("/var/log/kubeadm-{verb}.log"), &said)
+}
+
+/// Where the configuration of `kubeadm init` or `join` stays.
 const CONFIGURATION: &str = "/etc/kubeadm.yaml";
 
 /// Names all members and the load balancer in /etc/hosts. No name is asked for elsewhere.

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-/// How long an address may take to accept. Members are a few microseconds away.
+/// How long an address may take to accept. Its kernel is this one, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Ends the connections to an address.

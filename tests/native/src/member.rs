@@ -1,25 +1,16 @@
 //! One member: a machine of the control plane.
 
-use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use kube::Client;
-use serde_json::Value;
 
-use crate::answers::{self, Etcd};
 use crate::configuration::{API_PORT, ETCD_PORT};
 use crate::images::Images;
 use crate::namespaces::Namespaces;
 use crate::network::{BALANCER, Network};
 use crate::stand_in::StandIn;
-
-/// How long a question by [`Member::api_server_is_ready`] may take.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A member of a cluster. It is on or off; what is in its /etc and /var stays.
 #[derive(Debug)]
@@ -98,6 +89,8 @@ impl Member {
     /// Kills all its processes at once. What it wrote stays, also without fsync.
     pub fn cut_power(&self) {
         *lock(&self.power) = None;
+        // The kernel takes its time to remove it with the namespace, or has done so already.
+        let _ = self.network.ip(format!("link delete {}\n", self.port()));
         let _ = self.network.sever(self.address());
     }
 
@@ -170,137 +163,21 @@ impl Member {
         self.state.join("kubelet.log")
     }
 
-    /// A program inside, with the member's kubeadm and kubectl on the PATH and admin.conf as
-    /// KUBECONFIG.
-    ///
-    /// # Errors
-    ///
-    /// Fails while the power is off.
-    pub fn command(&self, program: &str, arguments: &[&str]) -> Result<Command> {
+    /// What its namespaces are good for, while the power is on.
+    pub(crate) fn inside<T>(&self, use_of: impl FnOnce(&Namespaces) -> T) -> Result<T> {
         let power = lock(&self.power);
         let power = power.as_ref().with_context(|| self.is_off())?;
-        let mut command = power.namespaces.enter();
-        command.arg(program).args(arguments);
-        let own = self.images.commands().display().to_string();
-        command
-            .env("PATH", format!("{own}:/usr/sbin:/usr/bin:/sbin:/bin"))
-            .env("KUBECONFIG", "/etc/kubernetes/admin.conf")
-            .env("TMPDIR", "/run/tmp");
-        Ok(command)
+        Ok(use_of(&power.namespaces))
     }
 
-    /// Runs a program inside to its end, and returns its standard output.
-    ///
-    /// # Errors
-    ///
-    /// Fails when it fails; the message has its standard error.
-    pub fn run(&self, program: &str, arguments: &[&str]) -> Result<String> {
-        let output = self.command(program, arguments)?.output()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        ensure!(
-            output.status.success(),
-            "{}: {program} {}: {}\n{text}\n{complaint}",
-            self.name,
-            arguments.join(" "),
-            output.status
-        );
-        Ok(text)
+    /// The ports on loopback of its API server and of its etcd.
+    pub(crate) fn doors(&self) -> (u16, u16) {
+        (self.api_door, self.etcd_door)
     }
 
-    /// A path of the member as the host sees it, while the power is on. An absolute link in it
-    /// would lead to the host.
-    ///
-    /// # Errors
-    ///
-    /// Fails while the power is off.
-    pub fn path(&self, inside: &str) -> Result<PathBuf> {
-        let power = lock(&self.power);
-        let power = power.as_ref().with_context(|| self.is_off())?;
-        Ok(power.namespaces.path(inside))
-    }
-
-    /// Reads a file of the member.
-    ///
-    /// # Errors
-    ///
-    /// Fails when it is not there, or no text.
-    pub fn read(&self, path: &str) -> Result<String> {
-        fs::read_to_string(self.path(path)?).with_context(|| format!("{}: {path}", self.name))
-    }
-
-    /// Writes a file of the member: a new one beside it, which is then renamed.
-    ///
-    /// # Errors
-    ///
-    /// Fails when its folder is not there or not writable.
-    pub fn write(&self, path: &str, content: &str) -> Result<()> {
-        let to = self.path(path)?;
-        let folder = to.parent().context("a path without a folder")?;
-        let new = tempfile::Builder::new().prefix(".new-").tempfile_in(folder);
-        let new = new.with_context(|| format!("{}: {path}", self.name))?;
-        fs::write(new.path(), content)?;
-        new.persist(to)?;
-        Ok(())
-    }
-
-    /// The id of a static pod's process, as the member sees it.
-    ///
-    /// # Errors
-    ///
-    /// Fails when the stand-in has not started it.
-    pub fn pod_process(&self, pod: &str) -> Result<i64> {
-        let note = self.read(&format!("/run/stand-in-kubelet/{pod}.json"))?;
-        let note: Value = serde_json::from_str(&note)?;
-        note["pid"].as_i64().context("a note without a pid")
-    }
-
-    /// Sends a signal (`KILL`, `STOP`, `CONT`) to a static pod's process. The stand-in starts it
-    /// again 2 s after its end.
-    ///
-    /// # Errors
-    ///
-    /// Fails when it does not run.
-    pub fn signal_pod(&self, pod: &str, signal: &str) -> Result<()> {
-        let process = self.pod_process(pod)?;
-        self.run("sh", &["-c", &format!("kill -s {signal} {process}")])?;
-        Ok(())
-    }
-
-    /// Kills a static pod's process. The stand-in starts it again after 2 s.
-    ///
-    /// # Errors
-    ///
-    /// Fails when it does not run.
-    pub fn kill_pod(&self, pod: &str) -> Result<()> {
-        self.signal_pod(pod, "KILL")
-    }
-
-    /// A client of its API server, with the administrator's rights.
-    ///
-    /// # Errors
-    ///
-    /// Fails while the power is off, or before kubeadm has made admin.conf.
-    pub async fn client(&self) -> Result<Client> {
-        answers::administrator(self.api_door, &self.path("/etc/kubernetes/admin.conf")?).await
-    }
-
-    /// A client of its etcd. It works on while the power is off, and then gets no answer.
-    ///
-    /// # Errors
-    ///
-    /// Fails while the power is off, or before kubeadm has made the certificates.
-    pub async fn etcd(&self) -> Result<Etcd> {
-        Etcd::at(self.etcd_door, &self.path("/etc/kubernetes/pki/etcd")?).await
-    }
-
-    /// Whether its API server says that it is ready.
-    pub async fn api_server_is_ready(&self) -> bool {
-        let Ok(client) = self.client().await else {
-            return false;
-        };
-        let answer = tokio::time::timeout(PATIENCE, answers::is_ready(&client));
-        answer.await.unwrap_or(false)
+    /// The programs of its version.
+    pub(crate) fn images(&self) -> &Images {
+        &self.images
     }
 
     fn is_off(&self) -> String {
@@ -314,8 +191,10 @@ impl Member {
 
     fn plug_in(&self, namespaces: &Namespaces) -> Result<()> {
         let (port, first) = (self.port(), namespaces.first());
+        // The same card in each boot, because the others remember it.
+        let card = format!("02:00:c0:00:02:{:02x}", self.number);
         self.network.ip(format!(
-            "link add {port} type veth peer name eth0 netns {first}\n\
+            "link add {port} type veth peer name eth0 address {card} netns {first}\n\
              link set {port} master bridge\nlink set {port} up\n"
         ))?;
         let address = self.address();

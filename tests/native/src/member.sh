@@ -11,7 +11,9 @@ done
 # Also hides systemd's socket, at which kubeadm would start and stop the host's kubelet.
 mount -t tmpfs tmpfs /run
 mkdir /run/tmp
-mount -o remount,bind,ro /
+for folder in / /boot /home /opt /root /srv /usr; do
+  if mountpoint -q "$folder"; then mount -o remount,bind,ro "$folder"; fi
+done
 if [ ! -e /var/lib/kubelet/member ]; then
   # The host may be a node too.
   rm -rf /etc/kubernetes /var/lib/kubelet /var/lib/etcd

@@ -14,7 +14,7 @@ use crate::namespaces::{Namespaces, child_of};
 const NAME: &str = "stand-in-kubelet";
 
 /// How long it may take to end: its pods go on, so there is nothing to wait for.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const LOOK: Duration = Duration::from_millis(5);
 

@@ -24,10 +24,10 @@ const BOOTSTRAP: &str = "/etc/kubernetes/bootstrap-kubelet.conf";
 const CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 
 /// How long the API server may take for one answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// How often it looks whether its request was approved, and the pause between two looks.
-const LOOKS: u32 = 60;
+const LOOKS: u32 = 240;
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// A client with this node's rights.

@@ -16,6 +16,7 @@ mod mirror;
 mod node;
 mod pods;
 mod process;
+mod ready;
 mod reports;
 
 use std::path::{Path, PathBuf};
@@ -41,7 +42,9 @@ async fn main() -> Result<()> {
     let node = node::Facts::read(version)?;
     tokio::spawn(health::serve(health::listen().await?));
     let (show, shown) = watch::channel(Vec::new());
-    tokio::spawn(reports::keep(node, shown));
+    let (tell, ready) = watch::channel(ready::Ready::new());
+    tokio::spawn(ready::keep(shown.clone(), tell));
+    tokio::spawn(reports::keep(node, shown, ready));
     let mut pods = Pods::new(images);
     loop {
         pods.look(&manifests::read()).await;

@@ -5,18 +5,20 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::{Node, Pod, Toleration};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::pods::Shown;
+use crate::ready::Ready;
 
 const HASH: &str = "kubernetes.io/config.hash";
 const MIRROR: &str = "kubernetes.io/config.mirror";
 const SOURCE: &str = "kubernetes.io/config.source";
 
 /// Makes the mirror pods equal to the static pods: their set, their hashes, their status.
-pub async fn keep(client: &Client, node: &Node, shown: &[Shown]) -> Result<()> {
+pub async fn keep(client: &Client, node: &Node, shown: &[Shown], ready: &Ready) -> Result<()> {
     let owner = node
         .metadata
         .name
@@ -31,7 +33,8 @@ pub async fn keep(client: &Client, node: &Node, shown: &[Shown]) -> Result<()> {
             Some(known) => known,
             None => replaced(&pods, &name, mirror(&name, node, pod)?).await?,
         };
-        report(&pods, &name, &current, pod).await?;
+        let ready = pod.runs && ready.get(&pod.name) == Some(&true);
+        report(&pods, &current, pod, ready).await?;
     }
     for name in there.keys() {
         remove(&pods, name).await?;
@@ -114,39 +117,30 @@ fn owner(node: &Node) -> Result<OwnerReference> {
 }
 
 /// Writes the status if it says something else.
-async fn report(pods: &Api<Pod>, name: &str, current: &Pod, shown: &Shown) -> Result<()> {
-    let container = current
+async fn report(pods: &Api<Pod>, current: &Pod, shown: &Shown, ready: bool) -> Result<()> {
+    let said = current
         .status
         .as_ref()
-        .and_then(|status| status.container_statuses.as_ref());
-    let said = container
-        .and_then(|all| all.first())
-        .map(|container| (container.ready, container.restart_count));
-    if said == Some((shown.runs, shown.restarts)) {
+        .and_then(|status| status.container_statuses.as_ref()?.first())
+        .map(|container| (container.started, container.ready, container.restart_count));
+    if said == Some((Some(shown.runs), ready, shown.restarts)) {
         return Ok(());
     }
-    let patch = Patch::Strategic(json!({ "status": status(shown) }));
+    let name = current.metadata.name.as_deref().unwrap_or_default();
+    let patch = Patch::Strategic(json!({ "status": status(shown, ready) }));
     pods.patch_status(name, &PatchParams::default(), &patch)
         .await?;
     Ok(())
 }
 
-fn status(shown: &Shown) -> Value {
-    let since = format!("{:.0}", shown.since);
-    let ready = if shown.runs { "True" } else { "False" };
-    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "lastTransitionTime": since});
+fn status(shown: &Shown, ready: bool) -> Value {
     let container = shown.manifest.container();
     let image = container.and_then(|container| container.image.as_deref());
-    let state = if shown.runs {
-        json!({"running": {"startedAt": since}})
-    } else {
-        json!({"waiting": {"reason": "CrashLoopBackOff"}})
-    };
     json!({
         "phase": "Running",
         "conditions": [
-            condition("Initialized", "True"),
-            condition("PodScheduled", "True"),
+            condition("Initialized", true),
+            condition("PodScheduled", true),
             condition("ContainersReady", ready),
             condition("Ready", ready),
         ],
@@ -154,10 +148,24 @@ fn status(shown: &Shown) -> Value {
             "name": container.map(|container| container.name.as_str()),
             "image": image,
             "imageID": image,
-            "ready": shown.runs,
+            "ready": ready,
             "started": shown.runs,
             "restartCount": shown.restarts,
-            "state": state,
+            "state": state(shown),
         }],
     })
+}
+
+fn condition(kind: &str, holds: bool) -> Value {
+    let status = if holds { "True" } else { "False" };
+    let now = format!("{:.0}", Timestamp::now());
+    json!({"type": kind, "status": status, "lastTransitionTime": now})
+}
+
+fn state(shown: &Shown) -> Value {
+    if shown.runs {
+        json!({"running": {"startedAt": format!("{:.0}", shown.since)}})
+    } else {
+        json!({"waiting": {"reason": "CrashLoopBackOff"}})
+    }
 }

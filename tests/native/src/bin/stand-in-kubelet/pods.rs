@@ -20,7 +20,7 @@ pub struct Pods {
     pods: BTreeMap<String, Running>,
 }
 
-/// A wanted pod, whose process runs or is to be started again.
+/// A wanted pod, whose process runs or starts again soon.
 #[derive(Debug)]
 struct Running {
     manifest: Manifest,
