@@ -130,7 +130,7 @@ attacker: setup ## test attacks against each part
 	cargo test --quiet -p host --test snapshot --test snapshot_traps --test manifest --test journal
 	cargo test --quiet -p host --lib -- trust programs repository
 	cargo test --quiet -p careen-stage --test boots --test units
-	cargo test --quiet -p careen-agent --lib -- health::user hooks in_force guarded step::deploy::unit
+	cargo test --quiet -p careen-agent --lib -- health::user hooks policy_file trusted_files step::deploy::unit
 	cargo test --quiet -p upgrade --lib --test verdicts --test requests --test old --test older --test parse
 
 cluster-api: managers-v1.13 managers-v1.14 ## test careen-provider with Cluster API (30 min)

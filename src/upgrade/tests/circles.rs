@@ -12,7 +12,7 @@ use std::path::Path;
 use imports::{Imports, imports};
 
 /// Folders without circles.
-const WITHOUT: [&str; 22] = [
+const WITHOUT: [&str; 23] = [
     "src/agent/src",
     "src/client/src",
     "src/control/src",
@@ -29,6 +29,7 @@ const WITHOUT: [&str; 22] = [
     "packaging/pages/src",
     "tests/fuzz/src",
     "tests/model/src",
+    "tests/native/src",
     "tests/src",
     "tests/testkit/src",
     "vm-tests/rig/src",
