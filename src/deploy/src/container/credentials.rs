@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use serde::de::IgnoredAny;
 
 /// Where bootc and rpm-ostree look (ostree-ext, globals.rs), then where `skopeo login` stores
@@ -39,6 +40,17 @@ pub fn open(settings: &Path) -> io::Result<Option<File>> {
     }
     let file = File::open(&path).map_err(|error| unread(&path, &error))?;
     Ok(Some(file))
+}
+
+/// A copy in memory. It has no name, and the user of skopeo can open it from the descriptor that it
+/// inherits.
+///
+/// # Errors
+/// It cannot be read or copied.
+pub fn copy(mut file: File) -> io::Result<File> {
+    let mut copy: File = memfd_create(c"credentials", MFdFlags::MFD_CLOEXEC)?.into();
+    io::copy(&mut file, &mut copy)?;
+    Ok(copy)
 }
 
 /// The credentials that were sent to a registry, for its error message.

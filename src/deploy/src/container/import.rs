@@ -14,8 +14,8 @@ use upgrade::Reason;
 use upgrade::id::Digest;
 
 use super::layers::{self, Missing};
-use super::look::{Judged, is_the_one};
-use super::refusal::{away, not_encapsulated};
+use super::look::Judged;
+use super::refusal::{away, is_the_one, not_encapsulated};
 use super::skopeo::{self, Skopeo};
 use super::{held, words};
 use crate::args::FetchImage;

@@ -12,9 +12,9 @@ use upgrade::container::Transport;
 use upgrade::id::Digest;
 
 use super::cover::Cover;
-use super::refusal::{away, not_encapsulated};
+use super::refusal::{away, is_the_one, not_encapsulated, nothing};
 use super::skopeo::{self, Skopeo};
-use super::{beginning, early, unpacked, words};
+use super::{beginning, early, outline, raw, unpacked, words};
 use crate::args::FetchImage;
 use crate::fetch::room::Room;
 use crate::site::Site;
@@ -54,6 +54,7 @@ pub async fn at(
         Ok(None) => return Err(nothing(wanted, None)),
         Err(error) => return Err(refused(site, wanted, skopeo, &error).await),
     };
+    raw::check(site, wanted, skopeo, (&proxy, &image)).await?;
     let (digest, manifest, config) = described(wanted, &proxy, &image).await?;
     let first = encapsulated(&manifest, &config);
     let first = first.map_err(|detail| not_encapsulated(wanted, detail))?;
@@ -125,25 +126,15 @@ async fn described(
             away(wanted, words::of(&error))
         }
     };
-    let (digest, manifest) = proxy.fetch_manifest(image).await.map_err(failed)?;
+    let fetched = proxy.fetch_manifest_raw_oci(image).await;
+    let (digest, manifest) = fetched.map_err(failed)?;
     is_the_one(wanted, &digest)?;
+    // A folder may have changed since its manifest was checked.
+    outline::of(&manifest).map_err(|detail| not_encapsulated(wanted, detail))?;
+    let manifest = serde_json::from_slice(&manifest);
+    let manifest = manifest.map_err(|error| failed(error.into()))?;
     let config = proxy.fetch_config(image).await.map_err(failed)?;
     Ok((digest, manifest, config))
-}
-
-/// Checks that the opened image is the requested one, each time that an image is opened. An archive
-/// has only a path, and a user who can write there can replace the file at any moment. skopeo
-/// verifies an archive's layers against this digest, but has no expected digest for it.
-///
-/// # Errors
-/// [`Reason::NoSuchImage`] with the digest of the opened image.
-pub fn is_the_one(wanted: &FetchImage, digest: &str) -> Result<(), Reason> {
-    // skopeo itself verifies a registry's answer against the digest. The answer may be for the one
-    // image in a list that is for this machine.
-    if wanted.image.transport == Transport::Registry || digest == wanted.image.manifest.as_str() {
-        return Ok(());
-    }
-    Err(nothing(wanted, Some(digest.to_owned())))
 }
 
 /// If the image opens without a policy in force, the policy rejected it: skopeo has no code for
@@ -204,13 +195,6 @@ fn encapsulated<'a>(
     }
     beginning::readable(manifest)?;
     Ok(first)
-}
-
-fn nothing(wanted: &FetchImage, found: Option<String>) -> Reason {
-    Reason::NoSuchImage {
-        image: wanted.image.to_string(),
-        found,
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use host::programs::{self, Program};
 use ostree_ext::container::store::ImageProxyConfig;
@@ -66,6 +66,28 @@ impl Skopeo {
             skopeo_cmd: Some(command),
             ..ImageProxyConfig::default()
         })
+    }
+
+    /// Prints the manifest of an image as it is stored.
+    ///
+    /// # Errors
+    /// As [`Self::config`].
+    pub fn inspect(&self, reference: &str) -> io::Result<Command> {
+        let credentials = credentials::open(&self.settings)?;
+        let mut command = self.command()?;
+        if apart::is_due() {
+            apart::run_there(&mut command).map_err(not_apart)?;
+        }
+        command.args(["inspect", "--raw"]);
+        match credentials {
+            // As the library does for its proxy, because skopeo cannot open root's file.
+            Some(file) => command
+                .args(["--authfile", "/proc/self/fd/0"])
+                .stdin(credentials::copy(file)?),
+            None => command.arg("--no-creds").stdin(Stdio::null()),
+        };
+        command.arg(reference);
+        Ok(command)
     }
 
     /// The credentials that were sent to a registry, for its error message.

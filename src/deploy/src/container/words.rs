@@ -21,6 +21,7 @@ pub fn of_chain(error: &anyhow::Error) -> String {
     told(&words.collect::<Vec<_>>().join(": "))
 }
 
-fn told(text: &str) -> String {
+/// What a program or library says, without secrets and in one line.
+pub fn told(text: &str) -> String {
     complaint(&veiled(text))
 }

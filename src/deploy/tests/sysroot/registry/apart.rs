@@ -36,7 +36,8 @@ impl Shop {
         open_to_all(&self.notes(), 0o777);
         self.runs(&format!(
             "who=\"$(id -u) $(id -g) $(id -G)\"\n\
-             case \"$*\" in *proxy*) echo \"$who\" >>{notes}/who; echo $$ >>{notes}/pids ;; esac\n\
+             case \"$*\" in *proxy*|*inspect*) echo \"$who\" >>{notes}/who ;; esac\n\
+             case \"$*\" in *proxy*) echo $$ >>{notes}/pids ;; esac\n\
              libraries=$(echo {tools}/usr/lib/*-linux-gnu)\n\
              [ -d \"$libraries\" ] || exec {tools}/skopeo \"$@\"\n\
              exec $libraries/ld-linux*.so.* --library-path \"$libraries\" {tools}/usr/bin/skopeo \"$@\"",
@@ -93,6 +94,16 @@ fn skopeo_in_a_unit_has_a_user_that_no_pod_may_be() {
     let own = format!("{SKOPEO} {SKOPEO} {SKOPEO} {FORMER}");
     assert!(who.iter().all(|who| *who == own), "{who:?}");
     const { assert!(SKOPEO > LAST_OF_PODS) };
+}
+
+#[test]
+fn skopeo_in_a_unit_uses_credentials_that_only_root_reads() {
+    let shop = super::with(Server::start(Some(USER)));
+    shop.credentials(shop.server.port);
+    open_to_all(&shop.settings("etc/ostree/auth.json"), 0o600);
+    let (image, commit) = shop.offer_signed(&Image::new(2));
+    let answer = shop.fetch_in_a_unit(&image, &["--signed-by", REMOTE]);
+    assert_eq!(answer.fetched().0, commit);
 }
 
 #[test]

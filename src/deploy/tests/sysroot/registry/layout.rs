@@ -81,19 +81,48 @@ impl Layout {
     }
 
     /// The image as it is then, as the annotation takes it.
-    pub fn write(mut self) -> String {
-        let kind = self.manifest["config"]["mediaType"].clone();
+    pub fn write(self) -> String {
+        let (folder, manifest) = (self.folder.clone(), self.write_manifest());
+        format!(
+            "oci:{}@{}",
+            folder.display(),
+            manifest["digest"].as_str().unwrap()
+        )
+    }
+
+    /// The same in a list, which this makes of its manifest.
+    pub fn write_listed(self, list: impl FnOnce(&Value) -> Value) -> String {
+        let (folder, mut index) = (self.folder.clone(), self.index.clone());
+        let manifest = self.write_manifest();
+        let list = list(&parse(&blob(&folder, &manifest)));
+        let kind = list["mediaType"].as_str().unwrap();
+        index["manifests"][0] = put(&folder, list.to_string().as_bytes(), kind);
+        fs::write(folder.join("index.json"), index.to_string()).unwrap();
+        format!(
+            "oci:{}@{}",
+            folder.display(),
+            manifest["digest"].as_str().unwrap()
+        )
+    }
+
+    /// The descriptor of its manifest.
+    fn write_manifest(mut self) -> Value {
+        let former = self.manifest["config"].clone();
         let config = serde_json::to_vec(&self.config).unwrap();
-        self.manifest["config"] = put(&self.folder, &config, kind.as_str().unwrap());
-        let manifest = serde_json::to_vec(&self.manifest).unwrap();
-        let kind = self.index["manifests"][0]["mediaType"].clone();
-        let put = put(&self.folder, &manifest, kind.as_str().unwrap());
+        let written = put(&self.folder, &config, former["mediaType"].as_str().unwrap());
+        // The rest of it, such as the addresses, stays.
         for key in ["digest", "size"] {
-            self.index["manifests"][0][key] = put[key].clone();
+            self.manifest["config"][key] = written[key].clone();
+        }
+        let manifest = serde_json::to_vec(&self.manifest).unwrap();
+        let own = self.manifest["mediaType"].as_str();
+        let kind = own.or(self.index["manifests"][0]["mediaType"].as_str());
+        let written = put(&self.folder, &manifest, kind.unwrap());
+        for key in ["digest", "size", "mediaType"] {
+            self.index["manifests"][0][key] = written[key].clone();
         }
         fs::write(self.folder.join("index.json"), self.index.to_string()).unwrap();
-        let digest = put["digest"].as_str().unwrap();
-        format!("oci:{}@{digest}", self.folder.display())
+        written
     }
 }
 

@@ -5,6 +5,7 @@ mod apart;
 mod archive;
 mod attack;
 mod broken;
+mod elsewhere;
 mod lacking;
 mod layers;
 mod layout;

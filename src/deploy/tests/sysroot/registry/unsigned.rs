@@ -54,7 +54,7 @@ impl Shop {
 
     /// By a plan and by an upgrade, for a reason with one of these codes, and the disk is as it
     /// was. What came meanwhile.
-    fn refuses(&self, image: &str, codes: &[&str]) -> Reason {
+    pub fn refuses(&self, image: &str, codes: &[&str]) -> Reason {
         let before = self.all();
         let planned = self.plan(image).planned().unwrap_err();
         assert_eq!(self.all(), before, "{planned}");
