@@ -11,6 +11,9 @@ use crate::folder::Folder;
 use crate::kubeadm::{self, Wanted};
 use crate::manifests::{self, Manifest, Manifests};
 
+/// Where kubeadm renders the manifests, for as long as the survey runs. Only root may write there.
+const RENDERED: &str = "/run";
+
 /// What kubeadm would write for the running version.
 #[derive(Debug, Default)]
 struct Found {
@@ -45,7 +48,10 @@ async fn find(
     let version = same_version(survey, folder).await?;
     let server = read.all.get(&Component::ApiServer);
     let flag = |name| server.and_then(|server| server.flag(name));
-    let into = tempfile::tempdir().map_err(|error| format!("a temporary folder: {error}"))?;
+    let into = tempfile::Builder::new()
+        .prefix("careen-control-")
+        .tempdir_in(RENDERED);
+    let into = into.map_err(|error| format!("a temporary folder in {RENDERED}: {error}"))?;
     let wanted = Wanted {
         cluster: &at(cluster, &version)?,
         node: survey.node.as_str(),
