@@ -86,12 +86,7 @@ fn etcd(survey: &Survey) -> String {
 }
 
 fn etcd_to(survey: &Survey, live: &EtcdTag, wanted: &EtcdTag) -> String {
-    let members: Vec<_> = survey
-        .members
-        .iter()
-        .filter_map(|one| one.version)
-        .collect();
-    let voters = survey.members.iter().filter(|one| !one.learner).count();
+    let (members, voters) = (survey.etcd_versions(), survey.voters());
     match etcd_step(live, wanted, &members) {
         Ok(step @ Step::Nothing) => format!("{live}. {}", undo(step, voters)),
         Ok(step @ Step::Patch) => format!("{live} to {wanted}, a patch. {}", undo(step, voters)),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::component::Component;
-use super::etcd::{EtcdId, EtcdTag};
+use super::etcd::{EtcdId, EtcdTag, EtcdVersion};
 use super::expiry::Certificate;
 use super::member::Member;
 use super::room::Place;
@@ -280,6 +280,18 @@ impl Survey {
     pub fn miss(&mut self, source: Source, why: impl Into<Detail>) {
         let why = why.into();
         self.unseen.push(Unseen { source, why });
+    }
+
+    /// How many members of etcd have a vote.
+    #[must_use]
+    pub fn voters(&self) -> usize {
+        self.members.iter().filter(|one| !one.learner).count()
+    }
+
+    /// The versions of the members that answered.
+    #[must_use]
+    pub fn etcd_versions(&self) -> Vec<EtcdVersion> {
+        self.members.iter().filter_map(|one| one.version).collect()
     }
 
     /// The name of the member with this id, for a sentence.

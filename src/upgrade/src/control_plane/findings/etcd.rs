@@ -119,12 +119,7 @@ pub(super) fn alarms(survey: &Survey) -> Vec<Finding> {
 pub(super) fn step(survey: &Survey) -> Option<Finding> {
     let versions = &survey.versions;
     let (live, wanted) = (versions.etcd.as_ref()?, versions.etcd_wanted.as_ref()?);
-    let members: Vec<_> = survey
-        .members
-        .iter()
-        .filter_map(|one| one.version)
-        .collect();
-    let voters = survey.members.iter().filter(|one| !one.learner).count();
+    let (members, voters) = (survey.etcd_versions(), survey.voters());
     match etcd_step(live, wanted, &members) {
         Ok(Step::Nothing | Step::Patch) => None,
         Ok(step @ Step::Minor) => {
