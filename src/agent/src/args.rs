@@ -38,8 +38,8 @@ pub enum Command {
     KubeadmUpgrade,
     /// Print the record as JSON.
     Record,
-    /// Check all that this node needs for an upgrade, and say how to fix it. Changes nothing. Exits
-    /// with 0 when all is well, 4 when the worst is a warning, 3 when something is bad, 1 when it
+    /// Check all that this node needs for an upgrade, and say how to fix it. Changes nothing without
+    /// `--fix`. Exits with 0 when all is well, 4 when the worst is a warning, 3 when something is bad, 1 when it
     /// could not begin.
     Doctor {
         /// Print JSON.
@@ -48,6 +48,10 @@ pub enum Command {
         /// Do not ask the API server.
         #[arg(long)]
         offline: bool,
+        /// First, on a control plane, move /etc/kubernetes to a folder that all deployments share.
+        /// The kubelet stops for some seconds; containers go on.
+        #[arg(long)]
+        fix: bool,
     },
     /// Print the metrics once, for node_exporter's textfile collector. Leaves out what the API
     /// server knows.

@@ -9,6 +9,7 @@
 
 mod clock;
 pub mod cluster;
+mod control_plane;
 pub mod doctor;
 pub mod drain;
 pub mod executables;

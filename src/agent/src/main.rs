@@ -17,7 +17,7 @@ use agent::node::real::{self, Node};
 use agent::node::saved;
 use agent::run::{Setup, run};
 use agent::{doctor, executables, kubeadm, launch, lock, log, policy_file};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use args::{Cli, Command};
 use clap::Parser;
 use host::Places;
@@ -41,7 +41,10 @@ fn main() -> ExitCode {
         Some(Command::Launch) => launch(&cli).map(well),
         Some(Command::KubeadmUpgrade) => kubeadm_upgrade(&cli).map(well),
         Some(Command::Record) => print_record(&cli).map(well),
-        Some(Command::Doctor { json, offline }) => examine(&cli, json, offline),
+        Some(Command::Doctor { json, offline, fix }) => {
+            let fixed = if fix { share_kubernetes(&cli) } else { Ok(()) };
+            fixed.and_then(|()| examine(&cli, json, offline))
+        }
         Some(Command::Metrics) => print_metrics(&cli).map(well),
     };
     match done {
@@ -134,6 +137,32 @@ fn kubeadm_upgrade(cli: &Cli) -> Result<()> {
 fn print_record(cli: &Cli) -> Result<()> {
     let record = Store::new(&Places::running(&cli.root).sysroot).read()?;
     println!("{}", serde_json::to_string_pretty(&record)?);
+    Ok(())
+}
+
+/// Gives a control plane one /etc/kubernetes for all its deployments. What it did is on standard
+/// error, because standard output has the findings.
+fn share_kubernetes(cli: &Cli) -> Result<()> {
+    ensure!(
+        cli.root == Path::new("/"),
+        "--fix works on the running system only. Run it there, without --root."
+    );
+    let places = Places::running(&cli.root);
+    let record = Store::new(&places.sysroot).read()?;
+    if let Some(up) = record.upgrade.filter(|up| !up.phase.is_end()) {
+        bail!("upgrade {} is under way. Wait for its end.", up.id);
+    }
+    // This must precede any thread, because a thread keeps the mounts it started with.
+    real::make_writable(&places).context("cannot make the physical root writable")?;
+    let (booted, _) = host::boot::booted(&places.sysroot, &places.root)?;
+    let share = doctor::Share {
+        places,
+        booted,
+        proc: cli.root.join("proc"),
+        services: doctor::Systemd,
+    };
+    let shared = runtime()?.block_on(share.share())?;
+    eprintln!("{}", doctor::told(&shared));
     Ok(())
 }
 

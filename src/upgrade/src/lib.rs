@@ -53,8 +53,8 @@ pub use id::{BootId, Digest, Malformed, ManifestDigest, Moment, SinceBoot, Upgra
 pub use image::{Deployment, ImageFacts, ImageInfo, Room};
 pub use keys::{Keys, Pause};
 pub use observe::{
-    Api, Asked, Cause, Causes, Check, Health, Hooks, LastTrial, Machine, NoNetwork, NodeView,
-    Observation, OneShot, TrialEnd, TrialNote, Turn, Unsound,
+    Api, Asked, Cause, Causes, Check, ControlPlaneSeen, Health, Hooks, LastTrial, Machine,
+    NoNetwork, NodeView, Observation, OneShot, TrialEnd, TrialNote, Turn, Unsound,
 };
 pub use phase::Phase;
 pub use policy::{Broken, Policy, PolicyRead};

@@ -71,6 +71,8 @@ pub struct Policy {
     pub drain: Drain,
     /// `kubeadm upgrade node`, and what it does to the node's own settings.
     pub kubeadm: Kubeadm,
+    /// Control planes.
+    pub control_plane: ControlPlane,
     /// Judging a trial.
     pub health: Health,
     /// What a trial is compared with.
@@ -108,6 +110,7 @@ impl Default for Policy {
             neighbours: Neighbours::default(),
             drain: Drain::default(),
             kubeadm: Kubeadm::default(),
+            control_plane: ControlPlane::default(),
             health: Health::default(),
             serving: Serving::default(),
             reboot: Reboot::default(),
@@ -293,6 +296,14 @@ impl Default for Kubeadm {
             local_settings: LocalSettings::Refuse,
         }
     }
+}
+
+/// Control planes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ControlPlane {
+    /// Allow upgrades of a node that runs a control plane.
+    pub enabled: bool,
 }
 
 /// What to do about settings that are only in the kubelet's configuration on this node.

@@ -75,7 +75,7 @@ fn uncordoning_a_halted_node_runs_post_hooks_and_releases_it() {
 #[test]
 fn a_refusal_hides_no_halted_node() {
     let mut seen = asks_for('c');
-    seen.machine.control_plane = Some("etcd.yaml".into());
+    seen.machine.control_plane = Some(control_plane());
     let (record, _) = next(&seen, &halted());
     let said = report(&Ok(record), &seen, None).unwrap();
     assert_eq!(said.status.phase, "Halted", "a person is needed as before");
@@ -109,7 +109,7 @@ fn stuck_cordon_delays_the_next_request_without_a_hot_loop() {
 #[test]
 fn a_request_that_is_refused_lifts_no_halted_cordon() {
     let mut seen = asks_for('c');
-    seen.machine.control_plane = Some("etcd.yaml".into());
+    seen.machine.control_plane = Some(control_plane());
     let (record, act) = next(&seen, &halted());
     assert_eq!(act, Act::Wait(None));
     assert!(record.refused.is_some());

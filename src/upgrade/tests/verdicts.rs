@@ -156,7 +156,7 @@ fn machine_that_became_unfit_is_not_drained_or_armed() {
             let (name, detail) = ("50-storage".into(), "mode 0777".into());
             seen.machine.checks = Err(Reason::CheckUntrusted { name, detail });
         },
-        |seen| seen.machine.control_plane = Some("a manifest".into()),
+        |seen| seen.machine.control_plane = Some(control_plane()),
     ];
     for unfit in unfit {
         for phase in [Phase::Deployed, Phase::Drained] {
@@ -285,12 +285,29 @@ fn a_watchdog_is_missed_only_where_the_policy_demands_one() {
 
 #[test]
 fn a_control_plane_is_refused_by_name() {
-    let control_plane = Some("etcd.yaml".into());
-    let reason = answer(
-        asked().with(|seen| seen.machine.control_plane = control_plane),
-        &Ok(at_once()),
-    );
+    let seen = asked().with(|seen| seen.machine.control_plane = Some(control_plane()));
+    let reason = answer(seen.clone(), &Ok(at_once()));
     assert!(matches!(reason, Reason::ControlPlane { .. }));
+    let mut enabled = at_once();
+    enabled.control_plane.enabled = true;
+    let reason = answer(seen, &Ok(enabled));
+    assert!(matches!(reason, Reason::ControlPlane { .. }), "not yet");
+}
+
+#[test]
+fn control_plane_without_a_shared_folder_is_told_so() {
+    let reason = Reason::KubernetesNotShared { detail: "x".into() };
+    let shared = Err(reason.clone());
+    let found = ControlPlaneSeen {
+        shared,
+        ..control_plane()
+    };
+    let seen = asked().with(|seen| seen.machine.control_plane = Some(found));
+    let mut enabled = at_once();
+    enabled.control_plane.enabled = true;
+    assert_eq!(answer(seen.clone(), &Ok(enabled)), reason);
+    let off = answer(seen, &Ok(at_once()));
+    assert!(matches!(off, Reason::ControlPlane { .. }), "not enabled");
 }
 
 /// Without the variable libostree calls grub-mkconfig, whose menu has none of our one-shot.

@@ -41,6 +41,7 @@ mod initramfs_without_its_root_falls_back;
 mod kills_and_reboots_on_the_way_back_lose_nothing;
 mod kubeadm_fails_falls_back;
 mod kubectl_careen_takes_a_node_there_and_back;
+mod one_kubernetes_folder_for_all_deployments;
 mod others_cannot_take_what_a_trial_falls_back_to;
 mod pdb_never_allows_aborts;
 mod power_cut_in_trial;
@@ -108,6 +109,7 @@ pub const ALL: &[Scenario] = &[
     damaged_grubenv_boots_the_old_system::SCENARIO,
     dripping_remote_is_given_up::SCENARIO,
     four_upgrades_in_a_row::SCENARIO,
+    one_kubernetes_folder_for_all_deployments::SCENARIO,
     initramfs_hangs_falls_back::SCENARIO,
     initramfs_without_its_root_falls_back::SCENARIO,
     bad_images::KERNEL_PANIC,

@@ -1,13 +1,10 @@
-//! The running system: whether it is a deployment, the default, a worker, and made for Careen.
+//! The running system: whether it is a deployment, the default, and made for Careen.
 
 use upgrade::{Deployment, names};
 
 use super::by_hand;
 use super::finding::Finding;
 use super::patient::Patient;
-
-/// A manifest that only a control plane has.
-const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
 
 /// Whether the running system is an OSTree deployment, and the one that the next reboot starts.
 pub(super) fn system(patient: &Patient, booted: host::Result<Deployment>) -> Finding {
@@ -71,18 +68,4 @@ pub(super) fn image(patient: &Patient) -> Finding {
             ),
         ),
     }
-}
-
-/// Only workers are supported so far.
-pub(super) fn control_plane(patient: &Patient) -> Finding {
-    const NAME: &str = "worker";
-    if patient.places.root.join(CONTROL_PLANE).exists() {
-        let seen = format!("a control plane: /{CONTROL_PLANE} exists");
-        return Finding::bad(
-            NAME,
-            seen,
-            "upgrade this node another way: this version upgrades only workers in place",
-        );
-    }
-    Finding::ok(NAME, "no control plane runs here")
 }

@@ -1,12 +1,13 @@
 //! `careen-agent doctor`: checks everything that a node needs before its first upgrade, and changes
-//! nothing.
+//! nothing without `--fix`.
 //!
 //! Each check is a function from observations to a [`Finding`]. It judges by the same code that
-//! would refuse the upgrade later. Nothing here writes, and a check that cannot look reports that
+//! would refuse the upgrade later. No check writes, and a check that cannot look reports that
 //! instead of failing.
 
 mod by_hand;
 mod clock;
+mod control_plane;
 mod cpio;
 mod credential;
 mod finding;
@@ -24,6 +25,7 @@ mod room;
 mod server;
 mod services;
 mod settings;
+mod share;
 mod units;
 mod verity;
 mod watchdog;
@@ -36,6 +38,7 @@ pub use finding::{Finding, Verdict};
 pub use patient::{Clock, Patient};
 pub use render::{exit_code, json, text};
 pub use server::server;
+pub use share::{Share, Shared, Systemd, told};
 
 use crate::policy_file;
 
@@ -63,7 +66,7 @@ pub fn examine(patient: &Patient) -> Vec<Finding> {
         settings::kubelet_state(patient),
         image::system(patient, booted.map(|(deployment, _)| deployment)),
         image::image(patient),
-        image::control_plane(patient),
+        control_plane::worker(patient),
         units::units(patient),
         loader::loader(patient),
         room::boot(patient, known.booted.as_ref()),
@@ -71,6 +74,7 @@ pub fn examine(patient: &Patient) -> Vec<Finding> {
         initramfs::stage(patient, known.booted.as_ref()),
         verity::verity(patient),
     ]);
+    findings.extend(control_plane::folder(patient, known.booted.as_ref()));
     findings.extend(settings::opt_out(patient, &known.policy));
     findings.extend(remotes::remotes(patient, &known.policy));
     findings.extend(registry::registry(patient, &known.policy));

@@ -25,10 +25,7 @@ use crate::step::snapshot::{self, Snapshots};
 use crate::step::{arm, deploy, kubeadm, reboot};
 use crate::task::{Task, Verb};
 use crate::trusted_files;
-use crate::{clock, health, last_trial, limits, settings, watchdog};
-
-/// A manifest that only a control plane has.
-const CONTROL_PLANE: &str = "etc/kubernetes/manifests/kube-apiserver.yaml";
+use crate::{clock, control_plane, health, last_trial, limits, settings, watchdog};
 
 /// This machine.
 pub struct Node {
@@ -88,7 +85,6 @@ impl Node {
         let fixed = self.fixed()?.clone();
         let booted = fixed.booted;
         let etc_stale = self.etc_is_stale(record, &booted);
-        let control_plane = self.places.root.join(CONTROL_PLANE);
         Ok(Observation {
             // All fields are listed, so that a new field does not compile until this agent looks at
             // it.
@@ -103,9 +99,7 @@ impl Node {
                 checks: trusted_files::are_roots_alone(&self.places)
                     .and_then(|()| health::may_be_run(&self.places.root)),
                 local_changes: boot::local_changes(&self.places, &booted),
-                control_plane: control_plane
-                    .exists()
-                    .then(|| control_plane.display().to_string()),
+                control_plane: control_plane::seen(&self.places, &booted),
                 architecture: fixed.machine,
                 etc_changed: etc_stale
                     .then(|| etc::newest(&self.places, &booted))

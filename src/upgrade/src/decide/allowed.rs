@@ -19,10 +19,24 @@ pub(super) fn check_policy(
 ) -> Result<(), Reason> {
     check_wanted(wanted, policy)?;
     check_opt_out(policy)?;
+    check_control_plane(seen, policy)?;
     if policy.require_watchdog {
         seen.machine.watchdog.clone()?;
     }
     check_local_changes(seen, policy)
+}
+
+/// A control plane whose deployments each have an /etc/kubernetes would fall back to older manifests
+/// on newer data. This version upgrades none, also where the policy enables it.
+fn check_control_plane(seen: &Observation, policy: &Policy) -> Result<(), Reason> {
+    let Some(found) = &seen.machine.control_plane else {
+        return Ok(());
+    };
+    if policy.control_plane.enabled {
+        found.shared.clone()?;
+    }
+    let sign = found.sign.clone();
+    Err(Reason::ControlPlane { sign })
 }
 
 /// The new system would not have them, and nobody would be told.

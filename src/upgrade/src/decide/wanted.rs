@@ -37,9 +37,6 @@ pub(crate) fn check(
 /// What speaks against a trial on this machine. A request may wait for days between its acceptance
 /// and the drain, and an image between two trials. So this is asked again before each.
 pub(super) fn check_machine(seen: &Observation) -> Result<(), Reason> {
-    if let Some(sign) = &seen.machine.control_plane {
-        return Err(Reason::ControlPlane { sign: sign.clone() });
-    }
     seen.machine.loader.clone()?;
     // It would cost the node's users a drain and a reboot, and the image its good name.
     seen.machine.checks.clone()

@@ -64,6 +64,13 @@ pub const POD_GENERATOR: &str = "/etc/systemd/system-generators/careen";
 /// Where an archive is unpacked while it is read. Not below /var/lib/careen, which may be
 /// accessible only to root: skopeo runs unprivileged.
 pub const UNPACKED: &str = "/var/cache/careen";
+/// The manifests, credentials and certificates of a kubeadm node.
+pub const KUBERNETES: &str = "/etc/kubernetes";
+/// What all deployments of a control-plane node have there. It is mounted over each one's own
+/// folder.
+pub const SHARED_KUBERNETES: &str = "/var/lib/careen/kubernetes";
+/// The manifest that only a control plane has.
+pub const API_SERVER_MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
 /// The kubelet's credential.
 pub const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 
@@ -236,6 +243,13 @@ pub(super) const ROWS: &[Name] = &[
         "skopeo; careen-deploy empties it",
         "skopeo",
         "an archive, while skopeo reads it",
+    ),
+    row(
+        SHARED_KUBERNETES,
+        Kind::Path,
+        "careen-agent doctor --fix",
+        "systemd, kubelet",
+        "/etc/kubernetes of all deployments of a control-plane node",
     ),
     row(KUBELET_CONF, Kind::Path, "kubeadm", "agent", "kubeconfig"),
     row(POLICY_FILE, Kind::Path, "operator", "agent", "TOML"),

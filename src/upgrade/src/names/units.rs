@@ -27,6 +27,8 @@ pub const VERIFY_UNIT: &str = "careen-verify.service";
 pub const INITRD_DEADMAN_TIMER: &str = "careen-initrd-deadman.timer";
 /// The unit that this timer starts.
 pub const INITRD_DEADMAN_UNIT: &str = "careen-initrd-deadman.service";
+/// Mounts the /etc/kubernetes that all deployments of a control-plane node share.
+pub const KUBERNETES_MOUNT: &str = "etc-kubernetes.mount";
 /// One run of careen-deploy; transient.
 pub const DEPLOY_UNITS: &str = "careen-deploy-<id>-<verb>.service";
 /// The run of careen-deploy for a plan. There is only one at a time, whatever the question.
@@ -53,6 +55,13 @@ pub(super) const ROWS: &[Name] = &[
     unit(VERIFY_UNIT, "in the initramfs, on a trial"),
     unit(INITRD_DEADMAN_TIMER, "in the initramfs, on a trial"),
     unit(INITRD_DEADMAN_UNIT, "in the initramfs, on a trial"),
+    row(
+        KUBERNETES_MOUNT,
+        Kind::Unit,
+        "careen-agent doctor --fix",
+        "systemd",
+        "before the kubelet, on a control-plane node",
+    ),
     row(
         DEPLOY_UNITS,
         Kind::Unit,

@@ -35,8 +35,8 @@ pub struct Machine {
     pub checks: Result<(), Reason>,
     /// What a person has changed in the running deployment itself, and no other image has.
     pub local_changes: Vec<String>,
-    /// A sign that this node runs a control plane, if there is one.
-    pub control_plane: Option<String>,
+    /// What shows that this node runs a control plane; nothing on a worker.
+    pub control_plane: Option<ControlPlaneSeen>,
     /// The architecture, as `uname -m` prints it.
     pub architecture: String,
     /// /etc has changed since it was copied for the new system.
@@ -53,6 +53,15 @@ pub struct Machine {
     /// What the stage found when it checked the new system's critical files; only the stage checks
     /// them.
     pub integrity: Option<Result<(), Unsound>>,
+}
+
+/// A node that runs a control plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlPlaneSeen {
+    /// What shows it: the path of a manifest.
+    pub sign: String,
+    /// Whether all deployments share one /etc/kubernetes.
+    pub shared: Result<(), Reason>,
 }
 
 /// Why the stage does not let the new system boot.

@@ -10,7 +10,7 @@ mod turn;
 pub use api::{Api, NoNetwork};
 pub use health::{Check, Health};
 pub use last_trial::{LastTrial, TrialEnd, TrialNote};
-pub use machine::{Hooks, Machine, OneShot, STAGED, Unsound};
+pub use machine::{ControlPlaneSeen, Hooks, Machine, OneShot, STAGED, Unsound};
 pub use node_view::{Asked, NodeView};
 pub use turn::Turn;
 

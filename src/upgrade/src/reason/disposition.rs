@@ -62,6 +62,7 @@ impl Reason {
             | Self::NothingKept
             | Self::RollbackOff
             | Self::ControlPlane { .. }
+            | Self::KubernetesNotShared { .. }
             | Self::NoWatchdog { .. }
             | Self::StateOwed { .. }
             | Self::CheckUntrusted { .. }

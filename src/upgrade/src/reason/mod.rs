@@ -130,6 +130,17 @@ reasons! {
         bare(.sign)
     )]
     ControlPlane { sign: String },
+    /// Each deployment of this control plane has an /etc/kubernetes of its own, so a fallback would
+    /// start older manifests.
+    #[advice(
+        "run `careen-agent doctor --fix` on the node, which moves /etc/kubernetes to a folder that all deployments share",
+        Retry
+    )]
+    #[error(
+        "the deployments of this control-plane node do not share one /etc/kubernetes, so a system that falls back would start older manifests: {}. Run `careen-agent doctor --fix` on the node, and ask again with a new careen.dev/upgrade-id.",
+        bare(.detail)
+    )]
+    KubernetesNotShared { detail: String },
     /// The policy requires a watchdog, and the node has no reliable one.
     #[advice(
         "load the driver of the machine's watchdog, or remove require-watchdog from /etc/careen/policy.toml; \

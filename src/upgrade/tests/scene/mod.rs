@@ -91,6 +91,14 @@ pub fn quiet() -> Observation {
     }
 }
 
+/// What shows a control plane whose deployments share one /etc/kubernetes.
+pub fn control_plane() -> ControlPlaneSeen {
+    ControlPlaneSeen {
+        sign: "etcd.yaml".to_owned(),
+        shared: Ok(()),
+    }
+}
+
 /// The same, asked for image `b`.
 pub fn asked() -> Observation {
     quiet().with(|seen| seen.node.request = Asked::This(pinned('b')))

@@ -33,7 +33,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         },
         |seen| seen.machine.loader = Err(Reason::LoaderUnfit { detail: "x".into() }),
         |seen| seen.machine.local_changes = vec!["layered packages: x".into()],
-        |seen| seen.machine.control_plane = Some("etcd.yaml".into()),
+        |seen| seen.machine.control_plane = Some(control_plane()),
         |seen| seen.machine.watchdog = Err(Reason::NoWatchdog { found: "x".into() }),
         |seen| seen.machine.restored = Err(owed()),
         |seen| seen.machine.checks = Err(untrusted()),

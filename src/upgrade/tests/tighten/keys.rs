@@ -2,8 +2,8 @@
 //! compile until it is classed here.
 
 use upgrade::policy::{
-    BranchChange, Drain, Health, Hooks, Kubeadm, Limits, LoadBalancer, LocalChanges, Metrics,
-    Neighbours, Reboot, Registry, Serving,
+    BranchChange, ControlPlane, Drain, Health, Hooks, Kubeadm, Limits, LoadBalancer, LocalChanges,
+    Metrics, Neighbours, Reboot, Registry, Serving,
 };
 use upgrade::window::Window;
 use upgrade::*;
@@ -170,6 +170,7 @@ fn top() -> Vec<(&'static str, Class)> {
         registry: PART,
         drain: PART,
         kubeadm: PART,
+        control_plane: PART,
         health: PART,
         serving: PART,
         reboot: PART,
@@ -253,10 +254,21 @@ fn around() -> Vec<(&'static str, Class)> {
         patches: REHEARSED,
         local_settings: REHEARSED,
     });
-    [hooks, load_balancer, neighbours, drain, reboot, kubeadm]
-        .into_iter()
-        .flatten()
-        .collect()
+    let control_plane = classed!(ControlPlane {
+        enabled: Class::RefusesNone("this version upgrades no control plane, whatever it says"),
+    });
+    [
+        hooks,
+        load_balancer,
+        neighbours,
+        drain,
+        reboot,
+        kubeadm,
+        control_plane,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn health() -> Vec<(&'static str, Class)> {

@@ -91,6 +91,9 @@ fn a_control_plane_is_bad() {
         "",
     );
     node.is_bad("worker", "control plane");
+    let found = node.found("kubernetes");
+    assert_eq!(found.verdict, Verdict::Bad);
+    assert!(found.fix.contains("doctor --fix"), "{found:?}");
 }
 
 #[test]

@@ -1,0 +1,169 @@
+//! `careen-agent doctor --fix`: gives a control plane one /etc/kubernetes for all its deployments.
+//!
+//! The order makes each moment safe for a power cut. The copy is complete before any unit names it,
+//! the units are complete before the mount, and the deployment's own folder is emptied last. Until
+//! then an error puts everything back.
+
+mod services;
+mod told;
+mod units;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use host::kubernetes::{self, Kept, User};
+use host::{Places, durable};
+use upgrade::{Deployment, names};
+
+pub use services::{Services, Systemd};
+pub use told::told;
+
+/// A node whose /etc/kubernetes is to be shared.
+#[derive(Debug)]
+pub struct Share<S> {
+    /// Its folders. The physical root must be writable.
+    pub places: Places,
+    /// The deployment that runs.
+    pub booted: Deployment,
+    /// /proc.
+    pub proc: PathBuf,
+    /// Its services.
+    pub services: S,
+}
+
+/// The result of a fix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shared {
+    /// No control plane runs here, so nothing needs a fix.
+    Worker,
+    /// All deployments share the folder, and the deployment's own one is empty.
+    Yes,
+    /// All deployments share the folder. These processes still use the deployment's own one, so it
+    /// is not empty.
+    InUse(Vec<User>),
+}
+
+impl<S: Services> Share<S> {
+    /// Shares the folder, as far as that is not done. A second call changes nothing.
+    ///
+    /// # Errors
+    /// The fix could not be made. Then everything is as before, or the error names what is not.
+    pub async fn share(&self) -> Result<Shared> {
+        let manifest = names::API_SERVER_MANIFEST.trim_start_matches('/');
+        if !self.places.root.join(manifest).exists() {
+            return Ok(Shared::Worker);
+        }
+        match kubernetes::kept(&self.places, &self.booted)? {
+            Kept::Foreign => bail!(
+                "{} is mounted from another place than {}. Move its content there and unmount it.",
+                names::KUBERNETES,
+                names::SHARED_KUBERNETES
+            ),
+            Kept::Shared { .. } => {}
+            Kept::Own => self.move_there().await?,
+        }
+        self.empty_the_own_folder()
+    }
+
+    async fn move_there(&self) -> Result<()> {
+        self.remove_an_unfinished_fix()?;
+        let ran = self.services.stop_kubelet().await;
+        let moved = match &ran {
+            Ok(ran) => self.copy_and_mount(*ran).await,
+            Err(error) => Err(anyhow::anyhow!("stopping the kubelet: {error:#}")),
+        };
+        let Err(error) = moved else { return Ok(()) };
+        match self.undo(ran.unwrap_or(true)).await {
+            Ok(()) => Err(error.context("the fix failed, and everything is as before")),
+            Err(left) => bail!(
+                "the fix failed: {error:#}. Undoing it failed too: {left:#}. Put {} back as {} \
+                 has it, and start the kubelet.",
+                names::KUBERNETES,
+                kubernetes::own(&self.places, &self.booted).display()
+            ),
+        }
+    }
+
+    /// A copy that no unit names was never in use. With its units it may have been, and then it can
+    /// be newer than the folder that is there.
+    fn remove_an_unfinished_fix(&self) -> Result<()> {
+        let root = &self.places.root;
+        let shared = kubernetes::shared(root);
+        if shared.exists() && units::are_there(root) {
+            bail!(
+                "{} exists and is not mounted, and the kubelet may have used it. Compare it with \
+                 {}, remove the older one or run `systemctl start {}`, and try again.",
+                names::SHARED_KUBERNETES,
+                names::KUBERNETES,
+                names::KUBERNETES_MOUNT
+            );
+        }
+        self.remove_the_copies()
+    }
+
+    fn remove_the_copies(&self) -> Result<()> {
+        let shared = kubernetes::shared(&self.places.root);
+        durable::remove_folder(&self.unfinished())?;
+        durable::remove_folder(&shared)?;
+        Ok(())
+    }
+
+    fn unfinished(&self) -> PathBuf {
+        kubernetes::shared(&self.places.root).with_extension("new")
+    }
+
+    async fn copy_and_mount(&self, ran: bool) -> Result<()> {
+        let root = &self.places.root;
+        let (from, new) = (kubernetes::folder(root), self.unfinished());
+        durable::make_folder(new.parent().context("the copy has a folder")?)?;
+        kubernetes::copy(&from, &new)?;
+        if !kubernetes::is_same(&from, &new)? {
+            bail!("{} changed while it was copied. Try again.", from.display());
+        }
+        durable::rename(&new, &kubernetes::shared(root))?;
+        units::write(root)?;
+        self.services.reload().await?;
+        self.services.mount().await?;
+        match kubernetes::kept(&self.places, &self.booted)? {
+            Kept::Shared { .. } => {}
+            Kept::Own | Kept::Foreign => bail!("{} is not mounted", names::KUBERNETES),
+        }
+        if ran {
+            self.services.start_kubelet().await?;
+        }
+        Ok(())
+    }
+
+    async fn undo(&self, ran: bool) -> Result<()> {
+        self.services.stop_kubelet().await?;
+        if kubernetes::kept(&self.places, &self.booted)? != Kept::Own {
+            self.services.unmount().await?;
+        }
+        if units::is_one_there(&self.places.root) {
+            units::remove(&self.places.root)?;
+            self.services.reload().await?;
+        }
+        self.remove_the_copies()?;
+        if ran {
+            self.services.start_kubelet().await?;
+        }
+        Ok(())
+    }
+
+    /// What is left in the deployment's own folder would be copied to each new deployment. A system
+    /// that starts without the mount would run those old manifests.
+    fn empty_the_own_folder(&self) -> Result<Shared> {
+        let users = kubernetes::users(&self.proc, &self.booted);
+        if !users.is_empty() {
+            return Ok(Shared::InUse(users));
+        }
+        let own = kubernetes::own(&self.places, &self.booted);
+        if own.exists() {
+            kubernetes::clear(&own)?;
+        }
+        Ok(Shared::Yes)
+    }
+}
+
+#[cfg(test)]
+mod tests;
