@@ -81,7 +81,28 @@ impl Client {
         method: &str,
         message: &impl Message,
     ) -> Result<Answer, Error> {
-        let uri = format!("http://localhost/runtime.v1.RuntimeService/{method}");
+        self.call_service("RuntimeService", method, message).await
+    }
+
+    /// Calls this method of `runtime.v1.ImageService`.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    pub async fn images<Answer: Message + Default>(
+        &self,
+        method: &str,
+        message: &impl Message,
+    ) -> Result<Answer, Error> {
+        self.call_service("ImageService", method, message).await
+    }
+
+    async fn call_service<Answer: Message + Default>(
+        &self,
+        service: &str,
+        method: &str,
+        message: &impl Message,
+    ) -> Result<Answer, Error> {
+        let uri = format!("http://localhost/runtime.v1.{service}/{method}");
         let request = Request::post(uri)
             .header("content-type", "application/grpc")
             .header("te", "trailers")

@@ -9,6 +9,7 @@
 
 mod config;
 mod grpc;
+mod images;
 mod messages;
 mod network;
 mod outcome;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use config::LABEL;
 use grpc::Client;
 pub use grpc::Error;
+pub use images::missing as missing_images;
 use messages::{
     Filter, Id, ListRequest, ListResponse, Nothing, RunRequest, SandboxStatusResponse, State,
     StatusRequest, StatusResponse,

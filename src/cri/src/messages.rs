@@ -185,3 +185,31 @@ pub struct ListResponse {
     #[prost(message, repeated, tag = "1")]
     pub items: Vec<Id>,
 }
+
+/// `ImageSpec`.
+#[derive(Clone, PartialEq, Message)]
+pub struct ImageSpec {
+    #[prost(string, tag = "1")]
+    pub image: String,
+}
+
+/// `ImageStatusRequest`.
+#[derive(Clone, PartialEq, Message)]
+pub struct ImageStatusRequest {
+    #[prost(message, optional, tag = "1")]
+    pub image: Option<ImageSpec>,
+}
+
+/// `ImageStatusResponse`.
+#[derive(Clone, PartialEq, Message)]
+pub struct ImageStatusResponse {
+    #[prost(message, optional, tag = "1")]
+    pub image: Option<Image>,
+}
+
+/// `Image`.
+#[derive(Clone, PartialEq, Message)]
+pub struct Image {
+    #[prost(string, tag = "1")]
+    pub id: String,
+}

@@ -70,3 +70,15 @@ async fn absent_runtime_says_nothing_about_the_image() {
     let outcome = probe(Path::new("/nowhere/containerd.sock"), true, Path::new("/")).await;
     assert!(matches!(outcome, Outcome::Unknown(_)), "{outcome:?}");
 }
+
+#[tokio::test]
+async fn image_that_the_runtime_lacks_is_named_and_not_pulled() {
+    let containerd = Containerd::start(PAUSE, Network::Nothing).unwrap();
+    let asked = [PAUSE.to_owned(), "registry.invalid/etcd:3.6.8-0".to_owned()];
+    for _ in 0..2 {
+        let missing = cri::missing_images(&containerd.socket(), &asked).await;
+        assert_eq!(missing.unwrap(), ["registry.invalid/etcd:3.6.8-0"]);
+    }
+    let nowhere = Path::new("/nowhere/containerd.sock");
+    assert!(cri::missing_images(nowhere, &asked).await.is_err());
+}
