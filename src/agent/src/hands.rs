@@ -55,11 +55,11 @@ impl Errand {
     pub async fn unless_cancelled(
         &self,
         work: impl Future<Output = Result<(), Reason>>,
-    ) -> Result<Ended, Reason> {
+    ) -> Result<StepEnd, Reason> {
         let mut cancel = self.cancel.clone();
         tokio::select! {
-            done = work => done.map(|()| Ended::Done(Effect::Plain)),
-            Ok(_) = cancel.wait_for(|cancel| *cancel) => Ok(Ended::Cancelled),
+            done = work => done.map(|()| StepEnd::Done(Effect::Plain)),
+            Ok(_) = cancel.wait_for(|cancel| *cancel) => Ok(StepEnd::Cancelled),
         }
     }
 }
@@ -78,7 +78,7 @@ pub struct Ahead {
 /// How work ended without an error.
 #[expect(clippy::large_enum_variant, reason = "only one runs at a time")]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum StepEnd {
     /// The work is done.
     Done(Effect),
     /// The work stopped because it was cancelled.
@@ -151,7 +151,7 @@ pub trait Hands: Send + Sync + 'static {
         &self,
         task: Task,
         errand: Errand,
-    ) -> impl Future<Output = Result<Ended, Reason>> + Send;
+    ) -> impl Future<Output = Result<StepEnd, Reason>> + Send;
 
     /// Tries on the running system what would only fail once the node is taken from its users: the
     /// operator's required checks, and the limits of the snapshot. It changes nothing.

@@ -29,7 +29,7 @@ const RETRY: Duration = Duration::from_secs(2);
 const LOST: Duration = Duration::from_secs(30);
 
 /// What the loop knows.
-pub struct Asked<'a> {
+pub struct PlanInput<'a> {
     /// The Node.
     pub node: Option<&'a NodeSeen>,
     /// The listing of the server that the Node was seen after.
@@ -47,15 +47,15 @@ pub struct Asked<'a> {
 pub struct Planner {
     looking: Option<Looking>,
     answer: Option<Plan>,
-    told: Option<Told>,
-    telling: Option<JoinHandle<Option<Told>>>,
+    told: Option<WrittenPlan>,
+    telling: Option<JoinHandle<Option<WrittenPlan>>>,
     /// When the agent writes to the Node again, if the Node does not show the answer by then.
     again: Option<Instant>,
 }
 
 /// What was written last, as the Node will soon show it, and when. A server that became unreachable
 /// since may return in an earlier state, restored from a backup.
-struct Told {
+struct WrittenPlan {
     plan: Value,
     listing: u64,
     at: Instant,
@@ -66,15 +66,15 @@ struct Looking {
     asked: String,
     look: Look,
     cancel: watch::Sender<bool>,
-    task: JoinHandle<Seen>,
-    seen: Option<Seen>,
+    task: JoinHandle<LookResult>,
+    seen: Option<LookResult>,
 }
 
-type Seen = Result<(Found, Rehearsed), Reason>;
+type LookResult = Result<(Found, Rehearsed), Reason>;
 
 impl Planner {
     /// Takes the next step towards an answer, and writes the answer to the Node when it is ready.
-    pub fn follow<H: Hands>(&mut self, tools: &Tools<H>, asked: &Asked<'_>) {
+    pub fn follow<H: Hands>(&mut self, tools: &Tools<H>, asked: &PlanInput<'_>) {
         let Some(node) = asked.node else { return };
         match &node.question {
             None => {
@@ -97,7 +97,7 @@ impl Planner {
     fn serve<H: Hands>(
         &mut self,
         tools: &Tools<H>,
-        asked: &Asked<'_>,
+        asked: &PlanInput<'_>,
         node: &NodeSeen,
         question: &str,
     ) {
@@ -136,7 +136,7 @@ impl Planner {
         looking.iter().for_each(|looking| looking.task.abort());
     }
 
-    fn conclude(&mut self, asked: &Asked<'_>) {
+    fn conclude(&mut self, asked: &PlanInput<'_>) {
         let Some(looking) = self.looking.take_if(|looking| looking.seen.is_some()) else {
             return;
         };
@@ -156,7 +156,7 @@ impl Planner {
         });
     }
 
-    fn tell<H>(&mut self, tools: &Tools<H>, node: &NodeSeen, asked: &Asked<'_>) {
+    fn tell<H>(&mut self, tools: &Tools<H>, node: &NodeSeen, asked: &PlanInput<'_>) {
         self.again = None;
         let reached = matches!(asked.seen.node.api, upgrade::Api::Reached { .. });
         let idle = reached && self.telling.is_none();
@@ -225,7 +225,10 @@ async fn looked(looking: &mut Option<Looking>) {
     }
 }
 
-async fn written(telling: &mut Option<JoinHandle<Option<Told>>>, told: &mut Option<Told>) {
+async fn written(
+    telling: &mut Option<JoinHandle<Option<WrittenPlan>>>,
+    told: &mut Option<WrittenPlan>,
+) {
     match telling {
         Some(task) => {
             *told = task.await.ok().flatten();
@@ -243,7 +246,12 @@ async fn lost(again: Option<Instant>) {
 }
 
 impl Looking {
-    fn begin<H: Hands>(tools: &Tools<H>, asked: &Asked<'_>, node: &NodeSeen, look: Look) -> Self {
+    fn begin<H: Hands>(
+        tools: &Tools<H>,
+        asked: &PlanInput<'_>,
+        node: &NodeSeen,
+        look: Look,
+    ) -> Self {
         let (cancel, cancelled) = watch::channel(false);
         let ahead = Ahead {
             look: look.clone(),
@@ -267,7 +275,7 @@ impl Looking {
     }
 }
 
-async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> Seen {
+async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> LookResult {
     let skips_drain = ahead.policy.drain.skip;
     let (policy, drains) = (ahead.policy.kubeadm.clone(), ahead.policy.drain.clone());
     let found = tools.hands.look_ahead(ahead).await?;
@@ -287,7 +295,12 @@ async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> Se
 }
 
 /// Returns what was written, if the write succeeded.
-async fn write(cluster: Arc<Cluster>, node: String, plan: Value, listing: u64) -> Option<Told> {
+async fn write(
+    cluster: Arc<Cluster>,
+    node: String,
+    plan: Value,
+    listing: u64,
+) -> Option<WrittenPlan> {
     let body = json!({ "metadata": { "annotations": { names::PLAN_RESULT: plan } } });
     let patched = async {
         let nodes = cluster.nodes().await?;
@@ -296,7 +309,7 @@ async fn write(cluster: Arc<Cluster>, node: String, plan: Value, listing: u64) -
     match patched.await {
         Ok(_) => {
             let at = Instant::now();
-            Some(Told { plan, listing, at })
+            Some(WrittenPlan { plan, listing, at })
         }
         Err(error) => {
             debug!("cannot write the plan yet: {error}");
@@ -313,7 +326,7 @@ mod tests {
 
     /// An agent that has just written this, after it found the server for the second time.
     fn having_told(plan: &Value) -> Planner {
-        let told = Told {
+        let told = WrittenPlan {
             plan: plan.clone(),
             listing: 2,
             at: Instant::now(),

@@ -26,9 +26,9 @@ use crate::log::Chronicle;
 use crate::metrics::{Linked, Metrics};
 use crate::node_state::Link;
 use crate::observe::{Around, observation};
-use crate::plan::{Asked, Planner};
+use crate::plan::{PlanInput, Planner};
 use crate::policy_file::PolicyFile;
-use crate::report::{Reporter, Wanted};
+use crate::report::{Reporter, ToReport};
 use crate::runner::{Ending, Known, Work};
 use crate::step::{Held, Tools};
 use crate::trial::Trial;
@@ -258,7 +258,7 @@ impl<H: Hands> Agent<H> {
     /// Runs after the act: a step that has just begun is an upgrade under way, and a plan gives way
     /// to it.
     fn plan(&mut self, read: &RecordRead, policy: &PolicyRead, seen: &Observation) {
-        let asked = Asked {
+        let asked = PlanInput {
             node: self.link.node.as_deref(),
             listing: self.link.listings,
             read,
@@ -321,8 +321,8 @@ impl<H: Hands> Agent<H> {
         self.reporter.tell(self.wanted(report, hurry));
     }
 
-    fn wanted(&self, report: Option<Report>, hurry: bool) -> Wanted {
-        Wanted {
+    fn wanted(&self, report: Option<Report>, hurry: bool) -> ToReport {
+        ToReport {
             report,
             node: self.link.node.clone(),
             listing: self.link.listings,

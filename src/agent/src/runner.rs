@@ -10,7 +10,7 @@ use upgrade::{
     Doing, Finished, Outcome, Policy, Reason, Step, Target, Upgrade, UpgradeId, Version, Wanted,
 };
 
-use crate::hands::{Ended, Errand, Hands};
+use crate::hands::{Errand, Hands, StepEnd};
 use crate::log::StepStory;
 use crate::step::{self, Order, Tools};
 
@@ -132,10 +132,10 @@ impl Work {
     }
 }
 
-fn outcome(ended: Result<Ended, Reason>) -> Outcome {
+fn outcome(ended: Result<StepEnd, Reason>) -> Outcome {
     match ended {
-        Ok(Ended::Done(effect)) => Outcome::Done(effect),
-        Ok(Ended::Cancelled) => Outcome::Cancelled,
+        Ok(StepEnd::Done(effect)) => Outcome::Done(effect),
+        Ok(StepEnd::Cancelled) => Outcome::Cancelled,
         Err(reason) => Outcome::Failed(reason),
     }
 }

@@ -11,7 +11,7 @@ use crate::view::NodeView;
 
 /// A finished upgrade and its node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct NodePast {
     /// The node.
     pub node: String,
     /// The upgrade.
@@ -22,20 +22,20 @@ pub struct Told {
 /// All upgrades that these nodes remember, latest first. The order of one node's upgrades is its
 /// own, because its clock may have been set.
 #[must_use]
-pub fn of(nodes: &[NodeView]) -> Vec<Told> {
-    let mut told: Vec<Told> = nodes.iter().flat_map(remembered).collect();
+pub fn of(nodes: &[NodeView]) -> Vec<NodePast> {
+    let mut told: Vec<NodePast> = nodes.iter().flat_map(remembered).collect();
     if nodes.len() > 1 {
         told.sort_by_key(|told| Reverse(told.past.began));
     }
     told
 }
 
-fn remembered(node: &NodeView) -> Vec<Told> {
+fn remembered(node: &NodeView) -> Vec<NodePast> {
     let past = match &node.history {
         Some(past) => past.clone(),
         None => last(node).into_iter().collect(),
     };
-    let told = |past| Told {
+    let told = |past| NodePast {
         node: node.name.clone(),
         past,
     };

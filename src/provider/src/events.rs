@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 use tracing::debug;
 
-use crate::hands::{HandError, limited};
 use crate::names;
+use crate::writes::{WriteError, limited};
 
 /// The maximum number of queued Events. More than that at once adds no information.
 const WAITING: usize = 256;
@@ -73,7 +73,7 @@ pub async fn publish(client: Client, mut waiting: mpsc::Receiver<Happened>) {
         let made =
             limited(api.create(&PostParams::default(), &event(&happened, Timestamp::now()))).await;
         if let Err(error) = made
-            && !matches!(error, HandError::Conflict)
+            && !matches!(error, WriteError::Conflict)
         {
             debug!("cannot publish an Event: {error}");
         }

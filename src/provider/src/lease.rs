@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{debug, info};
 
-use crate::hands::{HandError, limited};
 use crate::names;
+use crate::writes::{WriteError, limited};
 
 /// How long a silent holder still counts as the leader. Kubernetes' own components use the same
 /// value.
@@ -136,10 +136,10 @@ async fn attempt(
     leases: &Api<Lease>,
     candidate: &Candidate,
     seen: &mut Option<Seen>,
-) -> Result<bool, HandError> {
+) -> Result<bool, WriteError> {
     let mut lease = match limited(leases.get(&candidate.name)).await {
         Ok(lease) => lease,
-        Err(HandError::Missing) => return create(leases, candidate).await,
+        Err(WriteError::Missing) => return create(leases, candidate).await,
         Err(error) => return Err(error),
     };
     let spec = lease.spec.clone().unwrap_or_default();
@@ -151,7 +151,7 @@ async fn attempt(
     lease.spec = Some(held(candidate, &spec, taken));
     match limited(leases.replace(&candidate.name, &PostParams::default(), &lease)).await {
         Ok(_) => Ok(true),
-        Err(HandError::Conflict) => Ok(false),
+        Err(WriteError::Conflict) => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -190,7 +190,7 @@ fn held(candidate: &Candidate, old: &LeaseSpec, taken: bool) -> LeaseSpec {
     }
 }
 
-async fn create(leases: &Api<Lease>, candidate: &Candidate) -> Result<bool, HandError> {
+async fn create(leases: &Api<Lease>, candidate: &Candidate) -> Result<bool, WriteError> {
     let lease = Lease {
         metadata: ObjectMeta {
             name: Some(candidate.name.clone()),
@@ -204,12 +204,12 @@ async fn create(leases: &Api<Lease>, candidate: &Candidate) -> Result<bool, Hand
     };
     match limited(leases.create(&params, &lease)).await {
         Ok(_) => Ok(true),
-        Err(HandError::Conflict) => Ok(false),
+        Err(WriteError::Conflict) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-async fn release(leases: &Api<Lease>, candidate: &Candidate) -> Result<(), HandError> {
+async fn release(leases: &Api<Lease>, candidate: &Candidate) -> Result<(), WriteError> {
     let mut lease = limited(leases.get(&candidate.name)).await?;
     if let Some(spec) = lease.spec.as_mut()
         && spec.holder_identity.as_deref() == Some(candidate.identity.as_str())

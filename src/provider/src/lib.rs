@@ -3,7 +3,7 @@
 //!
 //! One engine decides ([`engine::decide`], pure). Two flows call it: the hooks of the update
 //! extension ([`hooks`]) and the annotation on a Machine ([`flow`]). Both read watched state
-//! ([`machines`], [`clusters`], [`catalogue`]) and write through [`hands`]. This crate knows
+//! ([`machines`], [`clusters`], [`catalogue`]) and write through [`writes`]. This crate knows
 //! nothing of OSTree, boot loaders or draining: the agent handles those on its node.
 
 #![deny(clippy::wildcard_enum_match_arm)]
@@ -15,7 +15,6 @@ pub mod clusters;
 pub mod engine;
 pub mod events;
 pub mod flow;
-pub mod hands;
 pub mod hooks;
 pub mod lease;
 mod listen;
@@ -31,3 +30,4 @@ pub mod tls;
 mod too_long;
 pub mod watch;
 pub mod world;
+pub mod writes;

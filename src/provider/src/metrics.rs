@@ -12,7 +12,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
-use requests::Ended;
+use requests::EndedRequest;
 
 use crate::hooks::hook::Hook;
 use crate::hooks::http_response::HttpResponse;
@@ -194,7 +194,7 @@ impl Metrics {
     }
 
     /// Counts the end of a request and its costs.
-    pub fn ended(&self, ended: &Ended) {
+    pub fn ended(&self, ended: &EndedRequest) {
         self.costs.count(ended);
     }
 

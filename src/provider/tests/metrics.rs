@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use provider::hooks::{Hook, HttpResponse, Refusal};
 use provider::metrics::Metrics;
-use requests::{Ended, Outcome, Took};
+use requests::{EndedRequest, Outcome, Took};
 use upgrade::Phase;
 
 /// The text of `/metrics` once everything has been counted, because it does not contain what was
@@ -31,8 +31,8 @@ fn served() -> String {
     metrics.text()
 }
 
-fn ended() -> Ended {
-    Ended {
+fn ended() -> EndedRequest {
+    EndedRequest {
         outcome: Outcome::Upgraded,
         reason: String::new(),
         at: 0,

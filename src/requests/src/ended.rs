@@ -43,7 +43,7 @@ pub enum Outcome {
 
 /// A request that the agent has finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedRequest {
     /// The outcome.
     pub outcome: Outcome,
     /// The code of the reason: one of [`Reason`]'s, or `Other`; empty without a reason.
@@ -100,7 +100,7 @@ impl Outcome {
     }
 }
 
-impl Ended {
+impl EndedRequest {
     /// The first entry of the history, if it belongs to the request in the status and that request
     /// has this program's prefix. `reached` says when the request reached its phases.
     #[must_use]

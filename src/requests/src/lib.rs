@@ -13,7 +13,7 @@ mod phase;
 mod reply;
 mod verify;
 
-pub use ended::{Ended, Outcome, Took};
+pub use ended::{EndedRequest, Outcome, Took};
 pub use id::{ID_PREFIX, is_ours};
 pub use node::NodeFacts;
 pub use patch::onto;

@@ -4,7 +4,7 @@ use upgrade::UpgradeId;
 use upgrade::reason::Wait;
 use upgrade::report::Answer;
 
-use crate::ended::Ended;
+use crate::ended::EndedRequest;
 use crate::id::is_ours;
 use crate::reply::Reply;
 
@@ -47,7 +47,7 @@ pub struct NodeFacts {
     pub failure: Option<String>,
     /// How the answered request ended, if the Node reports it and the request has this program's
     /// prefix. Few Nodes have it.
-    pub ended: Option<Box<Ended>>,
+    pub ended: Option<Box<EndedRequest>>,
 }
 
 impl NodeFacts {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use agent::hands::{Ahead, Ended, Errand, Hands, Local};
+use agent::hands::{Ahead, Errand, Hands, Local, StepEnd};
 use agent::task::{Task, Verb};
 use host::journal::Store;
 use tokio::sync::watch;
@@ -301,13 +301,13 @@ impl Hands for FleetMachine {
         }
     }
 
-    async fn perform(&self, task: Task, errand: Errand) -> Result<Ended, Reason> {
+    async fn perform(&self, task: Task, errand: Errand) -> Result<StepEnd, Reason> {
         match task {
             Task::Deploy(verb) => {
                 if self.take_time(&verb, &errand).await {
-                    return Ok(Ended::Cancelled);
+                    return Ok(StepEnd::Cancelled);
                 }
-                return self.deploy(&verb).map(Ended::Done);
+                return self.deploy(&verb).map(StepEnd::Done);
             }
             Task::Reboot { .. } => {
                 self.down.send_replace(true);
@@ -317,7 +317,7 @@ impl Hands for FleetMachine {
             Task::Disarm => self.state().one_shot = OneShot::Clear,
             Task::Hooks(_) | Task::Snapshot | Task::Kubeadm => {}
         }
-        Ok(Ended::Done(Effect::Plain))
+        Ok(StepEnd::Done(Effect::Plain))
     }
 
     async fn check(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::hands::{Ahead, Ended, Errand, Hands, Local};
+use agent::hands::{Ahead, Errand, Hands, Local, StepEnd};
 use agent::metrics::Disk;
 use agent::task::{Task, Verb};
 use tokio::sync::watch;
@@ -124,7 +124,7 @@ impl Hands for TestMachine {
         }
     }
 
-    async fn perform(&self, task: Task, mut errand: Errand) -> Result<Ended, Reason> {
+    async fn perform(&self, task: Task, mut errand: Errand) -> Result<StepEnd, Reason> {
         let name = errand.step.name();
         self.begun.send_modify(|begun| begun.push(name));
         match self.fault_of(name) {
@@ -135,12 +135,12 @@ impl Hands for TestMachine {
                     self.creep(&errand).await;
                 }
                 let _ = errand.cancel.wait_for(|cancel| *cancel).await;
-                return Ok(Ended::Cancelled);
+                return Ok(StepEnd::Cancelled);
             }
             None => {}
         }
         match task {
-            Task::Deploy(verb) => return Ok(Ended::Done(self.deploy(verb))),
+            Task::Deploy(verb) => return Ok(StepEnd::Done(self.deploy(verb))),
             Task::Hooks(point) => return self.hooks.perform(point, &errand).await,
             Task::Reboot { .. } => {
                 self.down.send_replace(true);
@@ -151,7 +151,7 @@ impl Hands for TestMachine {
             Task::Kubeadm => self.state().local.kubeadm = Check::Pass,
             Task::Snapshot => {}
         }
-        Ok(Ended::Done(Effect::Plain))
+        Ok(StepEnd::Done(Effect::Plain))
     }
 
     async fn check(

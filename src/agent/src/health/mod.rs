@@ -39,7 +39,7 @@ use crate::serving::UnitsWatch;
 
 use check::Pace;
 use network::Network;
-use sandbox::{Asked, Sandbox};
+use sandbox::{Sandbox, SandboxRequest};
 pub use user::UserChecks;
 
 /// Pause between two rounds, only while a trial waits for its verdict. A round is a greeting on a
@@ -77,12 +77,12 @@ pub async fn before(policy: &Policy) -> Before {
     if policy.health.sandbox == Demand::Off {
         return Before::default();
     }
-    asked_for(&Asked::of_this_node(true), BEFORE).await
+    asked_for(&SandboxRequest::of_this_node(true), BEFORE).await
 }
 
 /// One refusal may pass: a registry is away for a moment, or the runtime restarts. A try without an
 /// answer shows nothing.
-async fn asked_for(asked: &Asked, limit: Duration) -> Before {
+async fn asked_for(asked: &SandboxRequest, limit: Duration) -> Before {
     let mut refusals = 0;
     let answered = async {
         loop {
@@ -151,7 +151,7 @@ impl Checks {
             units: UnitsWatch::against(served.units.as_ref()),
             sandbox: Sandbox::new(
                 demanded(policy.health.sandbox, served.no_sandbox),
-                Asked::of_this_node(served.pod_network),
+                SandboxRequest::of_this_node(served.pod_network),
                 Pace::repeating(&policy.health).repeats,
             ),
             checked: Check::Pending("it was not checked yet".to_owned()),
@@ -320,7 +320,7 @@ mod tests {
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let socket = "/nowhere".into();
         let network = true;
-        let asked = Asked {
+        let asked = SandboxRequest {
             program,
             socket,
             network,

@@ -17,7 +17,7 @@ use upgrade::{
 };
 
 use super::saved;
-use crate::hands::{Ahead, Ended, Errand, Hands, Local};
+use crate::hands::{Ahead, Errand, Hands, Local, StepEnd};
 use crate::metrics::Disk;
 use crate::serving::UnitsWatch;
 use crate::step::hooks::Hooks;
@@ -176,7 +176,7 @@ impl Node {
         fixed.trial && all.first().is_some_and(|first| first.same(&fixed.booted))
     }
 
-    async fn do_task(&self, task: &Task, errand: &Errand) -> Result<Ended, Reason> {
+    async fn do_task(&self, task: &Task, errand: &Errand) -> Result<StepEnd, Reason> {
         let places = &self.places;
         let _lock = if task.must_not_be_cut_short() {
             reboot::lock("an operating system upgrade must not be interrupted").await
@@ -214,8 +214,8 @@ impl Node {
     }
 }
 
-fn plain(done: Result<(), Reason>) -> Result<Ended, Reason> {
-    done.map(|()| Ended::Done(Effect::Plain))
+fn plain(done: Result<(), Reason>) -> Result<StepEnd, Reason> {
+    done.map(|()| StepEnd::Done(Effect::Plain))
 }
 
 /// The upgrade whose trial may be armed next.
@@ -252,7 +252,7 @@ impl Hands for Node {
         deploy::plan(ahead).await
     }
 
-    async fn perform(&self, task: Task, errand: Errand) -> Result<Ended, Reason> {
+    async fn perform(&self, task: Task, errand: Errand) -> Result<StepEnd, Reason> {
         self.do_task(&task, &errand).await
     }
 

@@ -36,7 +36,7 @@ const LOST: Duration = Duration::from_secs(30);
 
 /// What to report, and the Node as last seen. Without a Node nothing can be reported.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wanted {
+pub struct ToReport {
     /// The report.
     pub report: Option<Report>,
     /// The Node.
@@ -51,7 +51,7 @@ pub struct Wanted {
 
 /// Passes reports from the loop to the writer.
 pub struct Reporter {
-    wanted: watch::Sender<Wanted>,
+    wanted: watch::Sender<ToReport>,
     settle: watch::Sender<bool>,
     owe: watch::Sender<bool>,
 }
@@ -60,7 +60,7 @@ impl Reporter {
     /// Starts the writer.
     #[must_use]
     pub fn start(cluster: Arc<Cluster>) -> Self {
-        let (wanted, receiver) = watch::channel(Wanted::default());
+        let (wanted, receiver) = watch::channel(ToReport::default());
         let settle = watch::Sender::new(true);
         let owe = watch::Sender::new(false);
         let writer = Writer {
@@ -79,7 +79,7 @@ impl Reporter {
     }
 
     /// Stores what to report, and wakes the writer if it is new.
-    pub fn tell(&self, wanted: Wanted) {
+    pub fn tell(&self, wanted: ToReport) {
         if *self.wanted.borrow() == wanted {
             return;
         }
@@ -119,7 +119,7 @@ fn is_answered(report: Option<&Report>) -> bool {
 
 struct Writer {
     cluster: Arc<Cluster>,
-    wanted: watch::Receiver<Wanted>,
+    wanted: watch::Receiver<ToReport>,
     settle: watch::Sender<bool>,
     owe: watch::Sender<bool>,
     written: Option<Written>,
@@ -159,7 +159,7 @@ impl Writer {
         }
     }
 
-    fn due(&mut self, wanted: &Wanted) -> Option<Instant> {
+    fn due(&mut self, wanted: &ToReport) -> Option<Instant> {
         let (report, node) = (wanted.report.as_ref()?, wanted.node.as_ref()?);
         if !wanted.reached {
             return None;
@@ -181,7 +181,7 @@ impl Writer {
 
     /// Whether an answer is not yet written and could still be. An answer written before the server
     /// became unreachable counts as written.
-    fn owes(&self, wanted: &Wanted) -> bool {
+    fn owes(&self, wanted: &ToReport) -> bool {
         let is_written = |written: &Written| Some(&written.report) == wanted.report.as_ref();
         let nobody = wanted.reached && wanted.node.is_none();
         let told = self.written.as_ref().is_some_and(is_written);
@@ -190,14 +190,14 @@ impl Writer {
 
     /// When to write the same report again because the Node does not show it. No reboot waits for
     /// that.
-    fn due_again(&self, wanted: &Wanted) -> Option<Instant> {
+    fn due_again(&self, wanted: &ToReport) -> Option<Instant> {
         let (report, node) = (wanted.report.as_ref()?, wanted.node.as_ref()?);
         let written = self.written.as_ref()?;
         let lost = wanted.reached && !wanted.hurry && !patch::is_there(report, node);
         lost.then(|| written.at + LOST)
     }
 
-    fn remember(&mut self, wanted: &Wanted, report: &Report, node: &NodeSeen) {
+    fn remember(&mut self, wanted: &ToReport, report: &Report, node: &NodeSeen) {
         let (report, uid) = (report.clone(), node.uid.clone());
         self.written = Some(Written {
             report,
@@ -207,7 +207,7 @@ impl Writer {
         });
     }
 
-    async fn write(&mut self, wanted: &Wanted) {
+    async fn write(&mut self, wanted: &ToReport) {
         let (Some(report), Some(node)) = (&wanted.report, &wanted.node) else {
             return;
         };
@@ -237,7 +237,7 @@ impl Writer {
         Ok(())
     }
 
-    fn after(&mut self, wanted: &Wanted, report: Report, node: &Arc<NodeSeen>) {
+    fn after(&mut self, wanted: &ToReport, report: Report, node: &Arc<NodeSeen>) {
         let new = |last: &Report| {
             (&last.answer, last.now(), &last.status.phase)
                 != (&report.answer, report.now(), &report.status.phase)
@@ -269,14 +269,14 @@ mod tests {
         Reporter::start(Arc::new(cluster))
     }
 
-    fn something_to_tell() -> Wanted {
+    fn something_to_tell() -> ToReport {
         let node = json!({ "metadata": { "name": "n", "uid": "u" } });
         let node: Node = serde_json::from_value(node).unwrap();
         let report = Report {
             answer: Some(Answer::InProgress),
             ..Report::default()
         };
-        Wanted {
+        ToReport {
             report: Some(report),
             node: Some(Arc::new(node.into())),
             listing: 1,
@@ -289,7 +289,7 @@ mod tests {
     fn writer() -> Writer {
         Writer {
             cluster: Arc::new(Cluster::new("/nowhere".as_ref(), SILENCE)),
-            wanted: watch::channel(Wanted::default()).1,
+            wanted: watch::channel(ToReport::default()).1,
             settle: watch::Sender::new(true),
             owe: watch::Sender::new(false),
             written: None,
@@ -297,7 +297,7 @@ mod tests {
     }
 
     /// An upgrade has ended.
-    fn an_answer() -> Wanted {
+    fn an_answer() -> ToReport {
         let mut wanted = something_to_tell();
         wanted.report = wanted.report.map(|report| Report {
             answer: Some(Answer::Upgraded),
@@ -310,7 +310,7 @@ mod tests {
     async fn answer_is_owed_until_written_even_when_the_server_is_away() {
         let mut writer = writer();
         for reached in [true, false] {
-            let wanted = Wanted {
+            let wanted = ToReport {
                 reached,
                 ..an_answer()
             };
@@ -319,7 +319,7 @@ mod tests {
         let told = an_answer();
         let (report, node) = (told.report.as_ref().unwrap(), told.node.as_ref().unwrap());
         writer.remember(&told, report, node);
-        let away = Wanted {
+        let away = ToReport {
             reached: false,
             ..told.clone()
         };
@@ -334,12 +334,12 @@ mod tests {
             !writer.owes(&something_to_tell()),
             "the next agent tells it"
         );
-        let gone = Wanted {
+        let gone = ToReport {
             node: None,
             ..an_answer()
         };
         assert!(!writer.owes(&gone));
-        assert!(!writer.owes(&Wanted::default()));
+        assert!(!writer.owes(&ToReport::default()));
     }
 
     #[tokio::test]
@@ -369,7 +369,7 @@ mod tests {
         let mut writer = writer();
         writer.remember(&told, report, node);
         assert_eq!(writer.due(&told), None, "the watch may be behind our write");
-        let back = Wanted {
+        let back = ToReport {
             listing: told.listing + 1,
             ..told.clone()
         };
@@ -379,7 +379,7 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_told_to_anybody_holds_nobody_up() {
         let reporter = reporter();
-        reporter.tell(Wanted {
+        reporter.tell(ToReport {
             reached: false,
             ..something_to_tell()
         });

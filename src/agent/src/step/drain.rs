@@ -12,7 +12,7 @@ use upgrade::{Disposition, Doing, Policy, Reason, UpgradeId, Version};
 
 use crate::cluster::{ApiError, Cluster, doubt, refused, undrained};
 use crate::drain::{self, Again, Away, Drain, LIST_PODS};
-use crate::hands::{Ended, Errand};
+use crate::hands::{Errand, StepEnd};
 use crate::kubelet;
 use crate::serving;
 
@@ -89,18 +89,18 @@ impl Held {
 impl<'a> Server<'a> {
     /// Finds what kubeadm would undo on the system at this root, then what would block the drain.
     /// Where no pod is evicted, nothing does.
-    pub async fn rehearse(self, system: System<'_>) -> Result<Ended, Reason> {
+    pub async fn rehearse(self, system: System<'_>) -> Result<StepEnd, Reason> {
         self.settings(system).await?;
         let blocked = self.blocked().await?;
         self.held.note(&self.errand.policy);
-        Ok(Ended::Done(Effect::Rehearsed { blocked }))
+        Ok(StepEnd::Done(Effect::Rehearsed { blocked }))
     }
 
     /// Asks again what kubeadm would undo, if the policy is not that of the last rehearsal: a node
     /// may have waited for days since, and its operator may have made the policy stricter.
-    pub async fn ask_before_arming(&self, system: System<'_>) -> Result<Ended, Reason> {
+    pub async fn ask_before_arming(&self, system: System<'_>) -> Result<StepEnd, Reason> {
         if self.held.follows(&self.errand.policy) {
-            return Ok(Ended::Done(Effect::Plain));
+            return Ok(StepEnd::Done(Effect::Plain));
         }
         self.errand.unless_cancelled(self.settings(system)).await
     }
@@ -152,21 +152,21 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    pub async fn exclude(self) -> Result<Ended, Reason> {
+    pub async fn exclude(self) -> Result<StepEnd, Reason> {
         let (node, id) = (self.node()?, self.id()?);
         let ask = || drain::exclude(self.cluster, node, id);
         let done = doubt::lasting(doubt::SHORT, ask).await;
         ended(done, refused("keep load balancers off this node"))
     }
 
-    pub async fn release(self) -> Result<Ended, Reason> {
+    pub async fn release(self) -> Result<StepEnd, Reason> {
         let done = drain::release(self.cluster, self.node()?, self.id()?).await;
         ended(done, undrained("uncordon this node"))
     }
 
     /// Sets again what keeps others off a node that is taken, where it was removed. Removes the
     /// other marks that mark nothing.
-    pub async fn unmark(self, is_taken: bool) -> Result<Ended, Reason> {
+    pub async fn unmark(self, is_taken: bool) -> Result<StepEnd, Reason> {
         let neighbours = &self.errand.policy.neighbours;
         let id = self.errand.id.as_ref().filter(|_| is_taken);
         let away = id.map(|id| Away::new(id, neighbours, &self.held.again));
@@ -174,7 +174,7 @@ impl<'a> Server<'a> {
         ended(done, refused("remove its marks from this Node"))
     }
 
-    pub async fn settle(self) -> Result<Ended, Reason> {
+    pub async fn settle(self) -> Result<StepEnd, Reason> {
         let done = drain::settle(self.cluster, self.node()?).await;
         ended(
             done,
@@ -188,7 +188,7 @@ impl<'a> Server<'a> {
         spent_seconds: u64,
         system: System<'_>,
         mut serving: Serving,
-    ) -> Result<Ended, Reason> {
+    ) -> Result<StepEnd, Reason> {
         let (node, id) = (self.node()?, self.id()?);
         let policy = &self.errand.policy.drain;
         let progress = |percent, text| {
@@ -213,8 +213,8 @@ impl<'a> Server<'a> {
             drain.run().await
         };
         match self.errand.unless_cancelled(work).await? {
-            Ended::Done(_) => Ok(Ended::Done(Effect::Drained { serving })),
-            Ended::Cancelled => Ok(Ended::Cancelled),
+            StepEnd::Done(_) => Ok(StepEnd::Done(Effect::Drained { serving })),
+            StepEnd::Cancelled => Ok(StepEnd::Cancelled),
         }
     }
 
@@ -290,9 +290,9 @@ impl<'a> Server<'a> {
 fn ended(
     done: Result<(), ApiError>,
     refused: impl FnOnce(String) -> Reason,
-) -> Result<Ended, Reason> {
+) -> Result<StepEnd, Reason> {
     let done = done.map_err(|error| error.into_reason(refused));
-    done.map(|()| Ended::Done(Effect::Plain))
+    done.map(|()| StepEnd::Done(Effect::Plain))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use host::programs::of_the_operator;
 use tokio::process::Command;
 use upgrade::Reason;
 
-use crate::hands::{Ended, Errand};
+use crate::hands::{Errand, StepEnd};
 use crate::health::output::{self, Run as Ran, late};
 use crate::health::programs::{self, Program};
 use crate::task::HookPoint;
@@ -47,7 +47,7 @@ impl Hooks {
     ///
     /// # Errors
     /// [`Reason::HookFailed`] with the first hook that failed. The hooks after it do not run.
-    pub async fn perform(&self, point: HookPoint, errand: &Errand) -> Result<Ended, Reason> {
+    pub async fn perform(&self, point: HookPoint, errand: &Errand) -> Result<StepEnd, Reason> {
         let (folders, outcome) = match point {
             HookPoint::Pre => (&self.pre, ""),
             HookPoint::Post { upgraded: true } => (&self.post, "Upgraded"),
@@ -132,7 +132,7 @@ mod tests {
         (errand, stop)
     }
 
-    async fn ended(root: &Path, point: HookPoint) -> Result<Ended, Reason> {
+    async fn ended(root: &Path, point: HookPoint) -> Result<StepEnd, Reason> {
         let (errand, _stop) = errand();
         Hooks::below(root).perform(point, &errand).await
     }
@@ -266,7 +266,7 @@ mod tests {
         };
         let hooks = Hooks::below(root.path());
         let (ended, child) = tokio::join!(hooks.perform(HookPoint::Pre, &errand), stopped);
-        assert_eq!(ended, Ok(Ended::Cancelled));
+        assert_eq!(ended, Ok(StepEnd::Cancelled));
         assert!(seen::ends(child).await);
     }
 

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tracing::info;
 use upgrade::{Reason, names};
 
-use crate::hands::{Ended, Errand};
+use crate::hands::{Errand, StepEnd};
 use crate::kubeadm::{Notes, failed, is_running};
 
 /// How often the agent checks for the end, and how long systemd may take to start the unit.
@@ -18,7 +18,7 @@ const START: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// As [`again_noting`].
-pub async fn perform(errand: &Errand) -> Result<Ended, Reason> {
+pub async fn perform(errand: &Errand) -> Result<StepEnd, Reason> {
     let id = errand.upgrade()?;
     let notes = Notes::of(id);
     errand.unless_cancelled(again_noting(&notes)).await

@@ -20,7 +20,7 @@ use upgrade::step::Effect;
 use upgrade::{Reason, Step, Target, Version};
 
 use crate::cluster::Cluster;
-use crate::hands::{Ended, Errand, Hands};
+use crate::hands::{Errand, Hands, StepEnd};
 use crate::task::{HookPoint, Task, Verb};
 
 pub use drain::Held;
@@ -78,7 +78,7 @@ pub async fn perform<H: Hands>(
     tools: &Tools<H>,
     order: Order,
     errand: Errand,
-) -> Result<Ended, Reason> {
+) -> Result<StepEnd, Reason> {
     let server = drain::Server {
         cluster: &tools.cluster,
         node: order.node.as_deref(),
@@ -92,8 +92,8 @@ pub async fn perform<H: Hands>(
     let task = match order.step {
         Step::Rehearse => {
             let work = tools.hands.rehearse(&errand.policy);
-            if errand.unless_cancelled(work).await? == Ended::Cancelled {
-                return Ok(Ended::Cancelled);
+            if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
+                return Ok(StepEnd::Cancelled);
             }
             return server.rehearse(system).await;
         }
@@ -102,8 +102,8 @@ pub async fn perform<H: Hands>(
             // A drain that goes on, or that follows a trial, finds a node that others do not use.
             if spent_seconds == 0 && !order.has_tried && !tools.held.is_fresh(&errand.policy) {
                 let work = tools.hands.rehearse(&errand.policy);
-                if errand.unless_cancelled(work).await? == Ended::Cancelled {
-                    return Ok(Ended::Cancelled);
+                if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
+                    return Ok(StepEnd::Cancelled);
                 }
             }
             let serving = tools.hands.serves(&errand.policy).await;
@@ -128,13 +128,13 @@ pub async fn perform<H: Hands>(
             let pods = server.pods(order.noted.as_deref()).await;
             let ended = tools.hands.perform(Task::Snapshot, errand).await?;
             return Ok(match ended {
-                Ended::Done(_) => Ended::Done(Effect::Saved { pods }),
-                Ended::Cancelled => Ended::Cancelled,
+                StepEnd::Done(_) => StepEnd::Done(Effect::Saved { pods }),
+                StepEnd::Cancelled => StepEnd::Cancelled,
             });
         }
         Step::Arm { deployment } => {
-            if server.ask_before_arming(system).await? == Ended::Cancelled {
-                return Ok(Ended::Cancelled);
+            if server.ask_before_arming(system).await? == StepEnd::Cancelled {
+                return Ok(StepEnd::Cancelled);
             }
             Task::Arm(deployment)
         }

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use upgrade::step::Effect;
 use upgrade::{Reason, UpgradeId};
 
-use crate::hands::Ended;
+use crate::hands::StepEnd;
 use crate::node::saved;
 
 /// How long a disk may take for one file of at most 64 MiB before that counts as a failure.
@@ -40,7 +40,7 @@ impl Snapshots {
         places: &Places,
         id: &UpgradeId,
         cancel: watch::Receiver<bool>,
-    ) -> Result<Ended, Reason> {
+    ) -> Result<StepEnd, Reason> {
         let (places, id) = (places.clone(), id.clone());
         let trials = trials(&places)?;
         let save = move |goes_on: &dyn Fn() -> bool| {
@@ -59,7 +59,7 @@ impl Snapshots {
         &self,
         save: impl FnOnce(&dyn Fn() -> bool) -> host::Result<bool> + Send + 'static,
         cancel: watch::Receiver<bool>,
-    ) -> Result<Ended, Reason> {
+    ) -> Result<StepEnd, Reason> {
         let alone = Arc::clone(&self.one).try_lock_owned();
         let alone = alone.map_err(|_| failed("the previous try still waits for the disk"))?;
         let (further, progress) = watch::channel(());
@@ -114,12 +114,12 @@ fn trials(places: &Places) -> Result<u32, Reason> {
 async fn outcome(
     mut ended: oneshot::Receiver<host::Result<bool>>,
     mut progress: watch::Receiver<()>,
-) -> Result<Ended, Reason> {
+) -> Result<StepEnd, Reason> {
     loop {
         tokio::select! {
             saved = &mut ended => return match saved {
-                Ok(Ok(true)) => Ok(Ended::Done(Effect::Plain)),
-                Ok(Ok(false)) => Ok(Ended::Cancelled),
+                Ok(Ok(true)) => Ok(StepEnd::Done(Effect::Plain)),
+                Ok(Ok(false)) => Ok(StepEnd::Cancelled),
                 Ok(Err(error)) => Err(failed(error)),
                 // Only a build that unwinds gets here. The shipped agent aborts with the thread
                 // (`[profile.image]`), and the next one finds the step in the record.
@@ -152,8 +152,8 @@ mod tests {
         watch::channel(false).1
     }
 
-    fn done() -> Result<Ended, Reason> {
-        Ok(Ended::Done(Effect::Plain))
+    fn done() -> Result<StepEnd, Reason> {
+        Ok(StepEnd::Done(Effect::Plain))
     }
 
     #[tokio::test]
@@ -178,7 +178,7 @@ mod tests {
         };
         let told = async move { cancel.send_replace(true) };
         let (saved, _) = tokio::join!(snapshots.beside_the_loop(save, cancelled), told);
-        assert_eq!(saved, Ok(Ended::Cancelled));
+        assert_eq!(saved, Ok(StepEnd::Cancelled));
     }
 
     /// When nothing else runs, the paused clock advances to the next timer.

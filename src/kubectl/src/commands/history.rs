@@ -5,7 +5,7 @@ use super::session::Session;
 use crate::cli::{Choice, History};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::past_upgrades::{self, Told};
+use crate::past_upgrades::{self, NodePast};
 use crate::render::{formatted, history};
 use crate::view::NodeView;
 use upgrade::reason::few;
@@ -32,7 +32,7 @@ pub async fn run(asked: &History, session: &mut Session<'_>) -> Result<Exit, Fai
 }
 
 /// Prints remarks that the list does not contain.
-fn say(nodes: &[NodeView], told: &[Told], session: &mut Session<'_>) {
+fn say(nodes: &[NodeView], told: &[NodePast], session: &mut Session<'_>) {
     let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
     if told.is_empty() {
         let none = format!("no upgrade of {} has ended yet", few(&names));

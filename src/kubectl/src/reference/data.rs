@@ -73,7 +73,7 @@ const NODE: &[Field] = &[
     ("machine", "its Machine of Cluster API"),
 ];
 
-/// The fields of a finished upgrade: [`crate::past_upgrades::Told`].
+/// The fields of a finished upgrade: [`crate::past_upgrades::NodePast`].
 const PAST: &[Field] = &[
     ("node", "the node"),
     ("id", "the request's id"),
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::api::Node;
     use crate::expected::Expected;
-    use crate::past_upgrades::Told;
+    use crate::past_upgrades::NodePast;
     use crate::render::outcome::{Done, Outcome};
     use crate::render::report;
     use crate::view::NodeView;
@@ -170,7 +170,7 @@ mod tests {
             "id": "k-1", "answer": "Failed", "image": "x", "from": "v1.35.4", "to": "v1.36.3",
             "began": 1, "ended": 2, "seconds": {}, "tries": 1, "code": "x", "reason": "x",
         });
-        let past = Told {
+        let past = NodePast {
             node: "a".to_owned(),
             past: serde_json::from_value(past).unwrap(),
         };

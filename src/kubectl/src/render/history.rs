@@ -8,7 +8,7 @@ use upgrade::{Source, Wanted};
 use super::look::{Look, Tone};
 use super::table::{Cell, fitted, plain, toned};
 use crate::duration;
-use crate::past_upgrades::Told;
+use crate::past_upgrades::NodePast;
 
 /// Columns that are dropped first on a narrow screen.
 const LEAST: [&str; 12] = [
@@ -18,7 +18,7 @@ const LEAST: [&str; 12] = [
 
 /// A line for each upgrade, with the node's name if there are several nodes.
 #[must_use]
-pub fn history(told: &[Told], names: bool, wide: bool, look: Look) -> String {
+pub fn history(told: &[NodePast], names: bool, wide: bool, look: Look) -> String {
     let mut heads = if names { vec!["NODE"] } else { Vec::new() };
     heads.extend(["BEGAN", "TOOK", "WORKED", "WAITED", "CORDONED"]);
     if wide {
@@ -29,7 +29,7 @@ pub fn history(told: &[Told], names: bool, wide: bool, look: Look) -> String {
         heads.extend(["ID", "IMAGE"]);
     }
     heads.push("REASON");
-    let line = |told: &Told| {
+    let line = |told: &NodePast| {
         let name = names.then(|| plain(&told.node));
         name.into_iter().chain(row(&told.past, wide)).collect()
     };

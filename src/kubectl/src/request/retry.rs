@@ -3,7 +3,7 @@
 use super::ask::under_way;
 use super::wish::{Wish, Wishless};
 use crate::standing::Standing;
-use crate::view::{Asked, NodeView};
+use crate::view::{CurrentRequest, NodeView};
 
 /// The failed request, if it is still the one that was read `first`. Another request may have been
 /// made since.
@@ -26,7 +26,7 @@ pub(super) fn wish(first: &NodeView, node: &NodeView) -> Result<Wish, Wishless> 
     }
 }
 
-fn wish_of(asked: &Asked) -> Result<Wish, Wishless> {
+fn wish_of(asked: &CurrentRequest) -> Result<Wish, Wishless> {
     let why = "its request names no image: use `kubectl careen upgrade`";
     let image = asked.raw.image.clone();
     let image = image.ok_or_else(|| Wishless::Refuse(why.to_owned()))?;

@@ -47,7 +47,7 @@ pub struct NodeView {
     /// The upgrade that cordoned it, according to its mark.
     pub cordoned_by: Option<String>,
     /// The request.
-    pub asked: Option<Asked>,
+    pub asked: Option<CurrentRequest>,
     /// Why the agent starts nothing new.
     pub paused: Option<String>,
     /// How to remove a key that only looks like a pause; nothing for a real pause.
@@ -94,7 +94,7 @@ pub enum Ready {
 
 /// The current request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct CurrentRequest {
     /// Its annotations.
     pub raw: RawRequest,
     /// Their meaning.
@@ -219,13 +219,13 @@ fn ready(condition: Option<&Condition>) -> Ready {
     }
 }
 
-fn asked(meta: &ObjectMeta) -> Option<Asked> {
+fn asked(meta: &ObjectMeta) -> Option<CurrentRequest> {
     let get = |key: &str| {
         let annotations = meta.annotations.as_ref()?;
         annotations.get(key).map(|value| sanitize::line(value))
     };
     let raw = request::from_annotations(get)?;
-    Some(Asked {
+    Some(CurrentRequest {
         parsed: raw.parse(),
         raw,
         since: written(meta.managed_fields.as_deref().unwrap_or_default()),

@@ -2,7 +2,7 @@
 //! server that may lie serves all of it. So each string has a length limit, and its text is
 //! sanitized while it is read ([`super::seen`]).
 
-use requests::{Ended, Limits, NodeFacts, Reply, StaticPod};
+use requests::{EndedRequest, Limits, NodeFacts, Reply, StaticPod};
 use upgrade::keys::{Keys, TERMINATING};
 use upgrade::names;
 use upgrade::record::Reached;
@@ -91,10 +91,10 @@ fn short(text: &str, longest: usize) -> String {
 }
 
 /// The costs of the answered request, once the agent gave its final answer.
-fn ended(annotations: &Known, reply: &Reply, reached: &[Reached]) -> Option<Box<Ended>> {
+fn ended(annotations: &Known, reply: &Reply, reached: &[Reached]) -> Option<Box<EndedRequest>> {
     let status = reply.status.as_ref().filter(|_| reply.is_last_word())?;
     let history = annotations.get(names::HISTORY)?;
-    Ended::of(status, reached, history).map(Box::new)
+    EndedRequest::of(status, reached, history).map(Box::new)
 }
 
 /// When the last phases were reached.

@@ -1,7 +1,7 @@
 //! The memory that facts take. The budget of a cluster counts in these sizes, so each field is
 //! named: a new field must be counted too.
 
-use requests::{Ended, NodeFacts};
+use requests::{EndedRequest, NodeFacts};
 use upgrade::report::{Cause, Status};
 
 /// The memory that facts take.
@@ -41,7 +41,7 @@ impl Size for NodeFacts {
             .sum();
         let ended = ended
             .as_ref()
-            .map_or(0, |ended| size_of::<Ended>() + ended.reason.len());
+            .map_or(0, |ended| size_of::<EndedRequest>() + ended.reason.len());
         let status = reply.status.as_ref().map_or(0, status_strings);
         size_of::<Self>() + strings + texts + status + ended + size_of_val(reached.as_slice())
     }

@@ -26,7 +26,7 @@ pub fn decide(facts: &Facts<'_>) -> Decision {
     match facts.road {
         Road::None => idle(facts),
         Road::Untold => unheard(facts),
-        Road::Wanted(wanted) => match wanted_of(facts, wanted) {
+        Road::Desired(wanted) => match wanted_of(facts, wanted) {
             Ok(ready) => pursue(facts, &ready),
             Err(why) => hold(facts, why),
         },

@@ -46,7 +46,7 @@ pub enum Road<'a> {
     /// core's last call.
     Untold,
     /// Core's UpdateMachine hook, or the annotation on the Machine.
-    Wanted(&'a Wanted),
+    Desired(&'a Desired),
 }
 
 /// The Machine's Node.
@@ -62,7 +62,7 @@ pub enum NodeView<'a> {
 
 /// The desired state of a Machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Desired {
     /// The Machine's version, unparsed.
     pub version: String,
     /// The image for that version, or why there is none.
@@ -72,7 +72,7 @@ pub struct Wanted {
 /// What core said in its last UpdateMachine call, or what an annotated Machine and its InfraMachine
 /// say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Instruction {
     /// The Machine's version.
     pub version: String,
     /// The image that the InfraMachine names, if any, or why that field cannot be read.

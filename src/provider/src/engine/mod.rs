@@ -20,7 +20,9 @@ mod why;
 
 pub use answer::{Answer, Decision, Mark, MarkWrite, NodeWrite, Progress, clean};
 pub use decide::decide;
-pub use facts::{ControlPlane, Facts, NodeView, Other, Others, Policy, Road, Told, Turns, Wanted};
+pub use facts::{
+    ControlPlane, Desired, Facts, Instruction, NodeView, Other, Others, Policy, Road, Turns,
+};
 pub use guard::{reach, skew, step};
 pub use kubelet::Kubelet;
 pub use leftover::leftover;

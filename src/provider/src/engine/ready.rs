@@ -4,7 +4,7 @@ use requests::NodeFacts;
 use upgrade::{Malformed, Target, UpgradeId, Version};
 
 use super::answer::clean;
-use super::facts::{Facts, NodeView, Wanted};
+use super::facts::{Desired, Facts, NodeView};
 use super::machine::others_id;
 use super::plan::upgrade_id;
 use super::why::Why;
@@ -22,7 +22,7 @@ pub(super) struct Ready<'a> {
 ///
 /// # Errors
 /// What it lacks.
-pub(super) fn wanted_of<'a>(facts: &Facts<'a>, wanted: &'a Wanted) -> Result<Ready<'a>, Why> {
+pub(super) fn wanted_of<'a>(facts: &Facts<'a>, wanted: &'a Desired) -> Result<Ready<'a>, Why> {
     let bad_version = |wrong: String| Why::BadVersion {
         version: clean(&wanted.version),
         wrong,

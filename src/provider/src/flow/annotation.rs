@@ -4,21 +4,21 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::{Answer, Machine, MarkWrite, Told, Why, clean};
-use crate::hands::infra::{InfraMachine, Wanted};
-use crate::hands::{self, HandError};
+use crate::engine::{Answer, Instruction, Machine, MarkWrite, Why, clean};
+use crate::writes::infra::{InfraMachine, InfraReport};
+use crate::writes::{self, WriteError};
 
 use super::report::{condition, time};
 use super::{HELD, Worker, lock};
 use crate::clock::now;
 
 impl Worker {
-    pub(super) async fn by_annotation(&self, machine: &Machine) -> Result<Answer, HandError> {
+    pub(super) async fn by_annotation(&self, machine: &Machine) -> Result<Answer, WriteError> {
         let mut infra = match self.infra_of(machine).await {
-            Err(HandError::Missing) => {
+            Err(WriteError::Missing) => {
                 return self.without_infra(machine, "it does not exist").await;
             }
-            Err(HandError::Refused(why)) => return self.without_infra(machine, &why).await,
+            Err(WriteError::Refused(why)) => return self.without_infra(machine, &why).await,
             read => read?,
         };
         let version = machine.version.clone().unwrap_or_default();
@@ -47,7 +47,7 @@ impl Worker {
     /// Core deletes the InfraMachine before the Machine, so a withdrawal works without it. Nothing
     /// else starts. But the mark of a finished upgrade is removed, and a node whose time is over
     /// gets its health check back.
-    async fn without_infra(&self, machine: &Machine, detail: &str) -> Result<Answer, HandError> {
+    async fn without_infra(&self, machine: &Machine, detail: &str) -> Result<Answer, WriteError> {
         if self.world.is_stopped(machine) {
             return self.by_hook(machine).await;
         }
@@ -56,7 +56,7 @@ impl Worker {
             .as_ref()
             .map_or(("InfraMachine", ""), |(_, kind, name)| (kind, name));
         let detail = clean(&format!("{kind} {name} cannot be read: {detail}"));
-        let told = Told {
+        let told = Instruction {
             version: machine.version.clone().unwrap_or_default(),
             image: Err(Why::Unwritten {
                 detail: detail.clone(),
@@ -64,7 +64,7 @@ impl Worker {
         };
         self.act(machine, Some(&told), None).await?;
         // An Event is the only place to report this.
-        Err(HandError::Refused(detail))
+        Err(WriteError::Refused(detail))
     }
 
     /// Carries out what is due. Before the mark is removed, the InfraMachine gets the final report,
@@ -72,9 +72,9 @@ impl Worker {
     async fn pursue(
         &self,
         machine: &Machine,
-        told: &Told,
+        told: &Instruction,
         infra: &mut InfraMachine,
-    ) -> Result<Answer, HandError> {
+    ) -> Result<Answer, WriteError> {
         let foreseen = self.world.decide_for(machine, Some(told), now());
         if foreseen.mark == Some(MarkWrite::Off) {
             let heard = self.tell(machine, infra, &foreseen.answer, false).await;
@@ -89,7 +89,7 @@ impl Worker {
         infra: &InfraMachine,
         version: String,
         of_extension: &BTreeMap<String, String>,
-    ) -> Told {
+    ) -> Instruction {
         let settings = &self.world.settings;
         let rules = settings.rules(of_extension);
         let image = rules.and_then(|rules| crate::hooks::image_of(infra.spec(), "", &rules));
@@ -99,7 +99,7 @@ impl Worker {
             accepted: crate::hooks::ACCEPTED_IMAGE.to_owned(),
             wrong: "no node can be asked for it".to_owned(),
         });
-        Told { version, image }
+        Instruction { version, image }
     }
 
     /// Reports on the InfraMachine. Ready is False as long as the Machine is marked.
@@ -109,14 +109,14 @@ impl Worker {
         infra: &mut InfraMachine,
         answer: &Answer,
         marked: bool,
-    ) -> Result<(), HandError> {
+    ) -> Result<(), WriteError> {
         // From now on its state differs from what the hook flow last reported.
         lock(&self.told).remove(&machine.key());
         let Some(wanted) = condition(answer) else {
             return Ok(());
         };
         let done = *answer == Answer::Done;
-        let wanted = Wanted {
+        let wanted = InfraReport {
             unready: marked && !done,
             version: machine.version.clone().filter(|_| done),
             ..wanted
@@ -138,7 +138,7 @@ impl Worker {
     /// Records that the Machine is done. When all requested Machines of its group are done, removes
     /// the annotation from all of them, and from this one last. If another removal fails, this
     /// Machine is then processed again.
-    async fn arrive(&self, machine: &Machine, version: &str) -> Result<(), HandError> {
+    async fn arrive(&self, machine: &Machine, version: &str) -> Result<(), WriteError> {
         lock(&self.arrived).insert(machine.key(), version.to_owned());
         let group = self.world.machines.in_group(&machine.group());
         let mut asked: Vec<_> = group.into_iter().filter(|member| member.asks()).collect();
@@ -153,7 +153,7 @@ impl Worker {
             return Ok(());
         }
         for member in asked {
-            let after = hands::unask(self.client.clone(), &member).await?;
+            let after = writes::unask(self.client.clone(), &member).await?;
             self.world.machines.renew(crate::machines::parse(after));
         }
         Ok(())
@@ -161,9 +161,9 @@ impl Worker {
 }
 
 /// A rejected write would be rejected again, so it is reported as held. Other errors pass.
-fn refused_is_held(acted: Result<Answer, HandError>) -> Result<Answer, HandError> {
+fn refused_is_held(acted: Result<Answer, WriteError>) -> Result<Answer, WriteError> {
     match acted {
-        Err(HandError::Refused(detail)) => Ok(Answer::Held(Why::Unwritten {
+        Err(WriteError::Refused(detail)) => Ok(Answer::Held(Why::Unwritten {
             detail: clean(&detail),
         })),
         other => other,

@@ -8,11 +8,11 @@ use tracing::debug;
 use super::perform::asks;
 use super::{Worker, lock};
 use crate::clock::now;
-use crate::engine::{Answer, Machine, Mark, MarkWrite, Told};
-use crate::hands::{HandError, settings_of_extension};
+use crate::engine::{Answer, Instruction, Machine, Mark, MarkWrite};
+use crate::writes::{WriteError, settings_of_extension};
 
 impl Worker {
-    pub(super) async fn by_hook(&self, machine: &Machine) -> Result<Answer, HandError> {
+    pub(super) async fn by_hook(&self, machine: &Machine) -> Result<Answer, WriteError> {
         let told = self.told(machine).await?;
         let foreseen = self.world.decide_for(machine, told.as_ref(), now());
         if foreseen.mark == Some(MarkWrite::Off) {
@@ -34,7 +34,7 @@ impl Worker {
     /// What core wants of the Machine. Core tells only the replica that it calls, and only the
     /// leader sends requests to nodes. If core called another replica, or somebody else made the
     /// last call, the leader reads what core has written before its call.
-    async fn told(&self, machine: &Machine) -> Result<Option<Told>, HandError> {
+    async fn told(&self, machine: &Machine) -> Result<Option<Instruction>, WriteError> {
         if let Some(told) = self.world.told(machine)
             && self.is_vouched_for(machine, &told).await?
         {
@@ -48,14 +48,18 @@ impl Worker {
 
     /// Whether the call names what the InfraMachine names. The InfraMachine is read once for each
     /// call that differs from the one before, and again before a request to the node.
-    async fn is_vouched_for(&self, machine: &Machine, told: &Told) -> Result<bool, HandError> {
+    async fn is_vouched_for(
+        &self,
+        machine: &Machine,
+        told: &Instruction,
+    ) -> Result<bool, WriteError> {
         let key = machine.key();
         let known = lock(&self.vouched).get(&key) == Some(told);
         if known && !asks(&self.world.judge(machine, Some(told), now())) {
             return Ok(true);
         }
         let vouched = self.vouch(machine, told).await;
-        if let Err(HandError::Refused(why)) = vouched {
+        if let Err(WriteError::Refused(why)) = vouched {
             lock(&self.vouched).remove(&key);
             // Any pod may call without end, so this is no warning.
             debug!(machine = %key, "{why}; careen-provider goes by the InfraMachine");
@@ -68,9 +72,9 @@ impl Worker {
 
     /// Core calls the provider through its ExtensionConfig, whose settings say which fields name an
     /// image. Without an ExtensionConfig, core does not call this provider.
-    async fn written(&self, machine: &Machine) -> Result<Option<Told>, HandError> {
+    async fn written(&self, machine: &Machine) -> Result<Option<Instruction>, WriteError> {
         let infra = match self.infra_of(machine).await {
-            Err(HandError::Missing | HandError::Refused(_)) => return Ok(None),
+            Err(WriteError::Missing | WriteError::Refused(_)) => return Ok(None),
             read => read?,
         };
         let settings = settings_of_extension(self.client.clone(), &self.extension).await?;
@@ -84,18 +88,18 @@ impl Worker {
     pub(super) async fn heard_of_the_end(
         &self,
         machine: &Machine,
-        heard: Result<(), HandError>,
-    ) -> Result<(), HandError> {
+        heard: Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
         match (&heard, &machine.mark) {
-            (Ok(()) | Err(HandError::Refused(_) | HandError::Missing), _) => return Ok(()),
-            (Err(HandError::Away(_)), Some(mark)) if mark.skip_is_ours => {
+            (Ok(()) | Err(WriteError::Refused(_) | WriteError::Missing), _) => return Ok(()),
+            (Err(WriteError::Away(_)), Some(mark)) if mark.skip_is_ours => {
                 let let_go = Mark {
                     skip_is_ours: false,
                     ..mark.clone()
                 };
                 self.mark(machine, &MarkWrite::On(let_go)).await?;
             }
-            (Err(HandError::Away(_) | HandError::Conflict | HandError::Follows), _) => {}
+            (Err(WriteError::Away(_) | WriteError::Conflict | WriteError::Follows), _) => {}
         }
         heard
     }

@@ -17,14 +17,14 @@ use kube::Client;
 use tokio::sync::{Semaphore, watch};
 use tracing::{debug, error, warn};
 
-use crate::engine::{Answer, Machine, Told, Why, clean};
+use crate::engine::{Answer, Instruction, Machine, Why, clean};
 use crate::events::{self, Happened};
-use crate::hands::HandError;
-use crate::hands::infra::{InfraMachine, InfraMachines, Wanted};
 use crate::lease::Lead;
 use crate::machines::{Group, Key, On};
 use crate::queue::Queue;
 use crate::world::World;
+use crate::writes::WriteError;
+use crate::writes::infra::{InfraMachine, InfraMachines, InfraReport};
 
 /// How many Machines of one Cluster are processed in parallel. Each makes at most a few requests at
 /// a time. A server that hangs occupies only the slots of its own Cluster.
@@ -43,9 +43,9 @@ pub struct Worker {
     leads: watch::Receiver<Lead>,
     rooms: Mutex<HashMap<Key, Arc<Semaphore>>>,
     turns: Mutex<HashMap<Group, Arc<tokio::sync::Mutex<()>>>>,
-    told: Mutex<HashMap<Key, Wanted>>,
+    told: Mutex<HashMap<Key, InfraReport>>,
     /// The last call for each Machine that its InfraMachine confirms.
-    vouched: Mutex<HashMap<Key, Told>>,
+    vouched: Mutex<HashMap<Key, Instruction>>,
     /// Machines at rest whose InfraMachine reports nothing else.
     settled: Mutex<HashSet<Key>>,
     arrived: Mutex<HashMap<Key, String>>,
@@ -119,12 +119,12 @@ impl Worker {
             }
             Err(error) => {
                 // A write that belongs to another replica is not a failure.
-                if !matches!(error, HandError::Follows) {
+                if !matches!(error, WriteError::Follows) {
                     metrics.failed(error.class());
                 }
                 self.failed(key, &error);
                 let pause = self.world.queue.failed(key);
-                if let HandError::Refused(_) = error {
+                if let WriteError::Refused(_) = error {
                     warn!(machine = %key, "{error}; retrying in {pause:?}");
                 } else {
                     debug!(machine = %key, "{error}; retrying in {pause:?}");
@@ -134,12 +134,12 @@ impl Worker {
     }
 
     /// A failed write must not look like a wait for the node.
-    fn failed(&self, key: &Key, error: &HandError) {
+    fn failed(&self, key: &Key, error: &WriteError) {
         let text = clean(&error.to_string());
         match error {
-            HandError::Conflict | HandError::Missing => {}
-            HandError::Away(_) | HandError::Follows => self.world.wrote(key, Some(text)),
-            HandError::Refused(_) => {
+            WriteError::Conflict | WriteError::Missing => {}
+            WriteError::Away(_) | WriteError::Follows => self.world.wrote(key, Some(text)),
+            WriteError::Refused(_) => {
                 if let Some(machine) = self.world.machines.get(key) {
                     self.say_unwritten(&machine, &text);
                 }
@@ -167,7 +167,7 @@ impl Worker {
 
     /// Processes a Machine once. The leader processes every Machine. Any replica processes a
     /// Machine that core has just called it for, but sends no request to its node.
-    async fn look(&self, key: &Key) -> Result<Option<Answer>, HandError> {
+    async fn look(&self, key: &Key) -> Result<Option<Answer>, WriteError> {
         let Some(machine) = self.world.machines.get(key) else {
             self.world.forget(key);
             self.forget(key);
@@ -182,7 +182,7 @@ impl Worker {
             return Ok(None);
         }
         if !self.world.synced() {
-            return Err(HandError::Away(
+            return Err(WriteError::Away(
                 "the first lists are not complete yet".to_owned(),
             ));
         }
@@ -197,7 +197,7 @@ impl Worker {
     }
 
     /// The InfraMachine of a Machine. What is wrong with its keys is told.
-    async fn infra_of(&self, machine: &Machine) -> Result<InfraMachine, HandError> {
+    async fn infra_of(&self, machine: &Machine) -> Result<InfraMachine, WriteError> {
         let infra = self.infra.of(machine).await?;
         let (meta, (api_version, kind)) = (infra.metadata(), infra.kind());
         self.world

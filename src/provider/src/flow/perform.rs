@@ -9,11 +9,11 @@ use tracing::info;
 
 use super::{Worker, lock};
 use crate::clock::now;
-use crate::engine::{Answer, Machine, MarkWrite, NodeWrite, Told};
-use crate::hands::infra::InfraMachine;
-use crate::hands::{self, HandError};
+use crate::engine::{Answer, Instruction, Machine, MarkWrite, NodeWrite};
 use crate::machines::Group;
 use crate::world::Judged;
+use crate::writes::infra::InfraMachine;
+use crate::writes::{self, WriteError};
 
 impl Worker {
     /// Decides on a Machine and carries the decision out. If an InfraMachine is given, it is
@@ -21,9 +21,9 @@ impl Worker {
     pub(super) async fn act(
         &self,
         machine: &Machine,
-        told: Option<&Told>,
+        told: Option<&Instruction>,
         infra: Option<&mut InfraMachine>,
-    ) -> Result<Answer, HandError> {
+    ) -> Result<Answer, WriteError> {
         let judged = self.world.judge(machine, told, now());
         if !asks(&judged) {
             return self.perform(machine, judged, None).await;
@@ -34,7 +34,7 @@ impl Worker {
         let group = self.group(&machine.group());
         let _turn = group.lock().await;
         if !self.leads() {
-            return Err(HandError::Follows);
+            return Err(WriteError::Follows);
         }
         let machine = self.unchanged(machine)?;
         let judged = self.world.judge(&machine, told, now());
@@ -43,14 +43,14 @@ impl Worker {
 
     /// The Machine as it is now, if it is unchanged. A task may have waited long for its turn, and
     /// the Machine may have been paused, changed or deleted meanwhile.
-    fn unchanged(&self, before: &Machine) -> Result<Arc<Machine>, HandError> {
+    fn unchanged(&self, before: &Machine) -> Result<Arc<Machine>, WriteError> {
         let now = self.world.machines.get(&before.key());
-        let now = now.ok_or(HandError::Missing)?;
+        let now = now.ok_or(WriteError::Missing)?;
         let same = Machine {
             resource_version: now.resource_version.clone(),
             ..before.clone()
         } == *now;
-        same.then_some(now).ok_or(HandError::Conflict)
+        same.then_some(now).ok_or(WriteError::Conflict)
     }
 
     fn group(&self, group: &Group) -> Arc<tokio::sync::Mutex<()>> {
@@ -62,7 +62,7 @@ impl Worker {
         machine: &Machine,
         Judged { decision, node }: Judged,
         infra: Option<&mut InfraMachine>,
-    ) -> Result<Answer, HandError> {
+    ) -> Result<Answer, WriteError> {
         if let Some(write @ MarkWrite::On(_)) = &decision.mark {
             self.mark(machine, write).await?;
         }
@@ -70,7 +70,7 @@ impl Worker {
             self.announce(machine, infra, &decision.answer).await?;
         }
         if let Some(write) = &decision.node {
-            let node = node.as_deref().ok_or(HandError::Missing)?;
+            let node = node.as_deref().ok_or(WriteError::Missing)?;
             self.write_node(machine, node, write).await?;
         }
         if let Some(write @ MarkWrite::Off) = &decision.mark {
@@ -93,17 +93,21 @@ impl Worker {
         machine: &Machine,
         infra: &mut InfraMachine,
         answer: &Answer,
-    ) -> Result<(), HandError> {
+    ) -> Result<(), WriteError> {
         let told = self.tell(machine, infra, answer, true).await;
         let marked = self.world.machines.get(&machine.key());
-        if let (Err(HandError::Refused(_)), Some(marked)) = (&told, marked) {
+        if let (Err(WriteError::Refused(_)), Some(marked)) = (&told, marked) {
             self.mark(&marked, &MarkWrite::Off).await?;
         }
         told
     }
 
-    pub(super) async fn mark(&self, machine: &Machine, write: &MarkWrite) -> Result<(), HandError> {
-        let after = hands::mark(self.client.clone(), machine, write).await?;
+    pub(super) async fn mark(
+        &self,
+        machine: &Machine,
+        write: &MarkWrite,
+    ) -> Result<(), WriteError> {
+        let after = writes::mark(self.client.clone(), machine, write).await?;
         self.world.machines.renew(crate::machines::parse(after));
         Ok(())
     }
@@ -115,13 +119,13 @@ impl Worker {
         machine: &Machine,
         node: &NodeFacts,
         write: &NodeWrite,
-    ) -> Result<(), HandError> {
+    ) -> Result<(), WriteError> {
         let cluster = self.world.clusters.get(&machine.cluster_key());
         let link = cluster
             .link()
-            .map_err(|why| HandError::Away(why.to_string()))?;
-        let written = hands::write_node(link.client, node, write).await;
-        if matches!(written, Err(HandError::Away(_))) {
+            .map_err(|why| WriteError::Away(why.to_string()))?;
+        let written = writes::write_node(link.client, node, write).await;
+        if matches!(written, Err(WriteError::Away(_))) {
             cluster.suspect();
         }
         cluster.renew(written?);

@@ -6,8 +6,8 @@ use tracing::debug;
 
 use super::{HELD, Worker, lock};
 use crate::engine::{Answer, Machine};
-use crate::hands::HandError;
-use crate::hands::infra::Wanted;
+use crate::writes::WriteError;
+use crate::writes::infra::InfraReport;
 
 /// The current time in the format of conditions: whole seconds.
 pub(super) fn time() -> String {
@@ -18,7 +18,7 @@ pub(super) fn time() -> String {
 }
 
 /// The condition for an answer, or nothing if there is nothing to report.
-pub(super) fn condition(answer: &Answer) -> Option<Wanted> {
+pub(super) fn condition(answer: &Answer) -> Option<InfraReport> {
     let (status, message) = match answer {
         Answer::Idle | Answer::Untold => return None,
         Answer::Working(_) => (
@@ -28,7 +28,7 @@ pub(super) fn condition(answer: &Answer) -> Option<Wanted> {
         Answer::Held(_) | Answer::Failed(_) | Answer::Cancelled(_) => ("False", answer.message()),
         Answer::Done => ("True", String::new()),
     };
-    Some(Wanted {
+    Some(InfraReport {
         status,
         reason: answer.code(),
         message,
@@ -41,7 +41,11 @@ impl Worker {
     /// Reports on the InfraMachine of a Machine that core updates. Core asks the provider for all
     /// it needs. So an InfraMachine that cannot be written (a missing right, a kind without
     /// conditions) does not stop the upgrade, but is reported.
-    pub(super) async fn report(&self, machine: &Machine, answer: &Answer) -> Result<(), HandError> {
+    pub(super) async fn report(
+        &self,
+        machine: &Machine,
+        answer: &Answer,
+    ) -> Result<(), WriteError> {
         let Some(wanted) = condition(answer) else {
             return Ok(());
         };
@@ -56,7 +60,7 @@ impl Worker {
             }
             Err(error) => {
                 self.world.metrics.failed("infra");
-                if let HandError::Refused(why) = error {
+                if let WriteError::Refused(why) = error {
                     self.say_unwritten(machine, &format!("the InfraMachine: {why}"));
                 }
                 debug!(machine = %key, "cannot update the InfraMachine: {error}");
@@ -68,7 +72,7 @@ impl Worker {
     /// Corrects a stale report. Nobody requests the upgrade any more, and no mark is left. A
     /// previous leader may have left a report of progress on the InfraMachine. So each leader
     /// checks it once, and again whenever an upgrade ends.
-    pub(super) async fn settle(&self, machine: &Machine) -> Result<Option<Answer>, HandError> {
+    pub(super) async fn settle(&self, machine: &Machine) -> Result<Option<Answer>, WriteError> {
         let key = machine.key();
         if lock(&self.settled).contains(&key) {
             return Ok(None);
@@ -78,11 +82,11 @@ impl Worker {
             return Ok(None);
         };
         match self.settle_as(machine, answer).await {
-            Err(error @ (HandError::Away(_) | HandError::Conflict | HandError::Follows)) => {
+            Err(error @ (WriteError::Away(_) | WriteError::Conflict | WriteError::Follows)) => {
                 Err(error)
             }
             // A retry would be rejected too.
-            Err(HandError::Missing | HandError::Refused(_)) => {
+            Err(WriteError::Missing | WriteError::Refused(_)) => {
                 lock(&self.settled).insert(key);
                 Ok(None)
             }
@@ -97,7 +101,7 @@ impl Worker {
         &self,
         machine: &Machine,
         answer: Answer,
-    ) -> Result<Option<Answer>, HandError> {
+    ) -> Result<Option<Answer>, WriteError> {
         if !self.infra_of(machine).await?.is_on_its_way() {
             return Ok(None);
         }
@@ -107,9 +111,13 @@ impl Worker {
         Ok(Some(answer))
     }
 
-    async fn write_condition(&self, machine: &Machine, wanted: &Wanted) -> Result<(), HandError> {
+    async fn write_condition(
+        &self,
+        machine: &Machine,
+        wanted: &InfraReport,
+    ) -> Result<(), WriteError> {
         let mut infra = self.infra_of(machine).await?;
-        let with_version = Wanted {
+        let with_version = InfraReport {
             // A version field that is in use is kept correct. The provider does not introduce one.
             version: infra
                 .version()

@@ -7,18 +7,22 @@ use serde_json::Value;
 use upgrade::Target;
 
 use super::Worker;
-use crate::engine::{Machine, Told};
-use crate::hands::{self, HandError};
+use crate::engine::{Instruction, Machine};
 use crate::hooks::image_of;
+use crate::writes::{self, WriteError};
 
 impl Worker {
     /// Ok if the call and the InfraMachine name the same image, or if neither names one and the
     /// catalogue decides.
     ///
     /// # Errors
-    /// [`HandError::Refused`], with the image, if only one of them names it, if there is no
+    /// [`WriteError::Refused`], with the image, if only one of them names it, if there is no
     /// InfraMachine, or if the image cannot be read.
-    pub(super) async fn vouch(&self, machine: &Machine, told: &Told) -> Result<(), HandError> {
+    pub(super) async fn vouch(
+        &self,
+        machine: &Machine,
+        told: &Instruction,
+    ) -> Result<(), WriteError> {
         match &told.image {
             // Without an image there is no request.
             Err(_) => Ok(()),
@@ -27,26 +31,28 @@ impl Worker {
         }
     }
 
-    async fn vouch_for(&self, machine: &Machine, image: &Target) -> Result<(), HandError> {
+    async fn vouch_for(&self, machine: &Machine, image: &Target) -> Result<(), WriteError> {
         let refused = |infra: &str| refused(&format!("the image {image}"), infra);
         match self.infra_of(machine).await {
             Ok(infra) if names(infra.spec(), image) => Ok(()),
             Ok(_) => Err(refused("the InfraMachine does not")),
-            Err(HandError::Missing) => Err(refused("there is no InfraMachine")),
+            Err(WriteError::Missing) => Err(refused("there is no InfraMachine")),
             Err(other) => Err(other),
         }
     }
 
     /// Uses the provider's own settings, because a caller may omit those of the call.
-    async fn vouch_for_none(&self, machine: &Machine) -> Result<(), HandError> {
+    async fn vouch_for_none(&self, machine: &Machine) -> Result<(), WriteError> {
         let infra = match self.infra_of(machine).await {
-            Err(HandError::Missing) => return Err(refused("no image", "there is no InfraMachine")),
+            Err(WriteError::Missing) => {
+                return Err(refused("no image", "there is no InfraMachine"));
+            }
             read => read?,
         };
-        let settings = hands::settings_of_extension(self.client.clone(), &self.extension).await?;
+        let settings = writes::settings_of_extension(self.client.clone(), &self.extension).await?;
         let rules = self.world.settings.rules(&settings.unwrap_or_default());
         let image = rules.and_then(|rules| image_of(infra.spec(), "", &rules));
-        match image.map_err(HandError::Refused)? {
+        match image.map_err(WriteError::Refused)? {
             None => Ok(()),
             Some(image) => Err(refused(
                 "no image",
@@ -56,8 +62,8 @@ impl Worker {
     }
 }
 
-fn refused(call: &str, infra: &str) -> HandError {
-    HandError::Refused(format!(
+fn refused(call: &str, infra: &str) -> WriteError {
+    WriteError::Refused(format!(
         "the call of UpdateMachine names {call}, but {infra}"
     ))
 }

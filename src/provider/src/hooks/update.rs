@@ -4,7 +4,7 @@
 use super::can_update::image_of;
 use super::unready::Unready;
 use super::wire::{Request, Response};
-use crate::engine::{Answer, Told, Why};
+use crate::engine::{Answer, Instruction, Why};
 use crate::machines::Key;
 use crate::world::World;
 
@@ -29,7 +29,7 @@ pub fn update(world: &World, request: &Request, now: i64) -> Response {
         asked.metadata.namespace.as_str(),
         asked.metadata.name.as_str(),
     );
-    let told = Told {
+    let told = Instruction {
         version: version_of(asked),
         image: Ok(image),
     };
@@ -37,7 +37,7 @@ pub fn update(world: &World, request: &Request, now: i64) -> Response {
         .unwrap_or_else(|unready| hold(&unready.to_string(), unready.retry_after()))
 }
 
-fn pursue(world: &World, key: &Key, told: &Told, now: i64) -> Result<Response, Unready> {
+fn pursue(world: &World, key: &Key, told: &Instruction, now: i64) -> Result<Response, Unready> {
     if !world.synced() {
         return Err(Unready::Starting);
     }

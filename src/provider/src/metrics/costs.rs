@@ -4,7 +4,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use requests::{Ended, Took};
+use requests::{EndedRequest, Took};
 use upgrade::Phase;
 
 use super::labels::Labels;
@@ -104,7 +104,7 @@ impl Costs {
     }
 
     /// Counts the end of a request.
-    pub(super) fn count(&self, ended: &Ended) {
+    pub(super) fn count(&self, ended: &EndedRequest) {
         let labels = vec![
             ("outcome", ended.outcome.as_str().to_owned()),
             ("reason", ended.reason.clone()),

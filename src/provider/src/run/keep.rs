@@ -14,10 +14,10 @@ use tokio::task::JoinSet;
 use tracing::debug;
 
 use crate::catalogue::{ImageCatalogue, status};
-use crate::hands::{HandError, limited};
 use crate::lease::Lead;
 use crate::names;
 use crate::world::World;
+use crate::writes::{WriteError, limited};
 
 /// How often each catalogue is compared with its status. This happens in memory unless something
 /// has changed.
@@ -94,7 +94,7 @@ async fn say(
     api: &Api<ImageCatalogue>,
     catalogue: &ImageCatalogue,
     all: &[ImageCatalogue],
-) -> Result<(), HandError> {
+) -> Result<(), WriteError> {
     let now = Timestamp::now();
     let now = Timestamp::from_second(now.as_second())
         .unwrap_or(now)

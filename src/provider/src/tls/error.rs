@@ -19,7 +19,7 @@ pub enum TlsError {
         /// Its name.
         name: String,
         /// The error.
-        error: crate::hands::HandError,
+        error: crate::writes::WriteError,
     },
 }
 

@@ -14,7 +14,7 @@ use super::current::Current;
 use super::error::{TlsError, unusable};
 use super::pair::{Due, Pair, due, make};
 use crate::clock::now;
-use crate::hands::{HandError, limited};
+use crate::writes::{WriteError, limited};
 
 /// How often the Secret is checked: another replica may have renewed it, or somebody may have
 /// deleted it.
@@ -67,7 +67,7 @@ async fn once(secrets: &Api<Secret>, own: &Own) -> Result<Pair, TlsError> {
     };
     let (found, version) = match limited(secrets.get(&own.name)).await {
         Ok(secret) => (read(&secret), secret.metadata.resource_version),
-        Err(HandError::Missing) => (None, None),
+        Err(WriteError::Missing) => (None, None),
         Err(error) => return Err(failed(error)),
     };
     if let Some(pair) = &found

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::engine::{Machine, Told};
+use crate::engine::{Instruction, Machine};
 use crate::machines::Key;
 
 /// How long a hook's call waits for the watch to show its Machine in progress. The call may be
@@ -14,7 +14,7 @@ const FRESH: Duration = Duration::from_secs(20);
 /// What core said of a Machine, when, and whether the watch has since shown it in progress.
 #[derive(Clone)]
 struct One {
-    told: Told,
+    told: Instruction,
     at: Instant,
     seen: bool,
 }
@@ -28,7 +28,7 @@ impl Heard {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn tell(&self, key: &Key, told: Told) {
+    pub(super) fn tell(&self, key: &Key, told: Instruction) {
         let mut all = self.all();
         let seen = all.get(key).is_some_and(|heard| heard.seen);
         let at = Instant::now();
@@ -57,7 +57,7 @@ impl Heard {
     /// What core said, while it is valid. Core marks a Machine before it calls, and others may call
     /// too. A watch that lags may show the next update of a Machine without the end of the previous
     /// one. A call for the previous update does not count for this one.
-    pub(super) fn of(&self, machine: &Machine) -> Option<Told> {
+    pub(super) fn of(&self, machine: &Machine) -> Option<Instruction> {
         let heard = self.all().get(&machine.key()).cloned();
         heard
             .map(|heard| heard.told)
@@ -71,6 +71,6 @@ impl Heard {
 }
 
 /// Whether the call names the Machine's version.
-fn is_of(told: &Told, machine: &Machine) -> bool {
+fn is_of(told: &Instruction, machine: &Machine) -> bool {
     machine.version.as_deref() == Some(told.version.as_str())
 }

@@ -16,7 +16,8 @@ use requests::NodeFacts;
 use crate::catalogue::{Catalogues, For, choose};
 use crate::clusters::Clusters;
 use crate::engine::{
-    Answer, Decision, Facts, Machine, NodeView, Road, Told, Turns, Wanted, Why, decide, leftover,
+    Answer, Decision, Desired, Facts, Instruction, Machine, NodeView, Road, Turns, Why, decide,
+    leftover,
 };
 use crate::events::{Events, Happened};
 use crate::machines::{Key, Machines};
@@ -108,7 +109,7 @@ impl World {
     }
 
     /// Records the desired state of a Machine.
-    pub fn tell(&self, key: &Key, told: Told) {
+    pub fn tell(&self, key: &Key, told: Instruction) {
         self.heard.tell(key, told);
     }
 
@@ -149,7 +150,7 @@ impl World {
 
     /// What core said of a Machine, while it is valid.
     #[must_use]
-    pub fn told(&self, machine: &Machine) -> Option<Told> {
+    pub fn told(&self, machine: &Machine) -> Option<Instruction> {
         self.heard.of(machine)
     }
 
@@ -168,20 +169,20 @@ impl World {
 
     /// The decision on a Machine with this desired state.
     #[must_use]
-    pub fn decide_for(&self, machine: &Machine, told: Option<&Told>, now: i64) -> Decision {
+    pub fn decide_for(&self, machine: &Machine, told: Option<&Instruction>, now: i64) -> Decision {
         self.judge(machine, told, now).decision
     }
 
     /// Like [`Self::decide_for`], for a caller that carries the decision out.
     #[must_use]
-    pub fn judge(&self, machine: &Machine, told: Option<&Told>, now: i64) -> Judged {
+    pub fn judge(&self, machine: &Machine, told: Option<&Instruction>, now: i64) -> Judged {
         let cluster = self.clusters.get(&machine.cluster_key());
         let away = cluster.link().err();
         let node = machine.node.as_ref().and_then(|name| cluster.node(name));
         let view = view(away.as_deref(), node.as_deref());
         let wanted = told.map(|told| self.wanted(machine, told, node.as_deref()));
         let road = match (&wanted, machine.in_progress) {
-            (Some(wanted), _) => Road::Wanted(wanted),
+            (Some(wanted), _) => Road::Desired(wanted),
             (None, true) => Road::Untold,
             (None, false) => Road::None,
         };
@@ -221,13 +222,13 @@ impl World {
         leftover(machine, view(away.as_deref(), node.as_deref()))
     }
 
-    fn wanted(&self, machine: &Machine, told: &Told, node: Option<&NodeFacts>) -> Wanted {
+    fn wanted(&self, machine: &Machine, told: &Instruction, node: Option<&NodeFacts>) -> Desired {
         let image = match &told.image {
             Ok(Some(image)) => Ok(image.clone()),
             Ok(None) => self.catalogued(machine, &told.version, node),
             Err(why) => Err(why.clone()),
         };
-        Wanted {
+        Desired {
             version: told.version.clone(),
             image,
         }

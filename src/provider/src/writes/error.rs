@@ -8,7 +8,7 @@ use crate::watch::WatchError;
 
 /// Why a write failed, and how to react.
 #[derive(Debug, Error)]
-pub enum HandError {
+pub enum WriteError {
     /// Another writer was faster: look again.
     #[error("another client changed the object")]
     Conflict,
@@ -26,7 +26,7 @@ pub enum HandError {
     Follows,
 }
 
-impl HandError {
+impl WriteError {
     /// The class, used as a metric label.
     #[must_use]
     pub const fn class(&self) -> &'static str {
@@ -40,7 +40,7 @@ impl HandError {
     }
 }
 
-impl From<kube::Error> for HandError {
+impl From<kube::Error> for WriteError {
     fn from(error: kube::Error) -> Self {
         let kube::Error::Api(status) = error else {
             return Self::Away(clean(&chain(&error)));
@@ -56,7 +56,7 @@ impl From<kube::Error> for HandError {
     }
 }
 
-impl From<WatchError> for HandError {
+impl From<WatchError> for WriteError {
     fn from(error: WatchError) -> Self {
         match error {
             WatchError::Refused(text) => Self::Refused(text),
@@ -69,13 +69,13 @@ impl From<WatchError> for HandError {
 /// Cancels a request after [`crate::watch::ANSWER`].
 ///
 /// # Errors
-/// The request's error, or [`HandError::Away`].
+/// The request's error, or [`WriteError::Away`].
 pub async fn limited<T>(
     request: impl Future<Output = Result<T, kube::Error>>,
-) -> Result<T, HandError> {
+) -> Result<T, WriteError> {
     let limit = crate::watch::ANSWER;
     match tokio::time::timeout(limit, request).await {
         Ok(answer) => Ok(answer?),
-        Err(_) => Err(HandError::Away(format!("no answer within {limit:?}"))),
+        Err(_) => Err(WriteError::Away(format!("no answer within {limit:?}"))),
     }
 }

@@ -7,26 +7,26 @@ use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::core::{ApiResource, GroupVersionKind};
 
-use super::error::{HandError, limited};
+use super::error::{WriteError, limited};
 use crate::names;
 
 /// The settings, or nothing if there is no ExtensionConfig of this name.
 ///
 /// # Errors
-/// See [`HandError`].
+/// See [`WriteError`].
 pub async fn settings(
     client: Client,
     name: &str,
-) -> Result<Option<BTreeMap<String, String>>, HandError> {
+) -> Result<Option<BTreeMap<String, String>>, WriteError> {
     let kind = GroupVersionKind::gvk(names::RUNTIME_GROUP, names::CORE_VERSION, "ExtensionConfig");
     let api: Api<DynamicObject> = Api::all_with(client, &ApiResource::from_gvk(&kind));
     let object = match limited(api.get(name)).await {
-        Err(HandError::Missing) => return Ok(None),
+        Err(WriteError::Missing) => return Ok(None),
         read => read?,
     };
     let settings = object.data.pointer("/spec/settings").cloned();
     let unreadable =
-        |error| HandError::Refused(format!("settings of ExtensionConfig {name}: {error}"));
+        |error| WriteError::Refused(format!("settings of ExtensionConfig {name}: {error}"));
     settings.map_or_else(
         || Ok(Some(BTreeMap::new())),
         |settings| serde_json::from_value(settings).map_err(unreadable),

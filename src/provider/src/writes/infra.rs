@@ -11,13 +11,13 @@ use kube::{Client, discovery};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::error::{HandError, limited};
+use super::error::{WriteError, limited};
 use crate::engine::Machine;
 use crate::names;
 
 /// The desired report on an InfraMachine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct InfraReport {
     /// The status of [`names::CONDITION`]: `True`, `False` or `Unknown`.
     pub status: &'static str,
     /// Its reason.
@@ -57,16 +57,16 @@ impl InfraMachines {
     /// Reads the InfraMachine of a Machine.
     ///
     /// # Errors
-    /// See [`HandError`].
-    pub async fn of(&self, machine: &Machine) -> Result<InfraMachine, HandError> {
+    /// See [`WriteError`].
+    pub async fn of(&self, machine: &Machine) -> Result<InfraMachine, WriteError> {
         let Some((group, kind, name)) = &machine.infra else {
-            return Err(HandError::Missing);
+            return Err(WriteError::Missing);
         };
         let resource = self.resource(group, kind).await?;
         let api: Api<DynamicObject> =
             Api::namespaced_with(self.client.clone(), &machine.namespace, &resource);
         let read = limited(api.get(name)).await;
-        if matches!(read, Err(HandError::Missing)) {
+        if matches!(read, Err(WriteError::Missing)) {
             // The API server may now serve it in another version.
             self.kinds
                 .lock()
@@ -78,17 +78,17 @@ impl InfraMachines {
 
     /// A reference names the group and the kind. The version is the one that the API server
     /// prefers.
-    async fn resource(&self, group: &str, kind: &str) -> Result<ApiResource, HandError> {
+    async fn resource(&self, group: &str, kind: &str) -> Result<ApiResource, WriteError> {
         let key = (group.to_owned(), kind.to_owned());
         if let Some(known) = self.kinds.lock().await.get(&key) {
             return Ok(known.clone());
         }
         let found =
             tokio::time::timeout(crate::watch::ANSWER, discovery::group(&self.client, group)).await;
-        let found = found.map_err(|_| HandError::Away("discovery".to_owned()))?;
-        let found = found.map_err(|error| HandError::Away(chain(&error)))?;
+        let found = found.map_err(|_| WriteError::Away("discovery".to_owned()))?;
+        let found = found.map_err(|error| WriteError::Away(chain(&error)))?;
         let served = found.recommended_kind(kind);
-        let missing = || HandError::Refused(format!("{group} serves no kind {kind}"));
+        let missing = || WriteError::Refused(format!("{group} serves no kind {kind}"));
         let (resource, _) = served.ok_or_else(missing)?;
         self.kinds.lock().await.insert(key, resource.clone());
         Ok(resource)
@@ -141,8 +141,8 @@ impl InfraMachine {
     /// a kind without that field drops it.
     ///
     /// # Errors
-    /// See [`HandError`].
-    pub async fn write(&mut self, wanted: &Wanted, now: &str) -> Result<bool, HandError> {
+    /// See [`WriteError`].
+    pub async fn write(&mut self, wanted: &InfraReport, now: &str) -> Result<bool, WriteError> {
         let conditions = self.conditions(wanted, now);
         let same_version = wanted
             .version
@@ -170,7 +170,7 @@ impl InfraMachine {
         Ok(wanted.version.is_none() || self.version() == wanted.version.as_deref())
     }
 
-    fn conditions(&self, wanted: &Wanted, now: &str) -> Vec<Value> {
+    fn conditions(&self, wanted: &InfraReport, now: &str) -> Vec<Value> {
         let there = self
             .object
             .data

@@ -6,7 +6,7 @@ use kube::api::{Api, Patch};
 use requests::onto;
 use serde_json::{Value, json};
 
-use super::error::{HandError, limited};
+use super::error::{WriteError, limited};
 use crate::api;
 use crate::engine::{Machine, MarkWrite};
 use crate::names;
@@ -14,12 +14,12 @@ use crate::names;
 /// Writes or removes the mark. Returns the Machine after the write.
 ///
 /// # Errors
-/// See [`HandError`].
+/// See [`WriteError`].
 pub async fn mark(
     client: Client,
     machine: &Machine,
     what: &MarkWrite,
-) -> Result<api::Machine, HandError> {
+) -> Result<api::Machine, WriteError> {
     annotate(client, machine, annotations(machine, what)).await
 }
 
@@ -44,8 +44,8 @@ fn annotations(machine: &Machine, what: &MarkWrite) -> Value {
 /// Removes the annotation that requested the upgrade, because the upgrade is done.
 ///
 /// # Errors
-/// See [`HandError`].
-pub async fn unask(client: Client, machine: &Machine) -> Result<api::Machine, HandError> {
+/// See [`WriteError`].
+pub async fn unask(client: Client, machine: &Machine) -> Result<api::Machine, WriteError> {
     annotate(client, machine, json!({ names::ASK: null })).await
 }
 
@@ -56,7 +56,7 @@ async fn annotate(
     client: Client,
     machine: &Machine,
     annotations: Value,
-) -> Result<api::Machine, HandError> {
+) -> Result<api::Machine, WriteError> {
     let body = onto(&machine.uid, &machine.resource_version, annotations);
     let params = patch_by(names::MANAGER);
     let machines: Api<api::Machine> =

@@ -7,7 +7,7 @@ pub mod infra;
 mod machine;
 mod node;
 
-pub use error::{HandError, limited};
+pub use error::{WriteError, limited};
 pub use extension::settings as settings_of_extension;
 pub use machine::{mark, unask};
 pub use node::write as write_node;

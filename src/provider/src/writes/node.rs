@@ -6,7 +6,7 @@ use requests::{NodeFacts, onto};
 use upgrade::RawRequest;
 use upgrade::target::request;
 
-use super::error::{HandError, limited};
+use super::error::{WriteError, limited};
 use crate::api;
 use crate::clusters;
 use crate::engine::NodeWrite;
@@ -14,12 +14,12 @@ use crate::engine::NodeWrite;
 /// Writes a decision to the Node that it is about. Returns the Node after the write.
 ///
 /// # Errors
-/// See [`HandError`].
+/// See [`WriteError`].
 pub async fn write(
     client: Client,
     node: &NodeFacts,
     what: &NodeWrite,
-) -> Result<NodeFacts, HandError> {
+) -> Result<NodeFacts, WriteError> {
     let body = onto(&node.uid, &node.resource_version, annotations(what));
     let params = PatchParams {
         field_manager: Some(crate::names::MANAGER.to_owned()),

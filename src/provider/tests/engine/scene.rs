@@ -1,8 +1,8 @@
 //! A Machine that should go from v1.35.4 to v1.36.3, its Node, and how a test changes them.
 
 use provider::engine::{
-    Answer, ControlPlane, Decision, Facts, Kubelet, Machine, Mark, MarkWrite, NodeView, NodeWrite,
-    Other, Others, Policy, Road, Turns, Wanted, Why, decide, upgrade_id,
+    Answer, ControlPlane, Decision, Desired, Facts, Kubelet, Machine, Mark, MarkWrite, NodeView,
+    NodeWrite, Other, Others, Policy, Road, Turns, Why, decide, upgrade_id,
 };
 use requests::{NodeFacts, StaticPod};
 use upgrade::Version;
@@ -17,7 +17,7 @@ pub struct Scene {
     pub node: Option<NodeFacts>,
     pub away: Option<&'static str>,
     pub road: Asked,
-    pub wanted: Wanted,
+    pub wanted: Desired,
     pub paused: Option<&'static str>,
     pub control_plane: ControlPlane,
     pub working: usize,
@@ -80,7 +80,7 @@ pub fn scene() -> Scene {
         node: Some(node),
         away: None,
         road: Asked::Yes,
-        wanted: Wanted {
+        wanted: Desired {
             version: NEW.into(),
             image: Ok(image('b').parse().unwrap()),
         },
@@ -118,7 +118,7 @@ impl Scene {
             road: match self.road {
                 Asked::No => Road::None,
                 Asked::Untold => Road::Untold,
-                Asked::Yes => Road::Wanted(&self.wanted),
+                Asked::Yes => Road::Desired(&self.wanted),
             },
             paused: self.paused,
             node: self.view(),

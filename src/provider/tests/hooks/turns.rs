@@ -1,7 +1,7 @@
 //! Which Machine of a MachineDeployment has its turn, by what the watches show.
 
 use provider::clusters::ClusterState;
-use provider::engine::{Answer as Said, Machine, Mark, Told};
+use provider::engine::{Answer as Said, Instruction, Machine, Mark};
 use provider::machines::Key;
 use provider::world::World;
 use requests::{NodeFacts, Reply};
@@ -37,7 +37,7 @@ fn said(world: &World, machine: &Machine) -> String {
 }
 
 fn said_at(world: &World, machine: &Machine, now: i64) -> String {
-    let told = Told {
+    let told = Instruction {
         version: "v1.34.3".into(),
         image: Ok(None),
     };

@@ -1,7 +1,7 @@
 //! UpdateMachine: start and progress in one call.
 
 use futures::FutureExt;
-use provider::engine::Told;
+use provider::engine::Instruction;
 use provider::machines::{Key, parse};
 use provider::names;
 use requests::NodeFacts;
@@ -11,7 +11,7 @@ use upgrade::report::Answer;
 use crate::scene::*;
 
 fn told_id(world: &provider::world::World) -> String {
-    let told = Told {
+    let told = Instruction {
         version: "v1.34.3".into(),
         image: Ok(None),
     };

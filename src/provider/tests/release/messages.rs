@@ -218,7 +218,7 @@ fn every_end() -> Vec<String> {
         TlsError::Unusable { what, detail }.to_string(),
         TlsError::Secret {
             name: text("name"),
-            error: provider::hands::HandError::Away(text("why")),
+            error: provider::writes::WriteError::Away(text("why")),
         }
         .to_string(),
         ManifestError::File {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use kube::{Client, Config};
 use provider::catalogue::{Entry, ImageCatalogue, ImageCatalogueSpec};
 use provider::clusters::{ClusterState, Clusters, Link};
-use provider::engine::{Machine, Told};
+use provider::engine::{Instruction, Machine};
 use provider::hooks::{Hook, answer};
 use provider::machines::{ClusterFacts, DeploymentFacts, Key, Machines};
 use provider::queue::Queue;
@@ -132,7 +132,7 @@ fn asking_among(nodes: usize) -> Duration {
     state.put(provider::clusters::facts(
         serde_json::from_value(at_rest).unwrap(),
     ));
-    let told = Told {
+    let told = Instruction {
         version: NEW.to_owned(),
         image: Ok(None),
     };
@@ -166,7 +166,7 @@ async fn ten_thousand_nodes_in_flight_fit_in_memory_and_delay_no_hook() {
     let (world, state, client) = world();
     let before = resident();
     in_flight(&world, &state, client, NODES);
-    let told = Told {
+    let told = Instruction {
         version: NEW.to_owned(),
         image: Ok(None),
     };

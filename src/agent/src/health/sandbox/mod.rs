@@ -2,7 +2,7 @@
 //! whose runtime cannot stays Ready, and its pods stay `ContainerCreating` (awslabs/amazon-eks-ami,
 //! issue 2729).
 
-mod asked;
+mod request;
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use upgrade::observe::Check;
 use upgrade::policy::Demand;
 
-pub use asked::Asked;
+pub use request::SandboxRequest;
 
 /// The time limit of one try: the kubelet's own for a sandbox (kubernetes,
 /// staging/src/k8s.io/cri-client, twice `runtimeRequestTimeout`, 2 min). The runtime may pull the
@@ -86,7 +86,7 @@ impl From<Outcome> for Found {
 /// The tries of one trial, concurrent with its other checks, because one may take minutes.
 pub struct Sandbox {
     demand: Demand,
-    asked: Asked,
+    asked: SandboxRequest,
     /// From a pass to the next try; `None` if one pass is enough.
     repeats: Option<Duration>,
     found: watch::Sender<Found>,
@@ -104,7 +104,7 @@ impl Drop for Sandbox {
 impl Sandbox {
     /// Nothing is asked yet.
     #[must_use]
-    pub fn new(demand: Demand, asked: Asked, repeats: Option<Duration>) -> Self {
+    pub fn new(demand: Demand, asked: SandboxRequest, repeats: Option<Duration>) -> Self {
         let found = watch::Sender::new(Found::unknown("no pod sandbox was started yet"));
         Self {
             demand,
@@ -144,7 +144,7 @@ impl Sandbox {
     }
 }
 
-async fn until_it_passes(asked: &Asked, found: &watch::Sender<Found>, demand: Demand) {
+async fn until_it_passes(asked: &SandboxRequest, found: &watch::Sender<Found>, demand: Demand) {
     let mut refused: Option<Instant> = None;
     loop {
         let now = Found::from(asked.once(LIMIT).await);
@@ -186,11 +186,11 @@ mod tests {
     use super::*;
 
     /// A probe that is this script.
-    fn asked(folder: &tempfile::TempDir, script: &str) -> Asked {
+    fn asked(folder: &tempfile::TempDir, script: &str) -> SandboxRequest {
         let program = folder.path().join("careen-deploy");
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        Asked {
+        SandboxRequest {
             program,
             socket: "/nowhere".into(),
             network: false,
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn refusal_counts_only_after_a_minute_of_refusals() {
         let found = || Found::from(Outcome::No("pulling the image: timeout".to_owned()));
-        let patience = Asked::of_this_node(false).patience;
+        let patience = SandboxRequest::of_this_node(false).patience;
         assert_eq!(patience, Duration::from_secs(60));
         let early = found().after(Duration::from_secs(59), patience);
         let Check::Pending(why) = &early.sandbox else {
@@ -279,7 +279,7 @@ mod tests {
     async fn sandbox_that_is_refused_at_first_and_then_starts_passes() {
         let folder = tempfile::tempdir().unwrap();
         let later = "test -e $0.asked || { touch $0.asked; echo timeout >&2; exit 1; }";
-        let asked = Asked {
+        let asked = SandboxRequest {
             patience: Duration::from_secs(60),
             ..asked(&folder, later)
         };

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is asked of the runtime.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct SandboxRequest {
     /// The program that asks: careen-deploy. Only a trial needs what it speaks with the runtime.
     pub program: PathBuf,
     /// The runtime's socket.
@@ -28,7 +28,7 @@ pub struct Asked {
     pub patience: Duration,
 }
 
-impl Asked {
+impl SandboxRequest {
     /// Asks the runtime of this node, through careen-deploy.
     #[must_use]
     pub fn of_this_node(network: bool) -> Self {

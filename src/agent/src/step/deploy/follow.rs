@@ -33,7 +33,7 @@ const LONGEST: Duration = Duration::from_secs(31 * 60);
 /// How a run ended.
 #[expect(clippy::large_enum_variant, reason = "only one runs at a time")]
 #[derive(Debug)]
-pub enum Ended {
+pub enum RunEnd {
     /// The run ended with this verdict.
     Verdict(Result<Done, Reason>),
     /// The run was cancelled.
@@ -100,7 +100,7 @@ impl Deploy<'_> {
     ///
     /// # Errors
     /// [`Reason::DeployDied`] if it ended without a verdict, or systemd failed to run it.
-    pub async fn perform(&self, cancel: watch::Receiver<bool>) -> Result<Ended, Reason> {
+    pub async fn perform(&self, cancel: watch::Receiver<bool>) -> Result<RunEnd, Reason> {
         let name = unit::name(self.id, self.run.verb);
         let output = Path::new(names::RUN_DIR).join(name.replace(".service", ".jsonl"));
         let died = |detail: String| Reason::DeployDied {
@@ -110,9 +110,9 @@ impl Deploy<'_> {
         let followed = self.follow(&name, Lines::new(output), cancel).await;
         let (verdict, stopped) = followed.map_err(|error| died(error.to_string()))?;
         match verdict {
-            Some(Line::Done(done)) => Ok(Ended::Verdict(Ok(done))),
-            _ if stopped => Ok(Ended::Cancelled),
-            Some(Line::Failed(reason)) => Ok(Ended::Verdict(Err(self.run.with_its_time(reason)))),
+            Some(Line::Done(done)) => Ok(RunEnd::Verdict(Ok(done))),
+            _ if stopped => Ok(RunEnd::Cancelled),
+            Some(Line::Failed(reason)) => Ok(RunEnd::Verdict(Err(self.run.with_its_time(reason)))),
             Some(Line::Progress(_)) | None => {
                 let died = died(format!("see journalctl -u {name}"));
                 Err(self.run.with_its_time(died))

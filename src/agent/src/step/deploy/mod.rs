@@ -13,7 +13,7 @@ use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{Reason, UpgradeId};
 
-use crate::hands::{Ahead, Ended, Errand};
+use crate::hands::{Ahead, Errand, StepEnd};
 use crate::node::saved;
 
 use crate::task::Verb;
@@ -24,7 +24,7 @@ use run::Run;
 ///
 /// # Errors
 /// The error of the verb, or why it could not run.
-pub async fn perform(places: &Places, verb: &Verb, errand: &Errand) -> Result<Ended, Reason> {
+pub async fn perform(places: &Places, verb: &Verb, errand: &Errand) -> Result<StepEnd, Reason> {
     let id = errand.upgrade()?;
     if let Verb::Undo { .. } = verb {
         end_other_runs(id).await?;
@@ -39,11 +39,11 @@ pub async fn perform(places: &Places, verb: &Verb, errand: &Errand) -> Result<En
         doing: &errand.doing,
     };
     match deploy.perform(errand.cancel.clone()).await? {
-        follow::Ended::Cancelled => Ok(Ended::Cancelled),
-        follow::Ended::Verdict(verdict) => {
+        follow::RunEnd::Cancelled => Ok(StepEnd::Cancelled),
+        follow::RunEnd::Verdict(verdict) => {
             let done = verdict?;
             saved::tidy(places, verb, id);
-            Ok(Ended::Done(effect(done)))
+            Ok(StepEnd::Done(effect(done)))
         }
     }
 }
@@ -64,10 +64,10 @@ pub async fn plan(ahead: Ahead) -> Result<Found, Reason> {
         doing: &doing,
     };
     match deploy.perform(ahead.cancel).await? {
-        follow::Ended::Verdict(Ok(Done::Planned(found))) => Ok(*found),
-        follow::Ended::Verdict(Err(reason)) => Err(reason),
-        follow::Ended::Verdict(Ok(_)) => Err(died(&run, "it answered another question")),
-        follow::Ended::Cancelled => Err(died(&run, "it was cancelled")),
+        follow::RunEnd::Verdict(Ok(Done::Planned(found))) => Ok(*found),
+        follow::RunEnd::Verdict(Err(reason)) => Err(reason),
+        follow::RunEnd::Verdict(Ok(_)) => Err(died(&run, "it answered another question")),
+        follow::RunEnd::Cancelled => Err(died(&run, "it was cancelled")),
     }
 }
 
