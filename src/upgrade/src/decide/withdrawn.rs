@@ -17,11 +17,9 @@ pub(super) fn called_off(up: &Upgrade, seen: &Observation) -> Option<Reason> {
 pub(super) fn renamed(up: &Upgrade, seen: &Observation) -> Option<Reason> {
     let was = up.custody.taken()?.node.as_ref()?;
     let is = seen.node.name.as_ref()?;
-    (was != is).then(|| Reason::DrainRefused {
-        detail: format!(
-            "this machine is Node {is} now, and was Node {was} when it was cordoned; its credential no longer reaches {was}, \
-             which stays cordoned: uncordon or delete {was} by hand"
-        ),
+    (was != is).then(|| Reason::NodeRenamed {
+        was: was.clone(),
+        is: is.clone(),
     })
 }
 

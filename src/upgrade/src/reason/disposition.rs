@@ -95,6 +95,7 @@ impl Reason {
             | Self::BudgetBlocks { .. }
             | Self::DrainDeadline { .. }
             | Self::DrainRefused { .. }
+            | Self::NodeRenamed { .. }
             | Self::ApiRefused { .. }
             | Self::Withdrawn { .. }
             | Self::TargetVanished { .. }

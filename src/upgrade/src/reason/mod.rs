@@ -521,6 +521,16 @@ reasons! {
         bare(.detail)
     )]
     DrainRefused { detail: String },
+    /// The machine has joined its cluster again under another name since it was taken from its
+    /// users.
+    #[advice(
+        "uncordon or delete the former Node by hand, because this machine's credential no longer reaches it; then ask again on the present Node",
+        Retry
+    )]
+    #[error(
+        "this machine has joined its cluster under another name since it was cordoned: it was Node {was} and is Node {is}, and its credential no longer reaches {was}, which stays cordoned. Delete {was} or uncordon it by hand, and ask again."
+    )]
+    NodeRenamed { was: String, is: String },
     /// The API server does not answer.
     #[advice(LOOK_AT_SERVER)]
     #[error(
