@@ -1,8 +1,8 @@
 //! A DaemonSet arrives on a node whose image contains nothing of Careen, and the generator gives
-//! systemd the DaemonSet's units. The images have the guard in their initramfs and nothing else. The
-//! DaemonSet's units and programs serve the trial, from the check before the kubelet to the verdict.
-//! A node with such an image falls back from a bad one. It upgrades to an image with an agent, and
-//! there the image's units take precedence.
+//! systemd the DaemonSet's units. The images have the guard in their initramfs and nothing else.
+//! The DaemonSet's units and programs serve the trial, from the check before the kubelet to the
+//! verdict. A node with such an image falls back from a bad one. It upgrades to an image with an
+//! agent, and there the image's units take precedence.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,8 @@
-//! careen-deploy is killed while /boot is frozen for the swap, and the node thaws it. Then the power
-//! is cut while the next run writes the new system, when the one-shot is written, in the initramfs
-//! of the trial, and between the blessing and the report. The old system boots where nothing is
-//! proven, each one-shot is one trial, and the blessed system boots and reports Upgraded.
+//! careen-deploy is killed while /boot is frozen for the swap, and the node thaws it. Then the
+//! power is cut while the next run writes the new system, when the one-shot is written, in the
+//! initramfs of the trial, and between the blessing and the report. The old system boots where
+//! nothing is proven, each one-shot is one trial, and the blessed system boots and reports
+//! Upgraded.
 //!
 //! The rig freezes /boot itself, at another moment of the same run. libostree's own freeze lasts
 //! milliseconds, too short to hit with a kill from outside.

@@ -1,6 +1,6 @@
-//! The Node is Ready in the new system, and serves less than before: the image lacks a kernel module
-//! that the node's network plugin loads, and the kernel of this boot reserves no huge pages. The
-//! trial fails, and the Node names the plugin's pod and the resource. Under the old system the
+//! The Node is Ready in the new system, and serves less than before: the image lacks a kernel
+//! module that the node's network plugin loads, and the kernel of this boot reserves no huge pages.
+//! The trial fails, and the Node names the plugin's pod and the resource. Under the old system the
 //! plugin runs again.
 
 use super::prelude::*;

@@ -1,6 +1,6 @@
 //! Somebody reboots the node in the fetch, and when it is drained, armed, proven and blessed, one
-//! after the other. Each time the old system or the intended one runs. The upgrade succeeds, with no more boots than
-//! there were reasons.
+//! after the other. Each time the old system or the intended one runs. The upgrade succeeds, with
+//! no more boots than there were reasons.
 
 use super::prelude::*;
 

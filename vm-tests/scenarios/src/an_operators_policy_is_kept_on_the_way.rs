@@ -107,7 +107,7 @@ async fn opted_out(rig: &mut Rig, image: &str, before: &Before) -> Result<()> {
     rig.expect_untouched(before, &traces).await?;
 
     rig.progress
-        .step("no longer opted out; the same request stands there");
+        .step("no longer opted out; the request is the same");
     rig.annotate(&[(names::OPT_OUT, None)]).await?;
     rig.wait_guest("sleep 15").await?;
     expect_condition(&rig.node.now(), "False OptedOut")?;

@@ -1,6 +1,6 @@
 //! The kubelet of a bad image never becomes healthy. It gets one trial, the old system is back and
-//! schedulable, and the Node says why. Then nothing happens until somebody makes a new request, with
-//! a new id or by removing and setting the request again.
+//! schedulable, and the Node says why. Then nothing happens until somebody makes a new request,
+//! with a new id or by removing and setting the request again.
 
 use super::prelude::*;
 

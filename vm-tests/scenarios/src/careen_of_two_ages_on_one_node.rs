@@ -1,7 +1,7 @@
 //! The current Careen and an old one (`aged/commit`), each with all its parts (agent,
 //! careen-deploy, stage, units, dracut module). Each takes the node to a good image with the other
-//! one, and the old one also to a bad image with the current one. Each judges, ends and reports what
-//! the other began.
+//! one, and the old one also to a bad image with the current one. Each judges, ends and reports
+//! what the other began.
 
 use std::process::{Command, Stdio};
 

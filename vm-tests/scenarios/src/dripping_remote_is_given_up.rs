@@ -1,6 +1,6 @@
 //! The remote drips: too fast to count as dead, too slow to finish. Each try ends when its time is
-//! up, the Node says which time limit that was, and nothing of the image stays. When the remote drips
-//! no more, a new request fetches the whole image.
+//! up, the Node says which time limit that was, and nothing of the image stays. When the remote
+//! drips no more, a new request fetches the whole image.
 
 use super::prelude::*;
 

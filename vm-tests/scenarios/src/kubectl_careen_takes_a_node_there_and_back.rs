@@ -1,6 +1,6 @@
 //! A person who only has `kubectl careen` sees what would happen, pauses and withdraws a request,
-//! and reads why an upgrade failed. The person follows a good one on the terminal, finds both in the
-//! history, and goes back to the system that the node has kept.
+//! and reads why an upgrade failed. The person follows a good one on the terminal, finds both in
+//! the history, and goes back to the system that the node has kept.
 
 use rig::images::Commit;
 use rig::kubectl_careen::KubectlCareen;
@@ -124,8 +124,8 @@ async fn a_failure_is_explained(
     workload::allow_unavailable(&client, 1).await
 }
 
-/// The history shows what each upgrade cost: only the good one rebooted the node. From now on this cluster knows how long an
-/// upgrade takes.
+/// The history shows what each upgrade cost: only the good one rebooted the node. From now on this
+/// cluster knows how long an upgrade takes.
 async fn both_are_in_the_history(rig: &mut Rig, kubectl: &KubectlCareen) -> Result<()> {
     rig.progress.step("kubectl careen history");
     let history: Value = kubectl.json("history", 0).await?;

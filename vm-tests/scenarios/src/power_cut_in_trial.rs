@@ -1,5 +1,5 @@
-//! The power is cut in the trial, after the first write of its kubeadm. The old system is Ready with
-//! its own configuration, nothing is judged bad, and the second trial succeeds.
+//! The power is cut in the trial, after the first write of its kubeadm. The old system is Ready
+//! with its own configuration, nothing is judged bad, and the second trial succeeds.
 
 use super::prelude::*;
 

@@ -1,11 +1,11 @@
 //! A node has programs, checks, users, a kubelet's setting and a cordon of its own, and upgrades to
-//! an image with the kernel that it runs. An old kubeadm in /usr/local, which outlives every image and fails, does not run
-//! instead of the image's own. A required check that looks at the kernel's modules sees them under
-//! the agent. In `wanted.d`, a check that fails and one that hangs neither change nor delay the
-//! verdict. The setting is refused before the drain until a patch of the node keeps it. The image adds
-//! users with the id of the node's own, and all of them are in the new system. The node's pods
-//! tolerate every taint and come back at once, and the drain ends all the same. The upgrade does not
-//! remove a cordon that is not its own.
+//! an image with the kernel that it runs. An old kubeadm in /usr/local, which outlives every image
+//! and fails, does not run instead of the image's own. A required check that looks at the kernel's
+//! modules sees them under the agent. In `wanted.d`, a check that fails and one that hangs neither
+//! change nor delay the verdict. The setting is refused before the drain until a patch of the node
+//! keeps it. The image adds users with the id of the node's own, and all of them are in the new
+//! system. The node's pods tolerate every taint and come back at once, and the drain ends all the
+//! same. The upgrade does not remove a cordon that is not its own.
 
 use super::prelude::*;
 use rig::images::Commit;

@@ -9,8 +9,8 @@ use super::patient::Patient;
 /// start, and a Node that becomes Ready.
 const JUDGED: u64 = 120;
 
-/// Whether a trial that is as slow as this boot, and a shutdown as long as logind allows, are within
-/// the limits.
+/// Whether a trial that is as slow as this boot, and a shutdown as long as logind allows, are
+/// within the limits.
 pub(super) fn limits(patient: &Patient, policy: &Policy) -> Finding {
     const NAME: &str = "limits";
     let warn = |found: String, key: &str| {

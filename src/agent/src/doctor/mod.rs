@@ -75,6 +75,8 @@ pub fn examine(patient: &Patient) -> Vec<Finding> {
         verity::verity(patient),
     ]);
     findings.extend(control_plane::folder(patient, known.booted.as_ref()));
+    let booted = known.booted.as_ref();
+    findings.extend(settings::local_changes(patient, &known.policy, booted));
     findings.extend(settings::opt_out(patient, &known.policy));
     findings.extend(remotes::remotes(patient, &known.policy));
     findings.extend(registry::registry(patient, &known.policy));

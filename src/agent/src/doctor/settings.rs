@@ -2,8 +2,9 @@
 
 use host::trust::{self, Fault};
 use upgrade::decide::RecordRead;
+use upgrade::policy::LocalChanges;
 use upgrade::reason::complaint;
-use upgrade::{Phase, Policy, Reason, names};
+use upgrade::{Deployment, Phase, Policy, Reason, names};
 
 use super::finding::Finding;
 use super::patient::Patient;
@@ -42,6 +43,29 @@ pub(super) fn opt_out(patient: &Patient, policy: &Policy) -> Option<Finding> {
         format!("this node takes no upgrade: {}", complaint(why)),
         &format!("remove opt-out from {}", patient.policy.display()),
     ))
+}
+
+/// `None` if the running deployment is as its image is.
+pub(super) fn local_changes(
+    patient: &Patient,
+    policy: &Policy,
+    booted: Option<&Deployment>,
+) -> Option<Finding> {
+    const NAME: &str = "local-changes";
+    let changes = host::boot::local_changes(&patient.places, booted?);
+    let found = Some(changes.join("; ")).filter(|found| !found.is_empty())?;
+    Some(match policy.local_changes {
+        LocalChanges::Refuse => Finding::bad(
+            NAME,
+            format!("another image does not have them: {found}"),
+            "undo them (rpm-ostree reset), or put them into the image; local-changes = \"drop\" in the policy goes without them",
+        ),
+        LocalChanges::Drop => Finding::warn(
+            NAME,
+            format!("an upgrade drops them: {found}"),
+            "put into the image what the node needs",
+        ),
+    })
 }
 
 /// Whether everything that the previous trial changed in the kubelet's state is restored.

@@ -15,17 +15,19 @@ pub struct User {
     pub pid: u32,
 }
 
-/// The processes with a mount of the deployment's own folder, or of something in it, in order.
-/// `proc` is /proc.
+/// The processes that see the deployment's own folder, or something in it, in order. `proc` is
+/// /proc.
 #[must_use]
 pub fn users(proc: &Path, booted: &Deployment) -> Vec<User> {
-    let own = format!("/{}.{}{}", booted.digest, booted.serial, names::KUBERNETES);
+    let deployment = format!("/{}.{}", booted.digest, booted.serial);
     let processes = fs::read_dir(proc).into_iter().flatten().flatten();
     let mut users: Vec<_> = processes
         .filter_map(|process| {
             let pid: u32 = process.file_name().to_str()?.parse().ok()?;
             let mounts = fs::read_to_string(process.path().join("mountinfo")).ok()?;
-            mounts.lines().find(|line| is_from(line, &own))?;
+            if !sees(&mounts, &deployment) {
+                return None;
+            }
             let name = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
             let name = name.trim_end().to_owned();
             Some(User { name, pid })
@@ -35,33 +37,107 @@ pub fn users(proc: &Path, booted: &Deployment) -> Vec<User> {
     users
 }
 
-/// The fourth field of a line is the path in the file system that the mount shows (`proc_pid_mountinfo(5)`).
-fn is_from(line: &str, own: &str) -> bool {
-    let Some((_, below)) = line.split(' ').nth(3).and_then(|from| from.split_once(own)) else {
-        return false;
+/// A mount: the path in its file system, and where it is mounted (`proc_pid_mountinfo(5)`).
+fn mount(line: &str) -> Option<(&str, &str)> {
+    let mut fields = line.split(' ').skip(3);
+    Some((fields.next()?, fields.next()?))
+}
+
+/// Whether a process with these mounts sees the folder of this deployment: it is mounted there, or
+/// the deployment's root or /etc is, and no other mount hides the folder.
+fn sees(mounts: &str, deployment: &str) -> bool {
+    let all: Vec<_> = mounts.lines().filter_map(mount).collect();
+    let hides = |place: &str| {
+        let mut others = all.iter().filter(|(from, _)| !from.contains(deployment));
+        others.any(|(_, at)| *at == place)
     };
-    below.is_empty() || below.starts_with('/')
+    all.iter()
+        .any(|(from, at)| match place(from, at, deployment) {
+            Place::Elsewhere => false,
+            Place::Folder => true,
+            Place::Above(place) => !hides(&place),
+        })
+}
+
+/// Where a mount shows the folder.
+enum Place {
+    /// Nowhere.
+    Elsewhere,
+    /// The mount is the folder, or something in it.
+    Folder,
+    /// Below the mount, at this path.
+    Above(String),
+}
+
+fn place(from: &str, at: &str, deployment: &str) -> Place {
+    let Some((_, below)) = from.split_once(deployment) else {
+        return Place::Elsewhere;
+    };
+    let is_below = |path: &str, folder: &str| {
+        let rest = path.strip_prefix(folder);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if is_below(below, names::KUBERNETES) {
+        return Place::Folder;
+    }
+    match names::KUBERNETES.strip_prefix(below) {
+        Some(rest) if rest.starts_with('/') => {
+            Place::Above(format!("{}{rest}", at.trim_end_matches('/')))
+        }
+        Some(_) | None => Place::Elsewhere,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const DEPLOY: &str = "/ostree/deploy/os/deploy/abc.0";
+    const SHARED: &str = "/ostree/deploy/os/var/lib/careen/kubernetes";
+
+    fn does_see(mounts: &[(&str, &str)]) -> bool {
+        let line = |(from, at): &(&str, &str)| format!("31 23 8:4 {from} {at} rw - ext4 x rw\n");
+        let text: String = mounts.iter().map(line).collect();
+        sees(&text, "/abc.0")
+    }
+
     #[test]
-    fn only_mounts_of_the_folder_or_below_count() {
-        let own = "/abc.0/etc/kubernetes";
-        let line = |from: &str| format!("31 23 8:4 {from} /etc/kubernetes rw - ext4 /dev/vda4 rw");
-        let deploy = "/ostree/deploy/os/deploy/abc.0/etc";
-        for from in ["kubernetes", "kubernetes/pki", "kubernetes/admin.conf"] {
-            assert!(is_from(&line(&format!("{deploy}/{from}")), own), "{from}");
+    fn mount_of_the_folder_or_of_something_in_it_sees_it() {
+        for below in ["kubernetes", "kubernetes/pki", "kubernetes/admin.conf"] {
+            assert!(
+                does_see(&[(&format!("{DEPLOY}/etc/{below}"), "/x")]),
+                "{below}"
+            );
         }
-        for from in ["kubernetes-old", "kubelet"] {
-            assert!(!is_from(&line(&format!("{deploy}/{from}")), own), "{from}");
+        for below in ["kubernetes-old", "kubelet"] {
+            assert!(
+                !does_see(&[(&format!("{DEPLOY}/etc/{below}"), "/x")]),
+                "{below}"
+            );
         }
-        assert!(!is_from(
-            &line("/ostree/deploy/os/var/lib/careen/kubernetes"),
-            own
-        ));
-        assert!(!is_from("torn", own));
+    }
+
+    #[test]
+    fn whole_etc_or_root_sees_it_unless_the_shared_folder_hides_it() {
+        let etc = format!("{DEPLOY}/etc");
+        let (root, sysroot) = ((DEPLOY, "/"), ("/", "/sysroot"));
+        assert!(
+            !does_see(&[root, sysroot, (SHARED, "/etc/kubernetes")]),
+            "the node itself"
+        );
+        assert!(
+            does_see(&[root, sysroot]),
+            "a namespace that got no new mount"
+        );
+        assert!(
+            does_see(&[(&etc, "/host/etc")]),
+            "a container with all of /etc"
+        );
+        assert!(!does_see(&[
+            (&etc, "/host/etc"),
+            (SHARED, "/host/etc/kubernetes")
+        ]));
+        assert!(does_see(&[(DEPLOY, "/host"), (SHARED, "/etc/kubernetes")]));
+        assert!(!does_see(&[sysroot, ("torn", "")]));
     }
 }

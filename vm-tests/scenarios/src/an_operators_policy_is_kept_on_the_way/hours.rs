@@ -64,8 +64,8 @@ impl fmt::Display for Hours {
 
 /// Puts the zone where the agent looks for it. The system is read-only, so the script mounts a copy
 /// over that folder. Everything else in the copy is a link to a bind mount of the original folder.
-/// The script copies the keys: in the agent's own mounts the links would lead to themselves, and the
-/// agent checks who may write a key.
+/// The script copies the keys: in the agent's own mounts the links would lead to themselves, and
+/// the agent checks who may write a key.
 pub async fn bring_the_zone(rig: &mut Rig) -> Result<()> {
     let script = format!(
         "set -e\ncd /run && mkdir -p rig-zones/system rig-zones/share\n\

@@ -37,10 +37,10 @@ impl Wrong {
     }
 }
 
-/// Requests an upgrade and sets the clock to 2040 between the arming and the trial, and to 1970 when
-/// the old system is back. It also sets the hardware clock, so that the next boots begin with it. The
-/// trial and the old system after it see the API server as away. The next trial waits until the time
-/// is right, and then the upgrade succeeds.
+/// Requests an upgrade and sets the clock to 2040 between the arming and the trial, and to 1970
+/// when the old system is back. It also sets the hardware clock, so that the next boots begin with
+/// it. The trial and the old system after it see the API server as away. The next trial waits until
+/// the time is right, and then the upgrade succeeds.
 ///
 /// # Errors
 ///

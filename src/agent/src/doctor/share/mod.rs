@@ -4,21 +4,21 @@
 //! the units are complete before the mount, and the deployment's own folder is emptied last. Until
 //! then an error puts everything back.
 
+mod outcome;
 mod services;
-mod told;
 mod units;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use host::kubernetes::{self, Kept, User};
+use host::kubernetes::{self, Kept};
 use host::{Places, durable};
 use upgrade::{Deployment, names};
 
+pub use outcome::{Shared, told};
 pub use services::{Services, Systemd};
-pub use told::told;
 
-/// A node whose /etc/kubernetes is to be shared.
+/// A node, and what the fix needs of it.
 #[derive(Debug)]
 pub struct Share<S> {
     /// Its folders. The physical root must be writable.
@@ -29,18 +29,6 @@ pub struct Share<S> {
     pub proc: PathBuf,
     /// Its services.
     pub services: S,
-}
-
-/// The result of a fix.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shared {
-    /// No control plane runs here, so nothing needs a fix.
-    Worker,
-    /// All deployments share the folder, and the deployment's own one is empty.
-    Yes,
-    /// All deployments share the folder. These processes still use the deployment's own one, so it
-    /// is not empty.
-    InUse(Vec<User>),
 }
 
 impl<S: Services> Share<S> {
@@ -67,13 +55,18 @@ impl<S: Services> Share<S> {
 
     async fn move_there(&self) -> Result<()> {
         self.remove_an_unfinished_fix()?;
-        let ran = self.services.stop_kubelet().await;
-        let moved = match &ran {
-            Ok(ran) => self.copy_and_mount(*ran).await,
-            Err(error) => Err(anyhow::anyhow!("stopping the kubelet: {error:#}")),
+        let ran = match self.services.stop_kubelet().await {
+            Ok(ran) => ran,
+            Err(error) => {
+                // It may be stopping.
+                let _ = self.services.start_kubelet().await;
+                return Err(error.context("the kubelet does not stop, and everything is as before"));
+            }
         };
-        let Err(error) = moved else { return Ok(()) };
-        match self.undo(ran.unwrap_or(true)).await {
+        let Err(error) = self.copy_and_mount(ran).await else {
+            return Ok(());
+        };
+        match self.undo(ran).await {
             Ok(()) => Err(error.context("the fix failed, and everything is as before")),
             Err(left) => bail!(
                 "the fix failed: {error:#}. Undoing it failed too: {left:#}. Put {} back as {} \

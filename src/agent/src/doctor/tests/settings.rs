@@ -51,6 +51,24 @@ fn a_policy_that_keeps_the_node_out_is_bad_and_says_why() {
 }
 
 #[test]
+fn local_changes_are_bad_unless_the_policy_drops_them() {
+    let node = Node::sound();
+    let is_there = || {
+        let all = examine(&node.patient());
+        all.iter().any(|finding| finding.name == "local-changes")
+    };
+    assert!(!is_there());
+    let booted = node.patient().places.deployment(&deployment('a', 0));
+    let mut origin = booted.into_os_string();
+    origin.push(".origin");
+    let text = fs::read_to_string(&origin).unwrap_or_default();
+    fs::write(&origin, text + "\n[packages]\nrequested=strace;\n").unwrap();
+    node.is_bad("local-changes", "strace");
+    node.policy("local-changes = \"drop\"\n");
+    assert_eq!(node.found("local-changes").verdict, Verdict::Warn);
+}
+
+#[test]
 fn owed_kubelet_state_is_bad_and_the_finding_says_why() {
     let node = Node::sound();
     assert_eq!(node.found("kubelet-state").verdict, Verdict::Ok);

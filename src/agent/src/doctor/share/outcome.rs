@@ -1,9 +1,20 @@
-//! What a fix has done, for a person.
+//! What a fix has done, and how a person is told.
 
+use host::kubernetes::User;
 use upgrade::names;
 use upgrade::reason::few;
 
-use super::Shared;
+/// The result of a fix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shared {
+    /// No control plane runs here, so nothing needs a fix.
+    Worker,
+    /// All deployments share the folder, and the deployment's own one is empty.
+    Yes,
+    /// All deployments share the folder. These processes still use the deployment's own one, so it
+    /// is not empty.
+    InUse(Vec<User>),
+}
 
 /// One sentence, and what is left to do.
 #[must_use]
