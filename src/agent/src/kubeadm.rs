@@ -169,7 +169,7 @@ pub(crate) async fn is_running(bus: &Bus) -> systemd::Result<bool> {
 #[must_use]
 pub fn on_trial(record: &Record) -> Option<&UpgradeId> {
     let upgrade = record.upgrade.as_ref()?;
-    matches!(upgrade.phase, Phase::Armed { .. } | Phase::Trial { .. }).then_some(&upgrade.id)
+    upgrade.phase.awaits_a_verdict().then_some(&upgrade.id)
 }
 
 /// The id of the upgrade for which kubeadm must succeed: a trial runs, or a system was blessed

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tracing::warn;
 use upgrade::observe::Check;
 use upgrade::serving::{Serving, failed};
-use upgrade::{BootId, LastTrial, Phase, Record, TrialEnd, TrialNote, names};
+use upgrade::{BootId, LastTrial, Record, TrialEnd, TrialNote, names};
 
 use crate::hands::Local;
 use evidence::Shown;
@@ -94,8 +94,7 @@ pub fn look(
     let Some(up) = &record.upgrade else {
         return LastTrial::default();
     };
-    let on_the_way = matches!(up.phase, Phase::Armed { .. } | Phase::Trial { .. });
-    if !on_the_way {
+    if !up.phase.awaits_a_verdict() {
         return LastTrial::default();
     }
     let armed = up.reached.iter().rev().find(|at| at.phase == "Armed");

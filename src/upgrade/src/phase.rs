@@ -158,22 +158,121 @@ impl Phase {
     /// Whether the request is answered and a new one may be accepted.
     #[must_use]
     pub const fn is_end(&self) -> bool {
-        matches!(
-            self.class(),
-            Class::Upgraded | Class::Failed { .. } | Class::Halted { .. }
-        )
+        match self.class() {
+            Class::Upgraded | Class::Failed { .. } | Class::Halted { .. } => true,
+            Class::Preparing | Class::Trying { .. } | Class::Blessed | Class::Reverting { .. } => {
+                false
+            }
+        }
     }
 
     /// Whether withdrawing the request still stops the upgrade.
     #[must_use]
     pub const fn can_be_withdrawn(&self) -> bool {
-        matches!(self.class(), Class::Preparing)
+        match self.class() {
+            Class::Preparing => true,
+            Class::Trying { .. }
+            | Class::Blessed
+            | Class::Reverting { .. }
+            | Class::Upgraded
+            | Class::Failed { .. }
+            | Class::Halted { .. } => false,
+        }
     }
 
     /// Whether the new system is the default for good, so that the deadman is no longer needed. A
     /// system that is only healthy may still be reverted.
     #[must_use]
     pub const fn is_proven(&self) -> bool {
-        matches!(self, Self::Blessed | Self::Upgraded)
+        match self {
+            Self::Blessed | Self::Upgraded => true,
+            Self::Accepted
+            | Self::Fetched
+            | Self::Verified
+            | Self::Deployed
+            | Self::Drained
+            | Self::Armed { .. }
+            | Self::Trial { .. }
+            | Self::Healthy { .. }
+            | Self::Reverting { .. }
+            | Self::Failed { .. }
+            | Self::Halted { .. } => false,
+        }
+    }
+
+    /// Whether a trial is armed or runs, and nothing is known of its end.
+    #[must_use]
+    pub const fn awaits_a_verdict(&self) -> bool {
+        match self {
+            Self::Armed { .. } | Self::Trial { .. } => true,
+            Self::Accepted
+            | Self::Fetched
+            | Self::Verified
+            | Self::Deployed
+            | Self::Drained
+            | Self::Healthy { .. }
+            | Self::Blessed
+            | Self::Upgraded
+            | Self::Reverting { .. }
+            | Self::Failed { .. }
+            | Self::Halted { .. } => false,
+        }
+    }
+
+    /// Whether the agent does not know yet that the image may run here.
+    #[must_use]
+    pub const fn is_before_the_verification(&self) -> bool {
+        match self {
+            Self::Accepted | Self::Fetched => true,
+            Self::Verified
+            | Self::Deployed
+            | Self::Drained
+            | Self::Armed { .. }
+            | Self::Trial { .. }
+            | Self::Healthy { .. }
+            | Self::Blessed
+            | Self::Upgraded
+            | Self::Reverting { .. }
+            | Self::Failed { .. }
+            | Self::Halted { .. } => false,
+        }
+    }
+
+    /// Whether the image may run here, and the node is not drained for it.
+    #[must_use]
+    pub const fn is_before_the_drain(&self) -> bool {
+        match self {
+            Self::Verified | Self::Deployed => true,
+            Self::Accepted
+            | Self::Fetched
+            | Self::Drained
+            | Self::Armed { .. }
+            | Self::Trial { .. }
+            | Self::Healthy { .. }
+            | Self::Blessed
+            | Self::Upgraded
+            | Self::Reverting { .. }
+            | Self::Failed { .. }
+            | Self::Halted { .. } => false,
+        }
+    }
+
+    /// Whether the trial has ended well, and the node is not given back yet.
+    #[must_use]
+    pub const fn has_a_good_verdict(&self) -> bool {
+        match self {
+            Self::Healthy { .. } | Self::Blessed => true,
+            Self::Accepted
+            | Self::Fetched
+            | Self::Verified
+            | Self::Deployed
+            | Self::Drained
+            | Self::Armed { .. }
+            | Self::Trial { .. }
+            | Self::Upgraded
+            | Self::Reverting { .. }
+            | Self::Failed { .. }
+            | Self::Halted { .. } => false,
+        }
     }
 }

@@ -329,7 +329,7 @@ fn leaves(up: &Upgrade, step: Option<&Step>) -> Option<String> {
 /// deployed.
 fn is_unguarded(up: &Upgrade) -> bool {
     let is_let_through = match up.phase.class() {
-        Class::Preparing => !matches!(up.phase, Phase::Accepted | Phase::Fetched),
+        Class::Preparing => !up.phase.is_before_the_verification(),
         Class::Reverting { .. } | Class::Failed { .. } | Class::Halted { .. } => up.to.is_some(),
         Class::Trying { .. } | Class::Blessed | Class::Upgraded => true,
     };
@@ -362,7 +362,7 @@ fn hindrance(up: &Upgrade, seen: Moment<'_>) -> Option<Reason> {
     let drain = up
         .rehearsal
         .blocked()
-        .filter(|_| matches!(up.phase, Phase::Verified | Phase::Deployed));
+        .filter(|_| up.phase.is_before_the_drain());
     let waits = up.waits.as_ref().or(retry);
     pause.or_else(|| waits.or(up.attempt.given_up.as_ref()).or(drain).cloned())
 }

@@ -206,7 +206,7 @@ fn next_trial(up: &mut Upgrade) {
     (up.cleaned, up.attempt.saved) = (false, false);
     (up.redo.deployed, up.redo.drained) = (0, 0);
     // Another deployment forgets the blessing that began: a swap by somebody else is not ours.
-    up.redo.deploying |= matches!(up.phase, Phase::Healthy { .. } | Phase::Blessed);
+    up.redo.deploying |= up.phase.has_a_good_verdict();
     if up.custody.is_given_back() || up.phase == Phase::Blessed {
         up.custody = up.custody.before_the_next_trial();
         up.phase = Phase::Deployed;
