@@ -85,7 +85,7 @@ docs: ## build the site in target/site; check links and anchors
 docs-check: ## open each page of the site in a browser (30 s)
 	@.ci/docs-check
 
-prose: setup ## check the English of messages and listed files
+prose: setup ## check the English of files and messages
 	@.ci/prose/check
 
 pictures: setup ## draw docs/pictures from their sources
