@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the packages, .deb and .rpm: build.sh OUT-FOLDER. Nothing in them tells when, where or by whom it was done.
-# CAREEN_PROGRAMS and CAREEN_PAPERS name folders with what programs.sh and papers.sh would make; CAREEN_VERSION a version.
+# Builds the packages, .deb and .rpm: build.sh OUT-FOLDER. Nothing in them tells when, where or by
+# whom it was done. CAREEN_PROGRAMS and CAREEN_PAPERS name folders with what programs.sh and
+# papers.sh would make; CAREEN_VERSION a version.
 set -eu
 mkdir -p "$1"
 out=$(readlink -f "$1")

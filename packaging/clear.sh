@@ -1,5 +1,6 @@
 #!/bin/sh
-# Removes what former builds of a package have left in a folder, so that a pattern finds one file there: clear.sh PACKAGE FOLDER. All else stays.
+# Removes what former builds of a package have left in a folder, so that a pattern finds one file
+# there: clear.sh PACKAGE FOLDER. All else stays.
 set -eu
 package=$1 folder=$2
 # A version begins with a digit; what follows a hyphen else is another package's name.

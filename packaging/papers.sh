@@ -1,6 +1,7 @@
 #!/bin/sh
-# Writes what comes with the programs: papers.sh OUT-FOLDER. Manual pages and completions (man, bash, zsh, fish); and of each program
-# what it is made of (sbom, CycloneDX) and the licences of its libraries (licences).
+# Writes what comes with the programs: papers.sh OUT-FOLDER. Manual pages and completions (man,
+# bash, zsh, fish); and of each program what it is made of (sbom, CycloneDX) and the licences of its
+# libraries (licences).
 set -eu
 mkdir -p "$1/sbom" "$1/licences"
 out=$(readlink -f "$1")

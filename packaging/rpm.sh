@@ -1,12 +1,14 @@
 #!/bin/sh
-# Packs a tree as .rpm: rpm.sh PACKAGE TREE VERSION OUT-FOLDER. PACKAGE/PACKAGE.spec says what it is; SOURCE_DATE_EPOCH dates it.
-# By rpmbuild: its generator knows which libraries, and which versions of their symbols, a program needs.
+# Packs a tree as .rpm: rpm.sh PACKAGE TREE VERSION OUT-FOLDER. PACKAGE/PACKAGE.spec says what it
+# is; SOURCE_DATE_EPOCH dates it. By rpmbuild: its generator knows which libraries, and which
+# versions of their symbols, a program needs.
 set -eu
 package=$1 tree=$2 version=$3 out=$4
 spec=$(dirname "$(readlink -f "$0")")/$package/$package.spec
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Host, times and build ids would tell of this machine; rpmbuild must not strip or sort anything afterwards.
+# Host, times and build ids would tell of this machine; rpmbuild must not strip or sort anything
+# afterwards.
 rpmbuild -bb --quiet --target x86_64 --buildroot "$work/root" \
   --define "_topdir $work" --define "_rpmdir $work" --define '_rpmfilename %{name}-%{version}-%{release}.%{arch}.rpm' \
   --define "careen_version $version" --define "careen_tree $tree" \

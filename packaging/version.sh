@@ -1,6 +1,7 @@
 #!/bin/sh
-# Prints the version of what is built from this tree: Cargo's when the commit is tagged with it. Before that the commit's time and name behind
-# a `~`, which sorts before the release. It fails where there is no commit to name, as in an archive of the sources: then say CAREEN_VERSION.
+# Prints the version of what is built from this tree: Cargo's when the commit is tagged with it.
+# Before that the commit's time and name behind a `~`, which sorts before the release. It fails
+# where there is no commit to name, as in an archive of the sources: then say CAREEN_VERSION.
 set -eu
 cd "$(dirname "$(readlink -f "$0")")/.."
 export TZ=UTC

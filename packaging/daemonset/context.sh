@@ -1,6 +1,7 @@
 #!/bin/sh
-# Lays out what Containerfile builds from: context.sh OUT-FOLDER. CAREEN_PROGRAMS and CAREEN_PAPERS name folders with what programs.sh and
-# papers.sh would make; CAREEN_VERSION a version. With CAREEN_PROGRAMS alone there are no papers, and Containerfile refuses the context.
+# Lays out what Containerfile builds from: context.sh OUT-FOLDER. CAREEN_PROGRAMS and CAREEN_PAPERS
+# name folders with what programs.sh and papers.sh would make; CAREEN_VERSION a version. With
+# CAREEN_PROGRAMS alone there are no papers, and Containerfile refuses the context.
 set -eu
 out=$1
 packaging=$(dirname "$(readlink -f "$0")")/..

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Renders the plain manifests from the chart: manifests.sh OUT-FOLDER. A test holds install.yaml and uninstall.yaml against it.
-# Replace IMAGE by the image's name before you apply them.
+# Renders the plain manifests from the chart: manifests.sh OUT-FOLDER. A test holds install.yaml and
+# uninstall.yaml against it. Replace IMAGE by the image's name before you apply them.
 set -eu
 mkdir -p "$1"
 out=$(readlink -f "$1")

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Lays out what Containerfile builds from: context.sh PROGRAM OUT-FOLDER; Containerfile says how the program is built. CAREEN_PAPERS names a folder with what papers.sh would make.
+# Lays out what Containerfile builds from: context.sh PROGRAM OUT-FOLDER; Containerfile says how the
+# program is built. CAREEN_PAPERS names a folder with what papers.sh would make.
 set -eu
 program=$1 out=$2
 packaging=$(dirname "$(readlink -f "$0")")/..

@@ -10,7 +10,7 @@ targets=("$@")
 cache=${CAREEN_CACHE:-$HOME/.cache/careen}/fuzz
 host=$(rustc -vV | sed -n 's/^host: //p')
 
-# What cargo-fuzz gives for `--sanitizer none`: all of it is known to a stable compiler. The code under test has no `unsafe`, so that
+# The flags of cargo-fuzz for `--sanitizer none`, which are all known to a stable compiler. The code under test has no `unsafe`, so that
 # AddressSanitizer would watch over the standard library alone. A target folder of its own: nothing else is built with these.
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
 -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-simplifycfg-branch-fold-threshold=0 \

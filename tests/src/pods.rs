@@ -146,8 +146,8 @@ impl Namespace {
         Ok(())
     }
 
-    /// Attaches a volume to the Node, as the attach-detach controller and a driver do. `name` is the
-    /// name that Kubernetes gives to the attachment.
+    /// Attaches a volume to the Node, as the attach-detach controller and a driver do. `name` is
+    /// the name that Kubernetes gives to the attachment.
     ///
     /// # Errors
     /// When the API server refuses.

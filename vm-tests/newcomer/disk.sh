@@ -20,7 +20,7 @@ partitions() {
 }
 # GRUB 2.12 of Debian 13, without the probing, which wants a disk that the kernel knows.
 grub-install() { "$RIG/images/disk-bios.sh" "$RIG_DEBIAN" target/boot "$sda" '(,gpt2)/grub' 'biosdisk part_gpt ext2 normal'; }
-# Not every kernel has vfat. What lies in the ESP's folder at the end comes into it by mtools.
+# Not every kernel has vfat. mtools copies the ESP's folder into it at the end.
 mount() { [ "$1" = "${sda1-}" ] || command mount "$@"; }
 umount() {
   if [ -d target/boot/efi/EFI ]; then

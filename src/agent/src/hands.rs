@@ -127,8 +127,8 @@ pub trait Hands: Send + Sync + 'static {
     /// The agent cannot determine what boots here. The message is for a person.
     fn look(&self, record: &Record) -> Result<Observation, String>;
 
-    /// The root of the running system, below which the node's own settings are. `None` for a machine
-    /// without a kubelet.
+    /// The root of the running system, below which the node's own settings are. `None` for a
+    /// machine without a kubelet.
     fn root(&self) -> Option<&Path> {
         None
     }

@@ -382,8 +382,7 @@ fn every_value_is_of_the_unit_that_the_table_says() {
 #[test]
 fn the_table_of_metrics_in_the_docs_is_the_one_in_the_code() {
     let rendered = format!(
-        "# Metrics of careen-agent\n\nRendered from `src/agent/src/metrics/table.rs`; how to have them: [monitoring.md](monitoring.md). A metric \
-         of which nothing is known is absent, not zero. `upgrade_*` are of the upgrade under way, or of the last one.\n\n{}",
+        "# Metrics of careen-agent\n\nRendered from `src/agent/src/metrics/table.rs`; how to have them: [monitoring.md](monitoring.md). A\nmetric of which nothing is known is absent, not zero. `upgrade_*` are of the upgrade under way, or\nof the last one.\n\n{}",
         reference()
     );
     let path =

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Prints the folder of the time zone database: the host's, or that of Debian 13's tzdata unpacked into the cache.
+# Prints the folder of the time zone database: the host's, or that of Debian 13's tzdata unpacked
+# into the cache.
 set -eu
 host=/usr/share/zoneinfo
 if [ -e "$host/Europe/Berlin" ]; then

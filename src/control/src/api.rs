@@ -124,8 +124,8 @@ fn lock(lease: &Lease) -> Option<Lock> {
     })
 }
 
-/// A static pod of another node, as the kubelet there mirrors it. A pod without a version is none of
-/// kubeadm's.
+/// A static pod of another node, as the kubelet there mirrors it. A pod without a version is none
+/// of kubeadm's.
 fn other(pod: &Pod, node: &str) -> Option<Other> {
     let component = Component::named(pod.labels().get("component")?)?;
     let spec = pod.spec.as_ref()?;

@@ -1,8 +1,8 @@
 //! Settings of a manifest that kubeadm would not write so.
 //!
-//! The live manifest is compared with what the kubeadm of the running system renders for the running
-//! version. A newer kubeadm would not do: each minor drops settings of its own, and these are no
-//! drift.
+//! The live manifest is compared with what the kubeadm of the running system renders for the
+//! running version. A newer kubeadm would not do: each minor drops settings of its own, and these
+//! are no drift.
 
 use std::collections::BTreeMap;
 

@@ -1,13 +1,14 @@
-//! Looks at a kubeadm control plane from one of its nodes. One verb per run, and nothing is written.
+//! Looks at a kubeadm control plane from one of its nodes. One verb per run, and nothing is
+//! written.
 //!
 //! `careen-control survey` runs as root on a control-plane node. It reads /etc/kubernetes, asks the
 //! API server with admin.conf, and asks etcd with the client certificate that kubeadm itself uses
 //! (pki/etcd/healthcheck-client). It prints what an upgrade of this control plane would meet, and
 //! ends.
 //!
-//! This is a program of its own because of these credentials. They open the whole cluster. The agent
-//! runs for weeks with the kubelet's credential and does not have them; this process has them for
-//! some seconds. No key or certificate is printed, logged or stored.
+//! This is a program of its own because of these credentials. They open the whole cluster. The
+//! agent runs for weeks with the kubelet's credential and does not have them; this process has them
+//! for some seconds. No key or certificate is printed, logged or stored.
 //!
 //! - `folder`: the files of the node, below a root that tests choose.
 //! - `manifests`, `certificates`, `room`: what the node itself says.

@@ -9,7 +9,8 @@ use super::network::Network;
 /// The label of our sandboxes, by which an agent finds what a killed one has left.
 pub(super) const LABEL: (&str, &str) = ("careen.dev/probe", "sandbox");
 
-/// A sandbox as small as the kubelet's smallest. It has no log folder, because no container follows.
+/// A sandbox as small as the kubelet's smallest. It has no log folder, because no container
+/// follows.
 pub(super) fn of(network: Network, root: &Path) -> Config {
     let (name, value) = LABEL;
     let hostname = match network {

@@ -36,7 +36,8 @@ impl Cmdline {
         self.words().any(|word| word == names::TRIAL_ARGUMENT)
     }
 
-    /// When the deadman of the initramfs ends this trial, in seconds since boot, if the loader says.
+    /// When the deadman of the initramfs ends this trial, in seconds since boot, if the loader
+    /// says.
     #[must_use]
     pub fn initramfs_seconds(&self) -> Option<u64> {
         let mut words = self.words();

@@ -60,7 +60,8 @@ fn an_older_one_lies_there_and_the_images_runs_on() {
     assert_eq!(world.runs().as_deref(), Some("0.2.0"));
 }
 
-/// Who updates to it sees that nothing was updated. A build of the day is older than the release it leads to, however late it is.
+/// Who updates to it sees that nothing was updated. A build of the day is older than the release it
+/// leads to, however late it is.
 #[test]
 fn pod_reports_its_agent_unused_when_no_newer_than_the_images() {
     let day = "0.1.0~202611221200.abcdef123456";

@@ -1,4 +1,5 @@
-//! Pods that are killed, disks that are full, damaged or read-only: an agent serves all the same, and the next pod ends the work.
+//! Pods that are killed, disks that are full, damaged or read-only: an agent serves all the same,
+//! and the next pod ends the work.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod world;

@@ -134,7 +134,8 @@ fn what_is_read_is_there() {
 
 #[test]
 fn no_folder_is_made_that_means_something_by_being_there() {
-    // journald keeps its log on the disk once /var/log/journal exists; an OSTree system has its folder.
+    // journald keeps its log on the disk once /var/log/journal exists; an OSTree system has its
+    // folder.
     for manifest in BOTH {
         for volume in pod(manifest)["volumes"].as_array().unwrap() {
             let host = &volume["hostPath"];

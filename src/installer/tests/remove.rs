@@ -1,4 +1,5 @@
-//! The uninstall takes away what was installed and nothing else, and not in the middle of an upgrade.
+//! The uninstall takes away what was installed and nothing else, and not in the middle of an
+//! upgrade.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod world;
@@ -94,7 +95,8 @@ fn an_upgrade_that_begins_just_then_goes_first() {
     }
 }
 
-/// The last upgrade fell back, and what its trial had changed for the kubelet could not be put back.
+/// The last upgrade fell back, and what its trial had changed for the kubelet could not be put
+/// back.
 fn owes(world: &World) -> (host::Places, UpgradeId) {
     let places = host::Places::running(&world.path("/"));
     let id: UpgradeId = "u1".parse().unwrap();

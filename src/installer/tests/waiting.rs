@@ -1,4 +1,5 @@
-//! A node whose upgrade waits for its operator, for hours or days, holds up no roll-out to the others; one in the middle of a step does.
+//! A node whose upgrade waits for its operator, for hours or days, holds up no roll-out to the
+//! others; one in the middle of a step does.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod world;

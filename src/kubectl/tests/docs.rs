@@ -1,4 +1,5 @@
-//! The page that is rendered from the code. `CAREEN_BLESS=1 cargo test -p kubectl-careen --test docs` writes it again.
+//! The page that is rendered from the code. `CAREEN_BLESS=1 cargo test -p kubectl-careen --test
+//! docs` writes it again.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -40,7 +41,8 @@ fn pages() -> Vec<(String, String)> {
         .collect()
 }
 
-/// What is typed of it in a page: in lines of code by themselves, however deep they lie, without the usage of a command and a comment behind.
+/// What is typed of it in a page: in lines of code by themselves, however deep they lie, without
+/// the usage of a command and a comment behind.
 fn typed(text: &str) -> Vec<String> {
     let mut fenced = false;
     let mut is_code = |line: &str| {

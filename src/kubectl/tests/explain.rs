@@ -202,7 +202,8 @@ fn who_has_just_been_asked_is_given_time() {
     );
 }
 
-/// What an agent says of itself that cannot write its record: nothing is answered, or what was before stays.
+/// What an agent says of itself that cannot write its record: nothing is answered, or what was
+/// before stays.
 fn unwritten(heard: &str, mut annotations: Value) -> NodeView {
     let ours = json!({
         "type": names::CONDITION, "status": "False", "reason": "RecordUnwritten",

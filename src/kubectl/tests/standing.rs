@@ -89,7 +89,8 @@ fn a_request_without_an_id_is_believed_to_be_answered() {
     assert_eq!(Standing::of(&node), Standing::Upgraded);
 }
 
-/// A node that answered `k-1` for this image so, with or without that in its history, on which by hand the new one is set.
+/// A node that answered `k-1` for this image so, with or without that in its history, on which by
+/// hand the new one is set.
 fn by_hand(image: &str, answer: &str, history: bool) -> Value {
     let past = json!([{ "id": "k-1", "answer": answer, "image": image, "began": 1, "ended": 2, "tries": 1 }]);
     let answered = answer_to("k-1", answer, json!({ "to": "c".repeat(64) }));
@@ -99,7 +100,8 @@ fn by_hand(image: &str, answer: &str, history: bool) -> Value {
     }
 }
 
-/// The id of the request before stays on the Node where nobody takes it off, and the agent may be held or silent.
+/// The id of the request before stays on the Node where nobody takes it off, and the agent may be
+/// held or silent.
 #[test]
 fn hand_set_image_counts_as_asked_and_not_as_answered() {
     let before = NEW.replace("bbbb", "cccc");
@@ -273,7 +275,8 @@ fn failed_image_matches_by_commit_or_digest_from_any_source() {
     assert!(!is_refused(&node, &other));
 }
 
-/// Whether a ref leads elsewhere by now only the remote knows: who has published a fixed image names its commit.
+/// Whether a ref leads elsewhere by now only the remote knows: who has published a fixed image
+/// names its commit.
 #[test]
 fn failed_ref_is_refused_and_a_named_commit_is_accepted() {
     let by_ref = "ostree:site:edge/stable";

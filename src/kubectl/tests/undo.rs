@@ -61,7 +61,8 @@ fn an_upgrade_that_went_well_is_undone() {
     assert_eq!(rollback(&keeps_no_history), Turn::Write);
 }
 
-/// It runs what it ran before, and keeps the system before that one: to go there is not to undo what has failed.
+/// It runs what it ran before, and keeps the system before that one: to go there is not to undo
+/// what has failed.
 #[test]
 fn rollback_refuses_a_node_that_fell_back_or_never_upgraded() {
     let before = (OLD, "Upgraded", 1);
@@ -95,7 +96,8 @@ fn rollback_refuses_a_reverted_node_whose_next_image_failed() {
     );
 }
 
-/// A person who is not sure that the first call went through asks again, and a script that runs again does.
+/// A person who is not sure that the first call went through asks again, and a script that runs
+/// again does.
 #[test]
 fn repeated_rollback_does_not_go_forward_without_again() {
     let mut kept = answer_to("k-1", "Upgraded", json!({}));
@@ -134,7 +136,8 @@ fn rollback_refuses_a_node_that_fell_back_by_itself() {
     assert!(is_refused(&overtaken, "runs already"));
 }
 
-/// A rollout that stopped at the second node: the third was never asked, and its last upgrade was the one before.
+/// A rollout that stopped at the second node: the third was never asked, and its last upgrade was
+/// the one before.
 #[test]
 fn rollback_by_label_asks_which_upgrade_when_nodes_differ() {
     let before = (OLD, "Upgraded", 1);

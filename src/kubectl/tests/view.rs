@@ -1,4 +1,5 @@
-//! Whatever a Node says of itself: it is parsed or passed over, and what is shown of it steers nothing.
+//! Whatever a Node says of itself: it is parsed or passed over, and what is shown of it steers
+//! nothing.
 #![allow(clippy::unwrap_used)]
 
 mod scene;

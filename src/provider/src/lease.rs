@@ -58,8 +58,8 @@ pub enum Lead {
     Always,
     /// Another process leads, or none.
     No,
-    /// This process leads until this instant, unless it renews the Lease. A process that was stopped
-    /// for longer does not take itself for the leader when it continues.
+    /// This process leads until this instant, unless it renews the Lease. A process that was
+    /// stopped for longer does not take itself for the leader when it continues.
     Until(Instant),
 }
 

@@ -19,10 +19,10 @@ pub const NAMESPACE: &str = "careen-system";
 const CALLERS: [&str; 2] = ["capi-system", "capi-kubeadm-control-plane-system"];
 
 /// The memory limit of a replica. An honest installation takes 100 MiB for 5,000 Machines. The rest
-/// is for dishonest peers: 60 MiB for hook bodies (8 of 2 MiB, of which two are parsed at once), and
-/// 130 MiB for long answers of workload clusters and their copies. 100 MiB go to each of two answers
-/// that are parsed at once, and 64 MiB to each of half a dozen clusters whose API servers lie. More than that must end this
-/// process, and not the control plane node that it runs on.
+/// is for dishonest peers: 60 MiB for hook bodies (8 of 2 MiB, of which two are parsed at once),
+/// and 130 MiB for long answers of workload clusters and their copies. 100 MiB go to each of two
+/// answers that are parsed at once, and 64 MiB to each of half a dozen clusters whose API servers
+/// lie. More than that must end this process, and not the control plane node that it runs on.
 const MEMORY: &str = "1Gi";
 
 /// The label by which clusterctl finds the objects of a provider. This provider has the type

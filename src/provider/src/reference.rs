@@ -10,7 +10,7 @@ use provider::names;
 
 use crate::Cli;
 
-const HEAD: &str = "# careen-provider\n\nRendered from `src/provider/src`: the program's flags, and the names that it reads and writes in the management cluster. [Cluster API](cluster-api.md) says what it does with them. On Nodes it writes the requests of [names.md](names.md), with ids that begin with `capi-`.\n\n";
+const HEAD: &str = "# careen-provider\n\nRendered from `src/provider/src`: the program's flags, and the names that it reads and writes in the\nmanagement cluster. [Cluster API](cluster-api.md) says what it does with them. On Nodes it writes\nthe requests of [names.md](names.md), with ids that begin with `capi-`.\n\n";
 
 /// A name in the management cluster: what it is, where it is, who writes it, what it means.
 type Row = (

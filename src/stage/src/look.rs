@@ -12,8 +12,9 @@ pub fn is_trial(args: &Args) -> bool {
     Cmdline::read(&args.cmdline).is_ok_and(|cmdline| cmdline.is_trial())
 }
 
-/// When the deadman of the initramfs ends this trial, in seconds since boot, if the loader says: the
-/// old system has noted how long its own initramfs took. No longer than two hours, whatever it says.
+/// When the deadman of the initramfs ends this trial, in seconds since boot, if the loader says:
+/// the old system has noted how long its own initramfs took. No longer than two hours, whatever it
+/// says.
 pub fn initramfs_seconds(args: &Args) -> Option<u64> {
     const LONGEST: u64 = 7200;
     let cmdline = Cmdline::read(&args.cmdline).ok()?;

@@ -23,11 +23,13 @@ const FOREIGN: [(&str, &str); 6] = [
     ("sysroot.mount", "[Mount]\nWhat=/dev/vda3\nWhere=/sysroot\n"),
 ];
 
-/// What runs for ever, and with the network, may be exposed so much, in tenths of a point of ten. systemd 252 gives it 53.
+/// What runs for ever, and with the network, may be exposed so much, in tenths of a point of ten.
+/// systemd 252 gives it 53.
 const AGENT: u32 = 55;
 
-/// All others run for a moment in a boot or at its end, as root, at what the whole system lies on; what they leave open is argued in each. An
-/// unset UMask= or an ambient capability would go beyond this.
+/// All others run for a moment in a boot or at its end, as root, at what carries the whole system;
+/// what they leave open is argued in each. An unset UMask= or an ambient capability would go beyond
+/// this.
 const OTHERS: u32 = 96;
 
 fn source() -> PathBuf {
@@ -60,7 +62,8 @@ fn units(folder: &Path) -> Vec<PathBuf> {
     units
 }
 
-/// A system with the units of this folder, the programs that they start, and what else they ask for.
+/// A system with the units of this folder, the programs that they start, and what else they ask
+/// for.
 fn system_with(folder: &Path) -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     let (there, programs) = (
@@ -83,7 +86,8 @@ fn system_with(folder: &Path) -> tempfile::TempDir {
     root
 }
 
-/// What systemd has to say against units, whether it calls that an error or ignores the line: nothing where all is well.
+/// What systemd has to say against units, whether it calls that an error or ignores the line:
+/// nothing where all is well.
 fn complaints(root: &Path) -> String {
     let ours = units(&root.join(UNITS));
     let mut verify = analyze("verify");

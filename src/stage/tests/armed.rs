@@ -1,4 +1,5 @@
-//! A trial that the record does not know to have begun: it died before its guard, or may still come.
+//! A trial that the record does not know to have begun: it died before its guard, or may still
+//! come.
 #![allow(clippy::unwrap_used)]
 
 mod node;
@@ -11,7 +12,8 @@ use node::disk::{boot_id, deployment, upgrade_id};
 use node::{Node, armed, config_in, running};
 use upgrade::{Deployment, ImageFacts, ImageInfo, Phase, Room, Upgrade};
 
-/// The old system `a` in one boot after another, behind the arming of upgrade `one`, and what its kubelet's configuration says.
+/// The old system `a` in one boot after another, after the arming of upgrade `one`, and what its
+/// kubelet's configuration says.
 struct Armed {
     node: Node,
     places: Places,
@@ -105,7 +107,8 @@ fn over() -> Phase {
     Phase::Failed { reason }
 }
 
-/// A kernel that panics, an initramfs without its root, a power cut: by the record the trial has never begun.
+/// A kernel that panics, an initramfs without its root, a power cut: by the record the trial has
+/// never begun.
 #[test]
 fn a_trial_that_dies_before_its_guard_leaves_nothing_owed() {
     let armed = Armed::new();
@@ -135,8 +138,8 @@ fn what_nobody_has_put_back_behind_such_a_trial_is_owed() {
     assert!(armed.turn("b2", on_its_way_back()));
 }
 
-/// Somebody picks the old system in the menu of an armed node, and a power cut brings back the one-shot that the loader had cleared: the trial
-/// that then comes about was counted before.
+/// Somebody picks the old system in the menu of an armed node, and a power cut brings back the
+/// one-shot that the loader had cleared: the trial that then comes about was counted before.
 #[test]
 fn state_restored_before_a_late_trial_is_restored_after_it() {
     let trial = Phase::Trial {
@@ -158,7 +161,8 @@ fn state_restored_before_a_late_trial_is_restored_after_it() {
     }
 }
 
-/// The power goes right behind the record that says that the trial has not come, and a person had chosen another system for the next boot.
+/// The power goes right after the record that says that the trial has not come, and a person had
+/// chosen another system for the next boot.
 #[test]
 fn trial_that_never_came_owes_no_state_to_a_foreign_system() {
     let armed = Armed::new();

@@ -1,4 +1,5 @@
-//! Whole boots in a folder: what the stage lets through from the initramfs, what it sends back, and what it leaves in the record.
+//! Whole boots in a folder: what the stage lets through from the initramfs, what it sends back, and
+//! what it leaves in the record.
 #![allow(clippy::unwrap_used)]
 
 mod node;

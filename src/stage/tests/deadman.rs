@@ -1,4 +1,5 @@
-//! Who ends a trial that reaches no verdict: when, whatever can be read by then, and so that it does not begin again.
+//! Who ends a trial that reaches no verdict: when, whatever can be read by then, and so that it
+//! does not begin again.
 #![allow(clippy::unwrap_used)]
 
 mod node;
@@ -112,7 +113,8 @@ fn initramfs_deadman_waits_as_long_as_the_loader_says() {
     assert_eq!((at("459999"), at("460000")), (Some(0), Some(WOULD_REBOOT)));
 }
 
-/// The loader's environment block lies on a /boot that the initramfs did not see, with the one-shot still set.
+/// The loader's environment block is on a /boot that the initramfs did not see, with the one-shot
+/// still set.
 fn stuck() -> Node {
     let node = armed();
     node.store(Phase::Trial {

@@ -146,7 +146,8 @@ fn the_last_check_takes_no_more_memory_for_a_large_program() {
 const LARGE: u64 = 64 * MIB;
 const MORE: (u64, u64) = (12, 16 * MIB);
 
-/// The old system's state as large as it may be, saved and then changed in the last byte of each file.
+/// The old system's state as large as it may be, saved and then changed in the last byte of each
+/// file.
 fn with_the_largest_state() -> (Node, Vec<std::path::PathBuf>) {
     let node = armed();
     let root = node.disk.root(&node.old);

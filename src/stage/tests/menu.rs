@@ -1,4 +1,5 @@
-//! grub.cfg is the same for the same entries, byte by byte. To take a change over: `UPDATE_GOLDEN=1 cargo test`.
+//! grub.cfg is the same for the same entries, byte by byte. To take a change over: `UPDATE_GOLDEN=1
+//! cargo test`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "../../host/tests/disk/mod.rs"]

@@ -1,4 +1,5 @@
-//! What the old system is owed comes back to it, whatever was asked of the node meanwhile and whatever the record says.
+//! What the old system is owed comes back to it, whatever was asked of the node meanwhile and
+//! whatever the record says.
 #![allow(clippy::unwrap_used)]
 
 mod node;
@@ -12,7 +13,8 @@ use node::disk::{boot_id, deployment, upgrade_id};
 use node::{Node, armed};
 use upgrade::{Deployment, Phase, Upgrade};
 
-/// A node whose disk took nothing when the kubelet's state was to be put back behind the trial of upgrade `one`.
+/// A node whose disk took nothing when the stage restored the kubelet's state after the trial of
+/// upgrade `one`.
 struct Owing {
     node: Node,
     places: Places,
@@ -46,7 +48,7 @@ impl Owing {
         owing
     }
 
-    /// The folder that the file lies in is away: nothing can be put back there.
+    /// The folder of the file is away: nothing can be restored there.
     fn break_disk(&self) {
         let folder = self.config.parent().unwrap();
         fs::rename(folder, folder.with_file_name("away")).unwrap();

@@ -175,8 +175,9 @@ fn restore_runs_only_in_the_old_system_and_only_after_a_trial() {
     assert_eq!(fs::read_to_string(&config).unwrap(), "old");
 }
 
-/// systemd starts again what a service wants and is not active, whenever it starts that service (its issue 15091), and the kubelet's state would be put
-/// back under running pods, at a moment that nobody has chosen.
+/// systemd starts again what a service wants and is not active, whenever it starts that service
+/// (its issue 15091), and the kubelet's state would be put back under running pods, at a moment
+/// that nobody has chosen.
 #[test]
 fn kubelet_start_does_not_retry_a_failed_restore() {
     let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../systemd/system");

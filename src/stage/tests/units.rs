@@ -61,7 +61,8 @@ fn units_that_replace_the_boot_loader_wait_until_the_blessing() {
     assert!(bootctl.contains("\nConditionKernelCommandLine=!careen.trial=1\n"));
 }
 
-/// The package may be installed anywhere. What is enabled there waits for OSTree, a record or a trial.
+/// The package may be installed anywhere. What is enabled there waits for OSTree, a record or a
+/// trial.
 #[test]
 fn every_enabled_unit_has_a_condition_on_ostree_or_a_trial() {
     let conditions = [
@@ -107,7 +108,7 @@ fn agent_unit_is_only_ordered_after_the_restore_unit() {
     }
 }
 
-/// What stands above the argument for what is not sandboxed in a unit.
+/// The line above the argument for what is not sandboxed in a unit.
 const LEFT_OPEN: &str = "# What systemd-analyze security leaves open, and why:";
 
 #[test]
@@ -315,7 +316,8 @@ fn no_fault_of_the_stage_takes_the_memory_of_a_running_system() {
 fn an_agent_whose_loop_hangs_is_restarted_by_systemd() {
     let text = fs::read_to_string(source().join("systemd/system/careen-agent.service")).unwrap();
     let set = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
-    // The loop says that it is alive twice in that time; nothing in it waits longer than D-Bus may, 25 s.
+    // The loop says that it is alive twice in that time; nothing in it waits longer than D-Bus may,
+    // 25 s.
     assert_eq!(set("WatchdogSec="), Some("120"));
     assert_eq!(
         set("NotifyAccess="),
@@ -325,7 +327,8 @@ fn an_agent_whose_loop_hangs_is_restarted_by_systemd() {
     assert_eq!(set("Restart="), Some("always"));
 }
 
-/// Lines of the agent's unit that say how it is started and ended. Every other one is a row of docs/agent.md: checks and hooks notice it.
+/// Lines of the agent's unit that say how it is started and ended. Every other one is a row of
+/// docs/agent.md: checks and hooks notice it.
 const NOT_NOTICED: [&str; 11] = [
     "Type",
     "NotifyAccess",
@@ -375,7 +378,8 @@ fn checks_may_look_at_the_kernels_modules() {
     }
 }
 
-/// The code that ships, by file: what stands before the tests at its end, and no file that is nothing but tests.
+/// The code that ships, by file: what stands before the tests at its end, and no file that is
+/// nothing but tests.
 fn shipped(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

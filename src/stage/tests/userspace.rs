@@ -57,7 +57,8 @@ fn the_one_shot_of_the_next_upgrade_is_left_to_it() {
     }
 }
 
-/// A system that was blessed in this boot and is to be upgraded again: the argument of its trial is still on the command line.
+/// A system that was blessed in this boot, and that a request upgrades again. The argument of its
+/// trial is still on the command line.
 fn blessed_and_asked_again() -> Node {
     let node = armed();
     node.disk.menu(&[node.new.clone(), node.old.clone()]);

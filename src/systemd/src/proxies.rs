@@ -155,8 +155,8 @@ pub trait Login {
     fn reboot_with_flags(&self, flags: u64) -> zbus::Result<()>;
     /// Inhibitor locks as (what, who, why, mode, uid, pid).
     fn list_inhibitors(&self) -> zbus::Result<Vec<(String, String, String, String, u32, u32)>>;
-    /// The longest time for which a lock of the mode `delay` delays a shutdown, in microseconds. The
-    /// kubelet raises it to its `shutdownGracePeriod` (kubernetes,
+    /// The longest time for which a lock of the mode `delay` delays a shutdown, in microseconds.
+    /// The kubelet raises it to its `shutdownGracePeriod` (kubernetes,
     /// pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go).
     #[zbus(property(emits_changed_signal = "false"), name = "InhibitDelayMaxUSec")]
     fn longest_delay(&self) -> zbus::Result<u64>;

@@ -1,4 +1,5 @@
-//! The lines that `careen-deploy` prints: one JSON object each, any number of `progress`, then one verdict.
+//! The lines that `careen-deploy` prints: one JSON object each, any number of `progress`, then one
+//! verdict.
 
 use serde::{Deserialize, Serialize};
 

@@ -9,8 +9,8 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// `careen-stage --dry-run` would have rebooted.
 pub const WOULD_REBOOT: u8 = 3;
-/// `careen-agent doctor` or `careen-control survey` found a problem. Not [`USAGE`], because a typing
-/// error in a script says nothing about the node.
+/// `careen-agent doctor` or `careen-control survey` found a problem. Not [`USAGE`], because a
+/// typing error in a script says nothing about the node.
 pub const UNFIT: u8 = 3;
 /// `careen-agent doctor` found something to check, but no problem. Above [`UNFIT`], which came
 /// first and keeps its number. Not [`FAILED`], because a doctor that could not look says nothing

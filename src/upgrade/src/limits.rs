@@ -14,8 +14,8 @@ const BEYOND: u64 = 90;
 /// A shutdown beyond the programs that delay it. By default, units have 90 s each to stop.
 const SHUTDOWN: u64 = 600;
 
-/// How long a trial's initramfs waits for its devices. `measured` is how long the running system was
-/// in its own: a wait that it survived ends no trial.
+/// How long a trial's initramfs waits for its devices. `measured` is how long the running system
+/// was in its own: a wait that it survived ends no trial.
 #[must_use]
 pub fn initramfs(policy: &Reboot, measured: Option<u64>) -> u64 {
     match policy.initramfs_seconds {

@@ -1,4 +1,5 @@
-//! What a Node says of its upgrade, rendered for the docs from real reports. `CAREEN_BLESS=1 cargo test -p upgrade` writes it again.
+//! What a Node says of its upgrade, rendered for the docs from real reports. `CAREEN_BLESS=1 cargo
+//! test -p upgrade` writes it again.
 #![allow(clippy::unwrap_used)]
 
 mod scene;
@@ -12,26 +13,44 @@ use upgrade::*;
 
 const HEAD: &str = "# What a Node answers
 
-Rendered from `src/upgrade/src/report.rs`, as the brain reports each phase. All of it is written by the agent alone; requesters only read it.
+Rendered from `src/upgrade/src/report.rs`. The agent writes all of this, and requesters only read
+it.
 
-- The annotations `controlplane.cluster.x-k8s.io/inplace-upgrade` (the answer), `controlplane.cluster.x-k8s.io/failure-reason` (the sentence, only
-  with `Failed`) and `careen.dev/status` (JSON, below), and the condition `CareenUpgrading`, in one write.
-- The condition is `True` while the answer is `InProgress`, else `False`. Its `reason` is the code of the [reason](reasons.md) when there is one,
-  else the phase; its `message` is that reason's sentence, else what is being done, else that the image has no guard where it has none, else the phase.
-- An Event (namespace `default`, about the Node, reporting controller `careen.dev/agent`, action `Upgrade`) for each new answer, reason or phase, with the
-  reason and the message of the condition: `Warning` when the answer is `Failed` or a reason is named, else `Normal`. Nobody should decide by Events.
-- While `careen.dev/paused` is on the Node, or [what looks like it](operating.md#misspelled-keys), `paused` in the status repeats why. An upgrade that is not armed yet then begins no further step, with the
-  reason `Paused`; one that is armed goes on. A request that waits for the pause to end leaves the last answer as it is: the condition alone says `Paused`.
-- A key that is nearly ours and no pause is told in `unknownKeys` and behind the condition's message, with an Event `UnknownKeys` of its own. A node that was never
-  asked says it with the phase `Idle`, and takes it back when the key goes.
-- `careen.dev/history`: the last ten upgrades and refused requests, as JSON of at most 4 KiB, the latest first; in the same write.
-  Of an upgrade `seconds` says how long it was `working` and `waiting` for the operator's hours or the end of a pause, and for how long the node was `cordoned`, `drained`
-  and `notReady` over it, each in seconds; an agent that did not count that leaves `seconds` out.
-- `careen.dev/plan-result`: the answer to `careen.dev/plan`, in a write of its own ([planning](plan.md)).
-- `InProgress` with a reason means that something is in the way, and that the upgrade goes on: a step that is tried again, a drain that will be
-  held up. On the way back (`Reverting`) it is what the upgrade goes back for, unless something is in the way of that too.
-- A sentence is at most 4096 bytes long. A longer one is cut and says so; `careen-agent record` on the node has all of it. While the record cannot be
-  written (`RecordUnwritten`) or the machine not be made out (`MachineUnseen`), what is told comes from the record as it was before.
+- **The answer.** The agent writes three annotations and a condition at once:
+  `controlplane.cluster.x-k8s.io/inplace-upgrade` has the answer,
+  `controlplane.cluster.x-k8s.io/failure-reason` has the sentence of a `Failed`,
+  `careen.dev/status` has [the details](#the-annotation-careendevstatus), and the condition is
+  `CareenUpgrading`.
+- **The condition.** It is `True` while the answer is `InProgress`, and `False` otherwise. Its
+  `reason` is the code of the [reason](reasons.md) if there is one, or the phase. Its `message` is
+  the first of these that exists: the reason's sentence, what the agent is doing, the note that the
+  image has no guard, the phase.
+- **Events.** Each new answer, reason or phase has an Event about the Node in the namespace
+  `default`, with the reporting controller `careen.dev/agent` and the action `Upgrade`. Its reason
+  and message are those of the condition. It is a `Warning` if the answer is `Failed` or there is a
+  reason, and `Normal` otherwise. Do not decide by Events.
+- **A pause.** While `careen.dev/paused` or [a key that resembles
+  it](operating.md#misspelled-keys) is on the Node, `paused` in the status says why. An upgrade that
+  is not armed begins no further step, with the reason `Paused`. An armed one continues. If a new
+  request waits for the end of the pause, the last answer stays, and only the condition says
+  `Paused`.
+- **Misspelled keys.** A key that resembles one of Careen's, and is no pause, is in `unknownKeys`
+  and at the end of the condition's message. It has an Event `UnknownKeys`. A node that was never
+  asked reports the key with the phase `Idle`, and removes that report with the key.
+- **The history.** `careen.dev/history` has the last ten upgrades and refused requests as JSON, at
+  most 4 KiB, the latest first. The agent writes it with the answer. `seconds` of an upgrade says
+  how long it was `working`, how long it was `waiting` for the operator's hours or for the end of a
+  pause, and how long the node was `cordoned`, `drained` and `notReady`. An agent that did not count
+  this leaves `seconds` out.
+- **A plan.** `careen.dev/plan-result` answers `careen.dev/plan`, in a write of its own
+  ([planning](plan.md)).
+- **`InProgress` with a reason** means that something hinders the upgrade, and that it continues: the
+  agent retries a step, or something will delay the drain. In the phase `Reverting` the reason says
+  why the upgrade goes back, unless something hinders that too.
+- **Long sentences.** A sentence has at most 4096 bytes. The agent cuts a longer one and says so;
+  `careen-agent record` on the node shows all of it.
+- **Old facts.** While the agent cannot write its record (`RecordUnwritten`) or cannot see the
+  machine (`MachineUnseen`), the report comes from the last record.
 
 ## Phases
 
@@ -40,24 +59,26 @@ Rendered from `src/upgrade/src/report.rs`, as the brain reports each phase. All 
 const STATUS: &str = "
 ## The annotation `careen.dev/status`
 
-One JSON object. What is not known is left out; readers should ignore keys that they do not know.
+One JSON object, without the keys that the agent does not know. Ignore keys that you do not know.
 
 ";
 
 /// What has been reached, for a person. A new phase does not compile without a line.
 fn means(phase: &Phase) -> &'static str {
     match phase {
-        Phase::Accepted => "the request is taken, nothing is touched",
-        Phase::Fetched => "the commit is on the node, its signature checked",
-        Phase::Verified => "the commit is whole and may run here",
-        Phase::Deployed => "it lies beside the running system, which is still the default",
+        Phase::Accepted => "the agent has accepted the request and changed nothing",
+        Phase::Fetched => "the commit is on the node, and its signature is verified",
+        Phase::Verified => "the commit is complete and may run here",
+        Phase::Deployed => "it is beside the running system, which is still the default",
         Phase::Drained => "the node is cordoned and its pods are gone",
-        Phase::Armed { .. } => "the next boot is the trial; it cannot be withdrawn any more",
-        Phase::Trial { .. } => "the new system runs and is being judged",
+        Phase::Armed { .. } => {
+            "the next boot is the trial; the request cannot be withdrawn any more"
+        }
+        Phase::Trial { .. } => "the new system runs, and the agent judges it",
         Phase::Healthy { .. } => "it has proved itself in this boot",
         Phase::Blessed => "it is the default",
         Phase::Upgraded => "done; the node takes pods",
-        Phase::Reverting { .. } => "on the way back to the old system",
+        Phase::Reverting { .. } => "the agent rolls back to the old system",
         Phase::Failed { .. } => "the old system serves and takes pods",
         Phase::Halted { .. } => "only a person can help; the cordon stays",
     }
@@ -92,7 +113,7 @@ fn table_of_phases() -> String {
         },
         None,
     );
-    let means = "the request was refused before anything was touched";
+    let means = "the agent refused the request before it changed anything";
     text + &row(&report.status.phase, &report, means)
 }
 
@@ -102,39 +123,39 @@ const KEYS: [(&str, &str); 20] = [
         "id",
         "the upgrade's id: `careen.dev/upgrade-id`, or one that the agent made",
     ),
-    ("phase", "how far it is, by the table above"),
+    ("phase", "the phase, as in the table above"),
     ("step", "the step under way"),
-    ("doing", "what is being done, for a person"),
+    ("doing", "what the agent is doing, for a person"),
     ("percent", "of the whole upgrade, 0 to 100"),
     ("code", "the reason's code"),
     ("reason", "the reason's sentence"),
     (
         "revertsFor",
-        "while the phase is `Reverting` and something is in the way of that: `code` and `reason` of what the upgrade goes back for; `code` and `reason` above are then what is in the way. Otherwise `code` and `reason` above are why it goes back",
+        "`code` and `reason` of why the upgrade goes back, while the phase is `Reverting` and something hinders that. `code` and `reason` above then say what hinders it; otherwise they say why the upgrade goes back",
     ),
     ("from", "the commit that ran when the request was taken"),
     (
         "to",
-        "the requested commit; with a bare ref known once it is fetched",
+        "the requested commit. If the request names only a ref, it is known after the fetch",
     ),
     ("toVersion", "the Kubernetes version in it"),
-    ("boot", "the id of the boot that speaks"),
+    ("boot", "the id of the boot in which the agent wrote this"),
     ("tries", "trial boots so far"),
     (
         "unguarded",
-        "the image has no guard in its initramfs, and the policy's `unguarded = true` has let it through",
+        "the image has no guard in its initramfs, and the policy has `unguarded = true`",
     ),
     (
         "differs",
-        "how the new system differs from the former one, in sentences; the policy's `[serving]` lets it pass",
+        "how the new system differs from the old one, in sentences; `[serving]` in the policy allows it",
     ),
     (
         "defaultMoved",
-        "somebody else has made the new system the default during its trial",
+        "another program or a person has made the new system the default during its trial",
     ),
     (
         "paused",
-        "why nothing new is begun, while `careen.dev/paused` or what looks like it is on the Node",
+        "why the agent begins nothing new, while `careen.dev/paused` or a key that resembles it is on the Node",
     ),
     (
         "unknownKeys",

@@ -18,7 +18,8 @@ fn reverting() -> Record {
     })
 }
 
-/// The agent has just started in the old system, `seconds` after the boot, and reaches no API server.
+/// The agent has just started in the old system, `seconds` after the boot, and reaches no API
+/// server.
 fn without_api(seconds: u64) -> Observation {
     at(seconds).with(|seen| {
         seen.turn.boot = boot(3);
@@ -93,7 +94,8 @@ fn trial_without_a_verdict_is_retried_up_to_the_limit() {
     ));
 }
 
-/// careen-deploy was killed behind its swap; the new system was seen to be the default, and the power took that back.
+/// careen-deploy was killed after its swap. The new system was seen to be the default, and a power
+/// cut undid that.
 #[test]
 fn node_is_drained_again_after_power_loss_undoes_a_blessing() {
     let back = asked().with(|seen| {
@@ -248,7 +250,8 @@ fn old_system_booted_after_a_blessing_uncordons_and_halts() {
     }
 }
 
-/// GRUB's chain starts the kept system where it cannot read the new one's kernel; so does a person at the console.
+/// GRUB's chain starts the kept system where it cannot read the new one's kernel; so does a person
+/// at the console.
 #[test]
 fn upgraded_node_that_boots_its_former_system_reports_failed() {
     let told = |booted: char| {

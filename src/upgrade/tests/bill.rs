@@ -1,4 +1,5 @@
-//! What an upgrade costs is counted, survives reboots, and how requests ended is counted over the node's life.
+//! What an upgrade costs is counted, survives reboots, and how requests ended is counted over the
+//! node's life.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scene;
@@ -163,7 +164,8 @@ fn looking_again_at_the_same_moment_writes_nothing_more() {
     assert_eq!(next(&seen, &record).0, record);
 }
 
-/// The tally after an upgrade has come from this phase to its end, with so many trial boots behind it.
+/// The tally after an upgrade has come from this phase to its end, with so many trial boots behind
+/// it.
 fn tally_of(reason: Reason, tries: u32) -> counters::Tally {
     let mut record = upgrade_in(Phase::Reverting { reason });
     let up = record.upgrade.as_mut().unwrap();

@@ -37,7 +37,8 @@ fn of(branches: &[&str]) -> ImageFacts {
     }
 }
 
-/// Asks for an image whose commit says that it is of these branches, up to the end of its verification.
+/// Asks for an image whose commit says that it is of these branches, up to the end of its
+/// verification.
 fn verified(image: &str, branches: &[&str], policy: &PolicyRead) -> Phase {
     let (mut record, mut act) = next_with(&asking_for(image), &Record::default(), policy);
     loop {

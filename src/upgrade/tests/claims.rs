@@ -96,7 +96,8 @@ fn a_claim_whose_test_is_lost_or_to_be_written_is_found() {
     }
 }
 
-/// What would let a decision depend on more than its arguments. `std::net` holds types of addresses too.
+/// What would let a decision depend on more than its arguments. `std::net` holds types of addresses
+/// too.
 const IMPURE: [&str; 11] = [
     "std::fs",
     "std::io",

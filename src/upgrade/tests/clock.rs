@@ -1,4 +1,5 @@
-//! The clock on the wall decides nothing but whether the operator's hours have come: a node without one starts in 1970, a wrong one says 2040, and both jump.
+//! The clock on the wall decides nothing but whether the operator's hours have come: a node without
+//! one starts in 1970, a wrong one says 2040, and both jump.
 #![allow(clippy::unwrap_used)]
 
 mod scene;

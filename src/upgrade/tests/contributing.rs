@@ -1,4 +1,5 @@
-//! CONTRIBUTING.md leads the next person to files and verbs that exist, and `make help` fits a terminal.
+//! CONTRIBUTING.md leads the next person to files and verbs that exist, and `make help` fits a
+//! terminal.
 #![allow(clippy::unwrap_used)]
 
 mod scene;

@@ -85,8 +85,9 @@ fn a_system_that_is_the_default_is_left_alone_for_ever() {
     ));
 }
 
-/// `b` in the boot of its trial, long blessed. It has begun another upgrade, to `d`, and is not seen as the default any more: somebody has made
-/// `c` the default, or the boot menu cannot be read.
+/// `b` in the boot of its trial, long blessed. It has begun another upgrade, to `d`, and is not
+/// seen as the default any more: somebody has made `c` the default, or the boot menu cannot be
+/// read.
 fn no_longer_the_default() -> [Observation; 2] {
     let menus = [vec![deployment('c'), deployment('b')], vec![]];
     menus.map(|deployments| at(90_000).with(|seen| seen.machine.deployments = deployments))

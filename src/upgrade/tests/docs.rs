@@ -1,4 +1,5 @@
-//! The docs that are rendered from the code. `CAREEN_BLESS=1 cargo test -p upgrade` writes them again.
+//! The docs that are rendered from the code. `CAREEN_BLESS=1 cargo test -p upgrade` writes them
+//! again.
 #![allow(clippy::unwrap_used)]
 
 mod scene;
@@ -19,14 +20,14 @@ fn the_table_of_names_in_the_docs_is_the_one_in_the_code() {
 
 #[test]
 fn the_table_of_exit_codes_in_the_docs_is_the_one_in_the_code() {
-    let head = "# Exit codes\n\nRendered from `src/upgrade/src/exit.rs`. A check in `required.d` or `wanted.d`, and a hook in `pre.d` or `post.d`, passes with 0 and fails with any other code. Any code but 75 and 78 of a required check is evidence against the image.\n\n";
+    let head = "# Exit codes\n\nRendered from `src/upgrade/src/exit.rs`. A check in `required.d` or `wanted.d`, and a hook in\n`pre.d` or `post.d`, passes with 0 and fails with any other code. Any code but 75 and 78 of a\nrequired check is evidence against the image.\n\n";
     check_drift("exit-codes.md", &format!("{head}{}", exit::table()));
 }
 
 #[test]
 fn every_reason_stands_in_the_docs_in_its_own_words() {
     let mut text = String::from(
-        "# Reasons\n\nRendered from `src/upgrade/src/reason`: the code in `careen.dev/status`, what follows, and the sentence on the Node, with sample values. `retry`: the step is tried again, as often as the policy says; then the upgrade ends as with `roll back`: the old system stays or boots again. `halt`: a person must act. A remembered image is tried again only on a new request. Each code links to its section of the [runbook](runbook.md).\n\n\
+        "# Reasons\n\nRendered from `src/upgrade/src/reason`: the code in `careen.dev/status`, what follows, and the\nsentence on the Node, with sample values. `retry`: the step is tried again, as often as the policy\nsays; then the upgrade ends as with `roll back`: the old system stays or boots again. `halt`: a\nperson must act. A remembered image is tried again only on a new request. Each code links to its\nsection of the [runbook](runbook.md).\n\n\
          | code | what follows | sentence |\n|---|---|---|\n",
     );
     for reason in scene::reasons::all() {
@@ -65,8 +66,8 @@ fn shown(sentence: &str) -> String {
     cell(&words.collect::<Vec<_>>().join(" "))
 }
 
-/// A sentence as a cell of a table. Outside of code a browser takes `<version>` for a tag, and shows nothing; within it the
-/// sign stands for itself.
+/// A sentence as a cell of a table. Outside of code a browser takes `<version>` for a tag, and
+/// shows nothing; within it the sign stands for itself.
 fn cell(sentence: &str) -> String {
     let pieces = sentence.replace('|', "\\|");
     let pieces = pieces.split('`').enumerate();
@@ -139,7 +140,7 @@ fn events() -> Vec<(&'static str, Observation)> {
     steps_end().into_iter().chain(seen).collect()
 }
 
-/// The old system, asked for the new one, which lies there.
+/// The old system, asked for the new one, which is deployed.
 fn old() -> Observation {
     asked().with(|seen| seen.machine.deployments = on_trial().machine.deployments)
 }
@@ -324,8 +325,8 @@ fn goes_on(from: &str, to: &str) -> bool {
     WAY.windows(2).any(|pair| pair == [from, to])
 }
 
-/// The source of the picture, for Graphviz. Each phase has a box with all the ways out that are not the
-/// next step: forty arrows across each other would show less.
+/// The source of the picture, for Graphviz. Each phase has a box with all the ways out that are not
+/// the next step: forty arrows across each other would show less.
 fn picture() -> String {
     let mut text = String::from(
         "// Written by src/upgrade/tests/docs.rs from what `decide` does.\ndigraph {\n  \

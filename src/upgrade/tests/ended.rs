@@ -1,4 +1,5 @@
-//! What an upgrade that has come to its end leaves to do: its cordon, its word to load balancers, and a trial that is not under way any more.
+//! What an upgrade that has come to its end leaves to do: its cordon, its word to load balancers,
+//! and a trial that is not under way any more.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scene;

@@ -64,7 +64,8 @@ fn is_sentence(word: &str) -> bool {
     word.bytes().all(is_name) && word.matches('_').count() > 2
 }
 
-/// What a line names that is nowhere: files, and tests in the file that is named before them or, without one, in any.
+/// What a line names that is nowhere: files, and tests in the file that is named before them or,
+/// without one, in any.
 fn missing<'a>(line: &'a str, sources: &BTreeMap<String, String>) -> Vec<&'a str> {
     let mut file = "";
     let mut missing = Vec::new();

@@ -95,7 +95,8 @@ fn the_guard_never_stands_in_the_way_of_a_boot_that_is_no_trial() {
     }
 }
 
-/// The system on trial, whose boot entry carries the trial's arguments, as somebody made it the default.
+/// The system on trial, whose boot entry carries the trial's arguments, as somebody made it the
+/// default.
 fn default_on_trial() -> Observation {
     stage(Ok(())).with(|seen| {
         seen.turn.boot = boot(3);

@@ -1,4 +1,5 @@
-//! What a trial falls back to: pinned from the deployment on, and the default until Careen itself makes another that.
+//! What a trial falls back to: pinned from the deployment on, and the default until Careen itself
+//! makes another that.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scene;

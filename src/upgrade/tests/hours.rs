@@ -233,7 +233,8 @@ fn with_hooks(seen: Observation) -> Observation {
     seen.with(|seen| seen.machine.hooks = hooks)
 }
 
-/// The record as an agent leaves it that is killed in this step of those that take the node: its outcome is not known, its effect may be there.
+/// The record as an agent leaves it that is killed in this step of those that take the node: its
+/// outcome is not known, its effect may be there.
 fn killed_in(step: &str) -> Record {
     let within = with_hooks(in_the_hours(3600, asked()));
     let mut now = (within.clone(), upgrade_in(Phase::Deployed));
@@ -355,7 +356,8 @@ fn window_that_reopens_during_a_release_runs_pre_hooks_first() {
         pre: true,
         post: true,
     };
-    // An API server that is away for longer than a new agent waits for it: the cordon cannot be taken off.
+    // An API server that is away for longer than a new agent waits for it: the cordon cannot be
+    // taken off.
     let away = asked().with(|seen| {
         seen.node.api = Api::Away;
         seen.machine.hooks = hooks;

@@ -1,5 +1,5 @@
-//! Every link of the pages leads to a file that is there, and to a heading in it. `make docs` checks the
-//! same on the site, but not every machine runs it.
+//! Every link of the pages leads to a file that is there, and to a heading in it. `make docs`
+//! checks the same on the site, but not every machine runs it.
 #![allow(clippy::unwrap_used)]
 
 mod scene;
@@ -53,7 +53,8 @@ fn on_github(heading: &str) -> String {
     text.trim().replace(' ', "-")
 }
 
-/// What MkDocs makes of it: nothing but ASCII stays, and blanks and hyphens side by side become one.
+/// What MkDocs makes of it: nothing but ASCII stays, and blanks and hyphens side by side become
+/// one.
 fn on_the_site(heading: &str) -> String {
     let ascii: String = on_github(heading).chars().filter(char::is_ascii).collect();
     let words = ascii.split('-').filter(|word| !word.is_empty());

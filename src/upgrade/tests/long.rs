@@ -1,4 +1,5 @@
-//! What a long life leaves in the record: request after request, good and bad, and it does not swell.
+//! What a long life leaves in the record: request after request, good and bad, and it does not
+//! swell.
 #![allow(clippy::unwrap_used)]
 
 mod scene;
@@ -13,7 +14,8 @@ fn asked_for(number: u32) -> Observation {
     quiet().with(|seen| seen.node.request = Asked::This(RawRequest { id, ..raw(&image) }))
 }
 
-/// The upgrade is at its last step: back in the old system after a trial that failed, or in the new one, blessed.
+/// The upgrade is at its last step: back in the old system after a trial that failed, or in the new
+/// one, blessed.
 fn nearly_over(mut record: Record, good: bool) -> Record {
     let up = record.upgrade.as_mut().unwrap();
     (up.custody, up.cleaned) = (given_back(), true);

@@ -42,7 +42,8 @@ fn a_left_mark_is_taken_off_while_an_upgrade_is_held() {
     assert_eq!(phase_of(&record), Phase::Deployed, "pods may be back");
 }
 
-/// While its mark is taken off a person may cordon the node, and nothing would tell any more that pods are back.
+/// While its mark is taken off a person may cordon the node, and nothing would tell any more that
+/// pods are back.
 #[test]
 fn uncordoned_node_is_drained_again_even_if_cordoned_meanwhile() {
     let uncordoned = left(seen_in(&Phase::Drained)).with(|seen| seen.node.uncordoned = true);

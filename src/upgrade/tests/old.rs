@@ -63,7 +63,8 @@ fn old_system_clears_a_leftover_one_shot_in_every_phase() {
     }
 }
 
-/// The entry is set, and clearing it has just failed: grubenv is on a file system that went read-only.
+/// The entry is set, and clearing it has just failed: grubenv is on a file system that went
+/// read-only.
 fn disarming_failed(seconds: u64) -> Observation {
     let read_only = Reason::ArmFailed {
         detail: "read-only file system".into(),
@@ -321,7 +322,7 @@ fn an_unreadable_record_leaves_a_trial_and_touches_nothing_else() {
     assert_eq!(old, (None, Act::Wait(None)));
 }
 
-/// The kept one of two upgrades ago lies in the menu until the blessing of this one.
+/// The kept one of two upgrades ago is in the menu until the blessing of this one.
 #[test]
 fn manual_boot_of_the_kept_system_halts_and_only_disarms() {
     let under_way = phases().into_iter().filter(|phase| !phase.is_end());

@@ -1,4 +1,5 @@
-//! An image that was made before the one that runs: refused, for its signature holds as long as its holes do.
+//! An image that was made before the one that runs: refused, for its signature holds as long as its
+//! holes do.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scene;

@@ -1,4 +1,5 @@
-//! What the world gives is parsed or refused with the field, the value and the accepted form; it never panics.
+//! What the world gives is parsed or refused with the field, the value and the accepted form; it
+//! never panics.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
@@ -46,7 +47,8 @@ fn a_number_with_leading_zeros_is_no_version() {
     assert!("v1.0.0".parse::<Version>().is_ok());
 }
 
-/// The forms that a refusal names, each with and without what stands in brackets, and with its gaps filled.
+/// The forms that a refusal names, each with and without the part in brackets, and with its gaps
+/// filled.
 fn named_forms() -> Vec<String> {
     let text = target::ACCEPTED_IMAGE;
     let words = text

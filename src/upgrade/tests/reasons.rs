@@ -1,4 +1,5 @@
-//! Every reason: what it tells a person, what becomes of the upgrade, and that it is read again as it was written.
+//! Every reason: what it tells a person, what becomes of the upgrade, and that it is read again as
+//! it was written.
 #![allow(clippy::unwrap_used)]
 
 mod form;
@@ -51,7 +52,8 @@ fn the_full_stop_of_somebody_elses_words_is_not_doubled() {
     assert!(text.contains(": The disk is full. Make /boot"), "{text}");
 }
 
-/// What a person needs to correct a bad input: where it is, what was found there, and what is accepted.
+/// What a person needs to correct a bad input: where it is, what was found there, and what is
+/// accepted.
 #[test]
 fn input_refusals_name_the_field_the_value_and_what_is_accepted() {
     let image = "careen.dev/image";

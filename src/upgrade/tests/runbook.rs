@@ -1,4 +1,5 @@
-//! The runbook has one section for each reason, under the anchor that the code names, and none for a reason that there is not.
+//! The runbook has one section for each reason, under the anchor that the code names, and none for
+//! a reason that there is not.
 #![allow(clippy::unwrap_used)]
 
 mod scene;
@@ -6,7 +7,7 @@ mod scene;
 use scene::{page, reasons};
 use upgrade::Reason;
 
-/// A section about a reason: its heading, and what stands below it.
+/// A section about a reason: its heading, and the text below it.
 struct Section {
     heading: String,
     text: String,
@@ -41,7 +42,8 @@ fn runbook_anchor_is_the_lower_case_reason_code() {
         let anchor = reason.runbook();
         let (file, anchor) = anchor.split_once('#').unwrap();
         assert_eq!(file, "runbook.md");
-        // A heading of one word is its own anchor in small letters, on the site and where the file is shown as it is.
+        // A heading of one word is its own anchor in small letters, on the site and where the file
+        // is shown as it is.
         let plain = anchor.bytes().all(|c| c.is_ascii_lowercase());
         assert!(plain && anchor == reason.code().to_lowercase(), "{anchor}");
     }

@@ -194,7 +194,8 @@ fn a_node_that_is_uncordoned_again_and_again_is_given_back() {
     assert!(detail.contains("who uncordons"), "{detail}");
 }
 
-/// An agent that was killed once it had armed has just started, `seconds` after the boot, and reaches no API server.
+/// An agent that was killed once it had armed has just started, `seconds` after the boot, and
+/// reaches no API server.
 fn armed_unheard(seconds: u64, one_shot: OneShot) -> Observation {
     uncordoned(one_shot).with(|seen| {
         seen.turn.now = SinceBoot(0).plus_seconds(seconds);
@@ -220,7 +221,8 @@ fn restarted_armed_agent_waits_for_the_node_before_it_reboots() {
     }
 }
 
-/// An administrator undeploys a system behind the agent's back, and each entry behind it has another number.
+/// An administrator undeploys a system behind the agent's back, and each entry behind it has
+/// another number.
 #[test]
 fn restarted_armed_agent_arms_again_before_it_reboots() {
     let armed = upgrade_in(Phase::Armed { boot: boot(1) });

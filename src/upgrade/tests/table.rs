@@ -1,4 +1,5 @@
-//! What holds of every decision: each phase, in each class of observation, after each ending of a step.
+//! What holds of every decision: each phase, in each class of observation, after each ending of a
+//! step.
 #![allow(clippy::unwrap_used)]
 
 #[path = "table/look.rs"]
@@ -70,7 +71,8 @@ fn whatever_else_is_seen_every_promise_is_kept() {
     assert!(lines > 1_500_000, "only {lines} lines");
 }
 
-/// A field that is added does not compile in [`fields`], and is found here until the table varies it.
+/// A field that is added does not compile in [`fields`], and is found here until the table varies
+/// it.
 #[test]
 fn the_table_leaves_nothing_that_is_seen_at_one_value() {
     let mut values = BTreeMap::<_, BTreeSet<String>>::new();

@@ -155,7 +155,8 @@ fn refused_unguarded_image_is_not_reported_as_permitted() {
 
 #[test]
 fn long_reason_is_truncated_to_fit_the_node_and_says_so() {
-    // Letters of two bytes and one in front of them: no cut of an even number of bytes falls between two of them.
+    // Letters of two bytes and one in front of them: no cut of an even number of bytes falls
+    // between two of them.
     for head in ["", "x"] {
         let reason = Reason::DrainDeadline {
             pods: format!("{head}{}", "ä".repeat(200_000)),

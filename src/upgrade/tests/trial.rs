@@ -503,7 +503,8 @@ fn healthy_trial_does_not_replace_a_default_set_by_others() {
 
 #[test]
 fn unrecorded_blessing_under_a_foreign_default_does_not_reboot() {
-    // The power went right after the swap; the node came up in `b`, and then somebody made `c` the default.
+    // The power went right after the swap; the node came up in `b`, and then somebody made `c` the
+    // default.
     let seen = on_trial().with(|seen| {
         seen.turn.boot = boot(3);
         seen.machine.trial = false;

@@ -1,4 +1,5 @@
-//! What is left to do of a system that was blessed while the API server was away, as the policy's `bless-without-api` lets it be.
+//! What is left to do of a system that was blessed while the API server was away, as the policy's
+//! `bless-without-api` lets it be.
 #![allow(clippy::unwrap_used)]
 
 mod scene;

@@ -1,4 +1,5 @@
-//! Images that are refused after they were looked at: each with its own reason, before anything is deployed or cordoned.
+//! Images that are refused after they were looked at: each with its own reason, before anything is
+//! deployed or cordoned.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scene;

@@ -1,4 +1,5 @@
-//! Every program says the version that it was packaged as. A plain build cannot tell that from Cargo's, so the sources are looked at.
+//! Every program says the version that it was packaged as. A plain build cannot tell that from
+//! Cargo's, so the sources are looked at.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

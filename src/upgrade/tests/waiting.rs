@@ -1,4 +1,5 @@
-//! Hours in which an upgrade only waits for its operator are told apart from those in which it works.
+//! Hours in which an upgrade only waits for its operator are told apart from those in which it
+//! works.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod scene;

@@ -1,4 +1,5 @@
-//! The operator's hours: across midnight, the week's end, and the nights in which clocks are changed.
+//! The operator's hours: across midnight, the week's end, and the nights in which clocks are
+//! changed.
 #![allow(clippy::unwrap_used)]
 
 use upgrade::window::{Door, Hours, Window};

@@ -82,7 +82,8 @@ pub enum Fault {
     Shuts,
     /// The hours begin again immediately: a person corrects the clock, or widens the hours.
     Opens,
-    /// No time service has set the clock: the agent learns that it never knew the time in this boot.
+    /// No time service has set the clock: the agent learns that it never knew the time in this
+    /// boot.
     UnsetsTheClock,
     /// The current action takes until this second of the boot.
     Late(u16),

@@ -104,10 +104,10 @@ fn turn(
     true
 }
 
-/// Whether every check passes and the node serves as before. An operator who blesses without an API server needs only the checks
-/// that need no API server, after the trial's deadline. The agent must also have reached the server
-/// in this boot: the old system drained the node through it, so a new system that never reached it
-/// proves nothing.
+/// Whether every check passes and the node serves as before. An operator who blesses without an API
+/// server needs only the checks that need no API server, after the trial's deadline. The agent must
+/// also have reached the server in this boot: the old system drained the node through it, so a new
+/// system that never reached it proves nothing.
 fn is_proof(state: &State, seen: &Observation) -> bool {
     let gone = state.running.reached && seen.node.api == Api::Away;
     let late = gone && state.running.now >= DEADLINE;

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         }
     }
     if at_large && states < SOAK_STATES {
-        eprintln!("only {states} distinct states, and {SOAK_STATES} at least were to be explored");
+        eprintln!("only {states} distinct states, and at least {SOAK_STATES} are expected");
         return ExitCode::FAILURE;
     }
     println!("{states} distinct states in all, every promise kept");

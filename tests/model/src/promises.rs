@@ -269,8 +269,8 @@ pub fn begun(state: &mut State, act: Act) {
             }
             state.ghost.blessing &= !matches!(what, Do::Arm(_));
             let open = up.filter(|up| !up.phase.is_end());
-            // A stale mark or a shield is visible on the Node, also to an agent that did not begin to remove
-            // it.
+            // A stale mark or a shield is visible on the Node, also to an agent that did not begin
+            // to remove it.
             let is_seen = matches!(what, Do::Unmark | Do::Settle);
             if !is_seen && open.is_some_and(|up| !is_noted(state, up, what)) {
                 state.breaks("the intent is on the disk before the effect");

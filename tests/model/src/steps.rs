@@ -262,8 +262,8 @@ fn bless(state: &mut State, part: u8) {
     swap(state, menu);
 }
 
-/// A kernel that was unreadable once, and then readable, is good. So is an image that only the policy
-/// does not let in.
+/// A kernel that was unreadable once, and then readable, is good. So is an image that only the
+/// policy does not let in.
 const fn is_harmless(flaw: Flaw) -> bool {
     matches!(flaw, Flaw::None | Flaw::NoKernel | Flaw::OtherBranch)
 }

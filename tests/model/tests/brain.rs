@@ -1,11 +1,13 @@
-//! The brain that ships keeps every promise, in every order in which a bounded number of misfortunes can come.
+//! The brain that ships keeps every promise, in every order in which a bounded number of
+//! misfortunes can come.
 #![allow(clippy::print_stdout, clippy::panic)]
 
 use careen_model::check::{Chain, explore};
 use careen_model::runs::{self, Run};
 use careen_model::world::{Flaw, Left};
 
-/// Of some 1,503,000 states that there were when this was written: a brain that decides otherwise has some fewer or more.
+/// Of some 1,503,000 states that there were when this was written: a brain that decides otherwise
+/// has some fewer or more.
 const LEAST: usize = 1_250_000;
 
 #[test]
@@ -21,11 +23,12 @@ fn the_brain_keeps_every_promise_whatever_breaks_in() {
     }
     assert!(
         states > LEAST,
-        "only {states} states, and {LEAST} at least were to be explored: the world has lost some of its misfortunes"
+        "only {states} states, and at least {LEAST} are expected: the world has lost some of its misfortunes"
     );
 }
 
-/// The other half of the promise: why `host::boot` refuses such a loader before anything is touched.
+/// The other half of the promise: why `host::boot` refuses such a loader before anything is
+/// touched.
 #[test]
 fn loader_with_stuck_one_shot_boots_a_panicking_kernel_forever() {
     let calm = Left {
@@ -38,7 +41,8 @@ fn loader_with_stuck_one_shot_boots_a_panicking_kernel_forever() {
     assert_eq!(promise, Some("every run comes to rest"));
 }
 
-/// All the more where /boot is a file system of its own: the guard cannot clear in its stead, and refuses what it was not armed for.
+/// All the more where /boot is a file system of its own: the guard cannot clear in its stead, and
+/// refuses what it was not armed for.
 #[test]
 fn loader_with_stuck_one_shot_loops_when_boot_is_separate() {
     let one_cut = Left {

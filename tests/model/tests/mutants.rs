@@ -1,4 +1,5 @@
-//! A brain that is broken on purpose breaks a promise, each of them: what the model does not catch it does not prove.
+//! A brain that is broken on purpose breaks a promise, each of them: what the model does not catch
+//! it does not prove.
 #![allow(clippy::print_stdout)]
 
 use careen_model::check::{Chain, explore};
@@ -18,7 +19,8 @@ fn every_broken_brain_is_caught() {
     assert!(escaped.is_empty(), "not caught: {escaped:?}");
 }
 
-/// The hunt's explorations find nothing where nothing is broken: a mutant is caught for its mistake.
+/// The hunt's explorations find nothing where nothing is broken: a mutant is caught for its
+/// mistake.
 #[test]
 fn the_brain_that_ships_is_not() {
     for (at, chain) in runs::hunts(None).into_iter().enumerate() {

@@ -112,7 +112,7 @@ async fn broken_policy_is_named_by_line_and_fixing_it_helps() -> Result<()> {
 #[tokio::test]
 async fn a_boot_loader_that_cannot_do_it_is_refused_by_name() -> Result<()> {
     let scene = Scene::new("loader").await?;
-    let detail = "/boot lies on LVM".to_owned();
+    let detail = "/boot is on LVM".to_owned();
     scene
         .machine
         .set_loader(Err(Reason::LoaderUnfit { detail }));

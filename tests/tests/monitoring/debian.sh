@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the folder of prometheus and promtool: the host's, or Debian's package unpacked into the cache. It is not installed: that would
+# Prints the folder of prometheus and promtool: the host's, or Debian's package unpacked into the cache. The script does not install it: that would
 # start a server on this host, and bring fonts and scripts for a page that nobody looks at here.
 set -eu
 if command -v prometheus >/dev/null && command -v promtool >/dev/null; then

@@ -1,5 +1,5 @@
-//! The authorities that core trusts when it calls the provider: those in the Secret that the replicas
-//! share. (`cluster_api/order.rs` sees core copy them.)
+//! The authorities that core trusts when it calls the provider: those in the Secret that the
+//! replicas share. (`cluster_api/order.rs` sees core copy them.)
 
 use anyhow::{Context, Result, ensure};
 use careen_tests::management::{Management, certificate};

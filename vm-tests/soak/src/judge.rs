@@ -101,7 +101,7 @@ fn expect_trials(trials: usize, recorded: &Recorded, cut: &Cut) -> Result<()> {
     let step = sure.map(Mark::name).unwrap_or_default();
     ensure!(
         trials <= left,
-        "{trials} trial boots behind the cut, with {step:?} on the disk for sure; the policy has one in all"
+        "{trials} trial boots after the cut, with {step:?} on the disk for sure; the policy has one in all"
     );
     Ok(())
 }

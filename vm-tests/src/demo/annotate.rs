@@ -51,7 +51,7 @@ pub async fn run() -> Result<()> {
     let fallback = play(&mut rig, "bad image", &bad, Answer::Failed).await?;
     show(&rig, &["get", "nodes", "-o", "wide"])?;
     println!(
-        "\nWhy, as it stands on the Node: {}",
+        "\nWhy, as the Node says: {}",
         rig.node.now().reason.unwrap_or_default()
     );
 

@@ -109,7 +109,7 @@ impl Stage {
             .await?;
         self.show_all()?;
         let why = self.adopted.machine()?.updating.unwrap_or_default();
-        println!("\nWhy, as it stands on the Machine: {why}");
+        println!("\nWhy, as the Machine says: {why}");
         Ok(act)
     }
 

@@ -83,7 +83,7 @@ async fn told(
     if told.is_err() {
         newcomer.keep_evidence(dir).await;
     }
-    told.with_context(|| format!("what there is of it lies in {}", dir.display()))
+    told.with_context(|| format!("what there is of it is in {}", dir.display()))
 }
 
 /// The steps of docs/install.md for a booted machine, in order.

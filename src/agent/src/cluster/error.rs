@@ -89,9 +89,10 @@ fn from_status(status: Box<Status>) -> ApiError {
     match status.code {
         409 => ApiError::Conflict,
         404 => ApiError::Missing,
-        // A patch that does not apply names no object (kubernetes, apiserver/pkg/endpoints/handlers,
-        // `applyJSPatch`). An admission policy that gives no reason answers 422 and names it
-        // (apiserver/pkg/admission/plugin/policy/validating, `Dispatch`).
+        // A patch that does not apply names no object (kubernetes,
+        // apiserver/pkg/endpoints/handlers, `applyJSPatch`). An admission policy that gives no
+        // reason answers 422 and names it (apiserver/pkg/admission/plugin/policy/validating,
+        // `Dispatch`).
         422 if names_object(&status) => {
             ApiError::Refused(format!("{} ({})", status.message, status.code))
         }

@@ -1,7 +1,8 @@
-//! Whether a CSI volume is still attached, by its `VolumeAttachment`. The Node does not show it: the
-//! attach-detach controller takes a volume out of `volumesAttached` before it begins to detach it
-//! (kubernetes, pkg/controller/volume/attachdetach/reconciler, `RemoveVolumeFromReportAsAttached`).
-//! The attachment goes when the driver has detached the volume.
+//! Whether a CSI volume is still attached, by its `VolumeAttachment`. The Node does not show it:
+//! the attach-detach controller takes a volume out of `volumesAttached` before it begins to detach
+//! it (kubernetes, pkg/controller/volume/attachdetach/reconciler,
+//! `RemoveVolumeFromReportAsAttached`). The attachment goes when the driver has detached the
+//! volume.
 
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::Client;

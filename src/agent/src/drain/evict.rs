@@ -20,8 +20,8 @@ pub enum Answer {
     Budget(String),
     /// Not now, with the server's message.
     Later(String),
-    /// The server fails at it, with its message: a pod under two budgets, or a webhook that does not
-    /// answer. The latter may pass.
+    /// The server fails at it, with its message: a pod under two budgets, or a webhook that does
+    /// not answer. The latter may pass.
     Failing(String),
     /// Refused, and a retry would not help, with the server's message.
     Refused(String),

@@ -10,8 +10,8 @@ use upgrade::reason::few;
 
 use super::pods::{Found, Victim};
 
-/// How many seconds after its time a pod may still be there. The kubelet removes the object a moment
-/// after the containers, and the clocks of the node and of the server differ.
+/// How many seconds after its time a pod may still be there. The kubelet removes the object a
+/// moment after the containers, and the clocks of the node and of the server differ.
 const LATE: i64 = 120;
 
 /// The pods that would hold up the drain or be cut short by it, each with the cause.

@@ -55,8 +55,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// that was unreachable all the time.
 const CORDONING: Duration = Duration::from_secs(10);
 
-/// How long a pod that was deleted at the deadline may be listed after its grace period: its kubelet
-/// ends the containers and reports that.
+/// How long a pod that was deleted at the deadline may be listed after its grace period: its
+/// kubelet ends the containers and reports that.
 const ENDED: Duration = Duration::from_secs(15);
 
 impl Drain<'_> {

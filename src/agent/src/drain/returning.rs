@@ -1,5 +1,6 @@
 //! Which pods come back to the cordoned node. Their controller replaces them here as often as they
-//! are evicted, so the drain does not wait for them: they are daemons, whatever their controller is.
+//! are evicted, so the drain does not wait for them: they are daemons, whatever their controller
+//! is.
 
 use std::collections::{HashMap, HashSet};
 
@@ -69,8 +70,8 @@ impl Returning {
         controller.ending = Some(first);
     }
 
-    /// A list may show a part of the pods. A pod that appears while all others of its controller are
-    /// there and none ends is no successor.
+    /// A list may show a part of the pods. A pod that appears while all others of its controller
+    /// are there and none ends is no successor.
     fn note_losses(&mut self, list: &[Found]) {
         let listed: HashSet<_> = list.iter().map(|pod| pod.victim.uid.as_str()).collect();
         for controller in self.controllers.values_mut() {

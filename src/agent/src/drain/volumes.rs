@@ -258,8 +258,8 @@ fn claims_of(pod: &Pod) -> Vec<Key> {
     claims.map(|claim| (namespace.clone(), claim)).collect()
 }
 
-/// The volume's name in the status of a Node. The Node authorizer lets a kubelet read the claims and
-/// volumes of its own pods.
+/// The volume's name in the status of a Node. The Node authorizer lets a kubelet read the claims
+/// and volumes of its own pods.
 async fn volume(client: &Client, (namespace, name): &Key) -> Result<Option<String>, ApiError> {
     let claim = ApiResource::erase::<PersistentVolumeClaim>(&());
     let claims: Api<Claim> = Api::namespaced_with(client.clone(), namespace, &claim);

@@ -78,8 +78,8 @@ const fn is_folder(now: Option<&Value>, then: Option<&Value>) -> bool {
     }
 }
 
-/// Whether a value means the kubelet's default. kubeadm writes fields without `omitempty` also where
-/// nobody has set them: durations as "0s", lists as null, and numbers below `logging`
+/// Whether a value means the kubelet's default. kubeadm writes fields without `omitempty` also
+/// where nobody has set them: durations as "0s", lists as null, and numbers below `logging`
 /// (k8s.io/kubelet/config/v1beta1). Elsewhere 0 is a value.
 fn is_unset(path: &[String], value: &Value) -> bool {
     let logging = path.first().is_some_and(|first| first == "logging");

@@ -1,5 +1,5 @@
-//! The node's patches for kubeadm: which files of the folder count, in which order, and what they do
-//! to the kubelet's configuration (kubernetes v1.35 and v1.36, cmd/kubeadm/app/util/patches).
+//! The node's patches for kubeadm: which files of the folder count, in which order, and what they
+//! do to the kubelet's configuration (kubernetes v1.35 and v1.36, cmd/kubeadm/app/util/patches).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,8 +32,8 @@ pub struct Patch {
     text: Value,
 }
 
-/// The folder for kubeadm's `--patches` in the system at this root. `None` if the policy names none,
-/// or if the default one does not exist.
+/// The folder for kubeadm's `--patches` in the system at this root. `None` if the policy names
+/// none, or if the default one does not exist.
 ///
 /// # Errors
 /// The folder does not exist, or others than root may write it or a file in it. The message is for

@@ -122,8 +122,8 @@ impl Node {
         })
     }
 
-    /// Walks /etc, so it runs only where it matters: just before the drain and the arming. An unknown result counts
-    /// as stale, because deploying again takes seconds.
+    /// Walks /etc, so it runs only where it matters: just before the drain and the arming. An
+    /// unknown result counts as stale, because deploying again takes seconds.
     fn etc_is_stale(&self, record: &Record, booted: &Deployment) -> bool {
         let upgrade = record.upgrade.as_ref();
         let upgrade = upgrade.filter(|up| up.needs_a_still_etc(booted));

@@ -58,8 +58,8 @@ impl UnitsWatch {
         self.looked.map(|_| self.units())
     }
 
-    /// The units that are down now and then, for the note before a drain: a unit that systemd starts
-    /// again and again may run at a single look. `None` if systemd does not answer.
+    /// The units that are down now and then, for the note before a drain: a unit that systemd
+    /// starts again and again may run at a single look. `None` if systemd does not answer.
     pub async fn rounds(mut self) -> Option<Units> {
         let mut units = self.round().await;
         for _ in 1..ROUNDS {

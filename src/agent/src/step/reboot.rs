@@ -41,8 +41,8 @@ pub async fn lock(why: &str) -> Option<Lock> {
 
 /// Reboots, and returns only if that fails. `boot` is the folder /boot.
 ///
-/// A shutdown that has begun cannot be called off, so its limit is what logind and the policy allow:
-/// a node that is given back while it still shuts down would reboot under its pods.
+/// A shutdown that has begun cannot be called off, so its limit is what logind and the policy
+/// allow: a node that is given back while it still shuts down would reboot under its pods.
 ///
 /// # Errors
 /// [`Reason::RebootRefused`].

@@ -140,8 +140,8 @@ impl Missing {
         }
     }
 
-    /// How much there is to bring, in bytes. A manifest may claim any sizes, and no disk has room for
-    /// a sum that does not fit.
+    /// How much there is to bring, in bytes. A manifest may claim any sizes, and no disk has room
+    /// for a sum that does not fit.
     pub fn total(&self) -> u64 {
         let sizes = self.layers.iter().map(|layer| layer.size);
         sizes.fold(0, u64::saturating_add)

@@ -187,8 +187,8 @@ fn pull(site: &Site, repo: &Repo, wanted: &Fetch, asked: Asked<'_>) -> Result<u6
 }
 
 /// Whether the remote's summary must be signed. The summary holds the checksums of the static
-/// deltas. Without a signature, anybody on the way to the remote chooses what libostree's readers of
-/// deltas (xz, bspatch) read as root.
+/// deltas. Without a signature, anybody on the way to the remote chooses what libostree's readers
+/// of deltas (xz, bspatch) read as root.
 fn signs_its_summary(repo: &Repo, remote: &str) -> bool {
     let option = "gpg-verify-summary";
     let signed = repo.remote_boolean_option(remote, option, false);

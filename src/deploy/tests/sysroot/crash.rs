@@ -43,7 +43,7 @@ fn deploy_killed_in_the_swap_keeps_the_menu_and_can_be_rerun() {
         .command(&["deploy", "--commit", commit.as_str()])
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), None, "it was to be killed");
+    assert_eq!(output.status.code(), None, "the test kills it");
     assert_eq!(world.menu(), menu);
     assert_eq!(world.order(), [world.installed.as_str()]);
     repair(&world);
@@ -82,7 +82,7 @@ fn deployment_is_stale_when_its_redeploy_dies_before_the_swap() {
         .command(&["deploy", "--commit", commit.as_str()])
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), None, "it was to be killed");
+    assert_eq!(output.status.code(), None, "the test kills it");
     assert!(
         world.etc_has_changed(&commit),
         "the old deployment passes for one with the new /etc"

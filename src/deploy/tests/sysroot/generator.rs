@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use crate::run::succeed;
 
-/// careen-grub lies beside the program under test; another crate makes it, so cargo is asked for it
+/// careen-grub is beside the program under test; another crate makes it, so cargo is asked for it
 /// once.
 pub fn generator() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();

@@ -159,7 +159,7 @@ fn asked_to_end_at_its_changes(world: &World, verb: &[&str]) {
     }
 }
 
-/// A node on which an image was deployed, which is to be taken back.
+/// A node on which an image was deployed. The test undoes that.
 fn deployed() -> (World, Digest) {
     let world = world();
     let commit = world.fetched(&Image::new(2));
@@ -190,7 +190,7 @@ fn undo_after_a_killed_fetch_leaves_nothing() {
     for at in places(calls) {
         saved.put_back();
         let broken_off = strike(Some((at, Blow::Kill))).output.status;
-        assert_eq!(broken_off.code(), None, "it was to be killed");
+        assert_eq!(broken_off.code(), None, "the test kills it");
         if at % 2 == 0 {
             world.fetch(&commit).fetched();
             world.verb("verify", &commit).verified();
@@ -271,7 +271,7 @@ fn killed_verify_changes_nothing_and_the_next_one_passes() {
     let facts = Answer::of(&output).verified();
     for at in places(calls) {
         let broken_off = verify(&world, &commit, Some((at, Blow::Kill))).output;
-        assert_eq!(broken_off.status.code(), None, "it was to be killed");
+        assert_eq!(broken_off.status.code(), None, "the test kills it");
         assert_eq!(world.disk(), before);
         let again = world.verb("verify", &commit).verified();
         assert_eq!(
@@ -316,7 +316,7 @@ fn verify_killed_dropping_a_damaged_file_fails_the_next_verify() {
     for at in 1..=calls {
         saved.put_back();
         let broken_off = strike(Some((at, Blow::Kill))).output.status;
-        assert_eq!(broken_off.code(), None, "it was to be killed");
+        assert_eq!(broken_off.code(), None, "the test kills it");
         let reason = world.verb("verify", &commit).reason();
         assert!(matches!(reason, Reason::Damaged { .. }), "{at}: {reason}");
         let (_, bytes) = world.fetch(&commit).fetched();

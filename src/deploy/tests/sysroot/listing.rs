@@ -14,7 +14,7 @@ const SMALL: u64 = 64 * 1024;
 /// about to write, and the summaries it has seen, in `tmp`.
 const PASSING: [&str; 3] = ["ostree/lock", "ostree/repo/.lock", "ostree/repo/tmp"];
 
-/// All paths with what lies there: kind, mode, owner and content.
+/// All paths with kind, mode, owner and content.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Listing(BTreeMap<PathBuf, String>);
 

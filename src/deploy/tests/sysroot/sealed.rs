@@ -16,7 +16,7 @@ fn deploy(world: &World, commit: &Digest, flags: &[&str]) -> Result<(), Reason> 
     world.run(&arguments).verdict.map(drop)
 }
 
-/// A remote whose key lies in a file of its own.
+/// A remote whose key is in a file of its own.
 fn remote_with_a_key_file(world: &World) -> std::path::PathBuf {
     let ring = world.path("ring.gpg");
     fs::copy(&keys().ring, &ring).unwrap();
@@ -73,7 +73,7 @@ fn unsigned_content_is_deployed_only_as_the_policy_allows() {
     let remote = "loose".to_owned();
     assert_eq!(reason, Reason::VerificationOff { remote });
     deploy(&world, &commit, &["--remote", "loose", "--unsigned"]).unwrap();
-    // It lies there by now, and is asked about all the same.
+    // It is there by now, and is asked about all the same.
     let reason = deploy(&world, &commit, &["--remote", "loose"]).unwrap_err();
     assert!(matches!(reason, Reason::VerificationOff { .. }), "{reason}");
 }

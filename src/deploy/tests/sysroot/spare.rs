@@ -42,7 +42,7 @@ fn clean_removes_the_second_link_left_by_a_killed_run() {
     let output = world
         .command(&["deploy", "--commit", commit.as_str()])
         .output();
-    assert_eq!(output.unwrap().status.code(), None, "it was to be killed");
+    assert_eq!(output.unwrap().status.code(), None, "the test kills it");
     assert_eq!(names_of_the_link(&world), 2);
     world.run(&["clean"]).verdict.unwrap();
     assert_eq!(names_of_the_link(&world), 1);

@@ -145,7 +145,7 @@ fn killed_bless_changes_neither_menu_order_nor_arguments() {
     assert_eq!(
         bless.output().unwrap().status.code(),
         None,
-        "it was to be killed"
+        "the test kills it"
     );
     assert_eq!(world.menu(), before);
     generator(&world, "stock", &mkconfig(&world));

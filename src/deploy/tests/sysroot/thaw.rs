@@ -53,7 +53,7 @@ fn a_boot_that_somebody_else_has_frozen_stays_so() {
     let _boot = boot(folder.path());
     succeed(Command::new("fsfreeze").args(["--freeze", BOOT]));
     thaw();
-    // Also behind a run of ours that has ended: its mark went with it.
+    // Also after a run of ours that has ended: its mark went with it.
     drop(host::freeze::Mark::leave(Path::new("/")).unwrap());
     thaw();
     succeed(Command::new("fsfreeze").args(["--unfreeze", BOOT]));

@@ -346,7 +346,7 @@ impl World {
         Mounted(place)
     }
 
-    /// Lays /var/tmp on the small file system under the whole disk, as it lies on a node's:
+    /// Lays /var/tmp on the small file system under the whole disk, as it is on a node's:
     /// libostree keeps there what comes.
     #[must_use = "it goes when this is dropped"]
     pub fn small_var_tmp(&self, _small: &Mounted) -> Mounted {

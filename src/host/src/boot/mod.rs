@@ -1,5 +1,5 @@
-//! The boot entries and deployments on the disk, read without libostree. libostree refuses a sysroot
-//! whose /boot has gone back in time, and the initramfs does not have it.
+//! The boot entries and deployments on the disk, read without libostree. libostree refuses a
+//! sysroot whose /boot has gone back in time, and the initramfs does not have it.
 
 mod entries;
 mod installed;

@@ -17,8 +17,8 @@ systemd.watchdog_sec=60 rd.timeout=90";
 /// The longest that a note may ask for, in seconds: a damaged one must not keep a trial for ever.
 const LONGEST: u64 = 3600;
 
-/// The kernel arguments of the next trial on this disk. Where the running system was long in its own
-/// initramfs, or the policy says so, the trial's initramfs has more time.
+/// The kernel arguments of the next trial on this disk. Where the running system was long in its
+/// own initramfs, or the policy says so, the trial's initramfs has more time.
 #[must_use]
 pub fn arguments(places: &Places) -> String {
     let note = fs::read_to_string(places.sysroot.join(names::INITRAMFS_NOTE));

@@ -1,5 +1,6 @@
-//! A node small enough to be seen whole: a folder for its root, the real launcher and the real generator, and a systemd that starts,
-//! restarts and loses services as the real one does. It can be made to refuse from the n-th call on.
+//! A node small enough to be seen whole: a folder for its root, the real launcher and the real
+//! generator, and a systemd that starts, restarts and loses services as the real one does. It can
+//! be made to refuse from the n-th call on.
 #![allow(dead_code, clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
@@ -21,7 +22,8 @@ use tempfile::TempDir;
 use upgrade::launch::LASTS;
 use upgrade::{Deployment, Journal, Phase, RawRequest, Record, Release, Upgrade, names};
 
-/// How often a service that ends at once is restarted before the test looks at it. systemd never ends.
+/// How often a service that ends at once is restarted before the test looks at it. systemd never
+/// ends.
 const RESTARTS: u32 = 10;
 
 const IMAGE_UNIT: &str = "usr/lib/systemd/system/careen-agent.service";
@@ -171,7 +173,8 @@ impl World {
         *self.running.borrow_mut() = None;
     }
 
-    /// Lays a file system of this size over a folder, with what is there; the test's thread alone sees it. Needs root.
+    /// Lays a file system of this size over a folder, with what is there; the test's thread alone
+    /// sees it. Needs root.
     #[must_use = "it goes when this is dropped"]
     pub fn disk(&self, folder: &str, bytes: u64) -> Mounted {
         let none = None::<&str>;
@@ -265,7 +268,8 @@ impl World {
         assert!(ran.unwrap().success());
     }
 
-    /// One start: the launcher picks, and what it has picked runs or ends at once. Where the image has none the launcher is the proven one.
+    /// One start: the launcher picks, and what it has picked runs or ends at once. Where the image
+    /// has none the launcher is the proven one.
     fn launch(&self) -> bool {
         let image = self.image.borrow().clone();
         let ours = self.agents().folder().join("proven/careen-agent");

@@ -1,4 +1,5 @@
-//! The program that is shipped, seen from outside: its streams, its codes, and what signals do to it.
+//! The program that is shipped, seen from outside: its streams, its codes, and what signals do to
+//! it.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod program;
@@ -194,7 +195,7 @@ fn a_signal_ends_the_watching_and_leaves_what_was_asked_for() {
     }
 }
 
-/// Nothing is to be said or done first there, so a shell says which signal it was.
+/// The program says and does nothing first there, so a shell says which signal it was.
 #[test]
 fn a_status_that_is_watched_ends_by_the_signal_itself() {
     let server = server();

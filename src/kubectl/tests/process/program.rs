@@ -67,7 +67,8 @@ pub fn code(output: &Output) -> i32 {
         .unwrap_or_else(|| panic!("{output:?}: {said}"))
 }
 
-/// It on a terminal of 100 columns, which `script` lends; before that the terminal's shell does something else.
+/// It on a terminal of 100 columns, which `script` lends; before that the terminal's shell does
+/// something else.
 fn terminal(server: &Server, words: &str, setting: &str, before: &str) -> Command {
     let line = line(server, words).join(" ");
     let inner =
@@ -134,7 +135,8 @@ impl Watched {
 }
 
 impl Drop for Watched {
-    /// `script` tells what it runs. Its terminal's end alone would not: nobody hears of a hang-up whom nohup(1) has started.
+    /// `script` tells what it runs. Its terminal's end alone would not: nobody hears of a hang-up
+    /// whom nohup(1) has started.
     fn drop(&mut self) {
         self.running.signal("TERM");
         let _ = self.running.child.wait();

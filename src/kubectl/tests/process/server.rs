@@ -1,5 +1,6 @@
-//! An API server as far as the program asks one: Nodes are read, listed, watched and patched. What a real one says to all of it the tests in
-//! `tests/tests/kubectl` see; here the program is looked at from outside.
+//! An API server as far as the program asks one: Nodes are read, listed, watched and patched. What
+//! a real one says to all of it the tests in `tests/tests/kubectl` see; here the program is looked
+//! at from outside.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,4 +1,5 @@
-//! The ImageCatalogue as the API server knows it. `packaging/provider/crd.yaml` is rendered from here and checked for drift.
+//! The ImageCatalogue as the API server knows it. `packaging/provider/crd.yaml` is rendered from
+//! here and checked for drift.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +39,8 @@ pub struct ImageCatalogueSpec {
     validation = Rule::new("self.image.contains('@')").message("image must be pinned: end it with @ and the commit's 64 hexadecimal digits")
 )]
 pub struct Entry {
-    /// The version of the kubelet and kubeadm in the image, as v1.36.3; exactly as a Machine's spec.version says it.
+    /// The version of the kubelet and kubeadm in the image, as v1.36.3; exactly as a Machine's
+    /// spec.version says it.
     #[schemars(
         length(max = 64),
         regex(pattern = r"^v[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$")

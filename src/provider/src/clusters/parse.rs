@@ -47,8 +47,8 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
     let provider_id = spec.provider_id.filter(|id| !id.is_empty());
     let longest = |key| if key == names::IMAGE { TEXT } else { WORD };
     let asked = request::values(|key| get(key, longest(key)));
-    // The agent also pauses for a key that looks like a pause, and for a sign that the Node is about
-    // to go. It reads the Node with the same functions.
+    // The agent also pauses for a key that looks like a pause, and for a sign that the Node is
+    // about to go. It reads the Node with the same functions.
     let (annotations, labels) = (meta.annotations.pairs(), meta.labels.pairs());
     let keys = Keys::of(annotations, labels, spec.taints.pairs())
         .with_termination(status.conditions.is_true(TERMINATING))

@@ -6,7 +6,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The longest body in bytes. A request holds at most six objects, of 0.2 MiB together in
-    /// practice. What a node is bootstrapped with is the largest, and its Secret holds at most 1 MiB.
+    /// practice. What a node is bootstrapped with is the largest, and its Secret holds at most 1
+    /// MiB.
     pub body: usize,
     /// The timeout for each of: the handshake, the time from there to the first call, the headers,
     /// the body.

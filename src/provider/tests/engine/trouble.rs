@@ -88,7 +88,7 @@ fn unanswering_node_is_held_at_the_deadline_until_it_answers() {
     assert_eq!(
         decision.again,
         Some(2),
-        "looked at again just behind the deadline"
+        "looked at again just after the deadline"
     );
     scene.now = NOW + 300;
     assert_eq!(held(&scene.decide()), "NoAnswer");

@@ -263,9 +263,7 @@ fn cell(message: &impl Display) -> String {
 
 fn catalogue() -> String {
     let mut page = String::from(
-        "\n## careen-provider\n\nRendered from `src/provider/src`, with `<...>` for what a message fills in. The table has the reasons of \
-         careen-provider's conditions, Events and hook answers. On a node's own failure careen-provider passes on the agent's code \
-         and sentence, which are above.\n\n| reason | message |\n|---|---|\n",
+        "\n## careen-provider\n\nRendered from `src/provider/src`, with `<...>` for what a message fills in. The table has the\nreasons of careen-provider's conditions, Events and hook answers. On a node's own failure\ncareen-provider passes on the agent's code and sentence, which are above.\n\n| reason | message |\n|---|---|\n",
     );
     for why in every_reason() {
         page += &format!("| `{}` | {} |\n", why.code(), cell(&why));

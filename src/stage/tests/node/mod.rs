@@ -120,7 +120,8 @@ impl Node {
     }
 }
 
-/// The kubelet's state lies on a running system, whose root is the deployment and whose physical root is a mount in it.
+/// The kubelet's state is on a running system, whose root is the deployment and whose physical root
+/// is a mount in it.
 pub fn running(node: &Node) -> Places {
     let root = node.disk.root(&node.old);
     let _ = symlink(&node.disk.places.sysroot, root.join("sysroot"));

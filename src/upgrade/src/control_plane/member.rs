@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::etcd::{EtcdId, EtcdVersion};
 use super::text::{Detail, Name};
 
-/// How many entries a healthy member may be behind the member that has applied the most. etcd itself
-/// refuses new requests where a member is this far behind what is committed.
+/// How many entries a healthy member may be behind the member that has applied the most. etcd
+/// itself refuses new requests where a member is this far behind what is committed.
 pub const LAG: u64 = 5000;
 
 /// A member as the list of members has it.

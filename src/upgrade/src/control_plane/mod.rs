@@ -3,8 +3,8 @@
 //! [`Survey`] holds what `careen-control survey` reads on one node. The other files are functions
 //! over it: whether this member may be away (`quorum`), what kubeadm has to do (`verb`), what that
 //! does to etcd (`etcd_step`), which certificate ends first (`expiry`), and whether there is room
-//! (`room`). `findings` puts them together. Nothing here writes, and an upgrade of a control plane is
-//! still refused with `ControlPlane`.
+//! (`room`). `findings` puts them together. Nothing here writes, and an upgrade of a control plane
+//! is still refused with `ControlPlane`.
 
 mod component;
 mod etcd;

@@ -41,8 +41,8 @@ pub(super) fn without_an_upgrade(next: &NextRecord<'_>, s: &Situation<'_>) -> Mo
     }
 }
 
-/// Each refusal is a write of the record and one of the Node. A requester who writes one bad request
-/// after the other gets an answer to the latest of each second.
+/// Each refusal is a write of the record and one of the Node. A requester who writes one bad
+/// request after the other gets an answer to the latest of each second.
 fn refuse(raw: &RawRequest, reason: Reason, last: Option<&Upgrade>, s: &Situation<'_>) -> Move {
     let next = s.seen.turn.refused.map(|last| last.plus_seconds(PACE));
     match next.filter(|next| s.seen.turn.now < *next) {

@@ -26,8 +26,8 @@ pub(super) fn check_policy(
     check_local_changes(seen, policy)
 }
 
-/// A control plane whose deployments each have an /etc/kubernetes would fall back to older manifests
-/// on newer data. This version upgrades none, also where the policy enables it.
+/// A control plane whose deployments each have an /etc/kubernetes would fall back to older
+/// manifests on newer data. This version upgrades none, also where the policy enables it.
 fn check_control_plane(seen: &Observation, policy: &Policy) -> Result<(), Reason> {
     let Some(found) = &seen.machine.control_plane else {
         return Ok(());

@@ -21,9 +21,9 @@ pub(super) fn again(up: &Upgrade, s: &Situation<'_>) -> Move {
     deploy(up, s).after([Change::DeployAgain])
 }
 
-/// Before the node is taken, and again when it is drained: /etc has changed since the deployment, or
-/// somebody has removed the pin of the old system, which is set with each deployment. This happens a
-/// bounded number of times. An /etc that never rests uses them up before the drain.
+/// Before the node is taken, and again when it is drained: /etc has changed since the deployment,
+/// or somebody has removed the pin of the old system, which is set with each deployment. This
+/// happens a bounded number of times. An /etc that never rests uses them up before the drain.
 pub(super) fn again_while_etc_changes(up: &Upgrade, s: &Situation<'_>) -> Move {
     if up.redo.deployed >= s.policy.tries {
         return Move::give_up(keeps_changing(up.redo.deployed, s));

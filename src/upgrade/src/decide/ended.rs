@@ -153,8 +153,8 @@ fn drained(up: &Upgrade, effect: &Effect) -> Vec<Change> {
     changes
 }
 
-/// Before another trial the note's pods are renewed: the old system has run since, and with it other
-/// containers, which show nothing of the new system.
+/// Before another trial the note's pods are renewed: the old system has run since, and with it
+/// other containers, which show nothing of the new system.
 fn saved(up: &Upgrade, effect: &Effect) -> Vec<Change> {
     let mut changes = vec![Change::Saved(true)];
     let mut served = up.served.clone();

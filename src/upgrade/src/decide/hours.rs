@@ -36,8 +36,8 @@ pub(super) fn closed(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     Some(Move::act(act).after(again).after([waits]))
 }
 
-/// A time service sets the clock some seconds after the boot. A node that is taken already, as after
-/// a trial without a verdict, is given back only where it does not.
+/// A time service sets the clock some seconds after the boot. A node that is taken already, as
+/// after a trial without a verdict, is given back only where it does not.
 fn without_the_time(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     if may_go_on_outside(up, s) {
         return None;

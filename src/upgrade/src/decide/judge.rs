@@ -287,9 +287,9 @@ fn required(health: &Health) -> impl Iterator<Item = Named<'_>> {
     all.map(|(place, (name, check))| named(name, check, health.required_cause(place)))
 }
 
-/// Another kubelet than the image's is the node's own where the node's own files start it. A kubelet
-/// that runs and reports the node as not Ready mostly waits for a network, which a pod brings: its
-/// image may come from a registry, and its settings from the API server.
+/// Another kubelet than the image's is the node's own where the node's own files start it. A
+/// kubelet that runs and reports the node as not Ready mostly waits for a network, which a pod
+/// brings: its image may come from a registry, and its settings from the API server.
 fn remote(health: &Health) -> impl Iterator<Item = Named<'_>> {
     let causes = &health.causes;
     [

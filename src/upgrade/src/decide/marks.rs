@@ -1,5 +1,6 @@
 //! Marks of ours that are left on the Node without what they marked. `kubectl uncordon` removes the
-//! cordon and leaves our mark. The next cordon would then look like ours, and be removed at the end.
+//! cordon and leaves our mark. The next cordon would then look like ours, and be removed at the
+//! end.
 
 use super::change::{Change, Move};
 use super::decision::Act;

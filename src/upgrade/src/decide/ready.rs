@@ -23,8 +23,8 @@ pub(super) fn drained(up: &Upgrade, s: &Situation<'_>) -> Move {
     settled(up, s).after(must_compare.then_some(Change::OldCompared))
 }
 
-/// The last trial ended without the API server: only when this system reaches one is there something
-/// to compare.
+/// The last trial ended without the API server: only when this system reaches one is there
+/// something to compare.
 fn must_compare(up: &Upgrade) -> bool {
     let saw_none = matches!(
         up.attempt.given_up,

@@ -39,8 +39,8 @@ pub(super) fn lift(s: &Situation<'_>) -> Option<Act> {
 }
 
 /// What is left to do for our shields: remove them once the node has settled, wait for that moment,
-/// or nothing. The time counts from when the node was given back. In another boot it counts from the
-/// boot, because the node was away once more.
+/// or nothing. The time counts from when the node was given back. In another boot it counts from
+/// the boot, because the node was away once more.
 pub(super) fn remove_shields_when_settled(up: Option<&Upgrade>, s: &Situation<'_>) -> Act {
     if !s.seen.node.shielded || !s.reached {
         return Act::Wait(None);

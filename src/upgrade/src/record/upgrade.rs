@@ -162,7 +162,8 @@ impl Upgrade {
             .map_or_else(String::new, |commit| commit.short().to_owned())
     }
 
-    /// Whether the next step may arm a trial. An agent that starts after a trial finds the phase in which the trial ended.
+    /// Whether the next step may arm a trial. An agent that starts after a trial finds the phase in
+    /// which the trial ended.
     #[must_use]
     pub fn may_arm_next(&self, booted: &Deployment) -> bool {
         let before_a_trial = match self.phase.class() {

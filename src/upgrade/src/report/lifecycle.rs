@@ -1,7 +1,7 @@
 //! How far the node is from its users, in the words of KEP-5683.
 //!
-//! The conditions are plain types of Node conditions: a server that does not know them keeps them as
-//! well (kubernetes/enhancements, keps/sig-node/5683-lifecycle-conditions; kubernetes/kubernetes
+//! The conditions are plain types of Node conditions: a server that does not know them keeps them
+//! as well (kubernetes/enhancements, keps/sig-node/5683-lifecycle-conditions; kubernetes/kubernetes
 //! #139993, alpha in 1.37).
 
 use crate::names;

@@ -50,8 +50,8 @@ pub(crate) fn told(letter: char) -> String {
     }
 }
 
-/// Control letters, and those without a width (Unicode's Default_Ignorable_Code_Point, the ones that
-/// texts bring).
+/// Control letters, and those without a width (Unicode's Default_Ignorable_Code_Point, the ones
+/// that texts bring).
 fn is_unseen(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

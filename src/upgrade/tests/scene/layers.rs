@@ -1,4 +1,5 @@
-//! Tests as docs/reliability.md names them: by layer, file and function, or by the name of a scenario.
+//! Tests as docs/reliability.md names them: by layer, file and function, or by the name of a
+//! scenario.
 
 use std::fs;
 
@@ -28,7 +29,7 @@ pub const LAYERS: [(&str, &str); 16] = [
 /// The scenarios that are rows of one file.
 const BAD_IMAGES: &str = "vm-tests/scenarios/src/bad_images.rs";
 
-/// What stands between backticks.
+/// The text between backticks.
 pub fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -38,7 +39,7 @@ pub fn layer(name: &str) -> &str {
     name.split('/').next().unwrap_or_default()
 }
 
-/// What stands between backticks and begins with the name of a layer.
+/// The text between backticks that begins with the name of a layer.
 pub fn named(cell: &str) -> Vec<&str> {
     let in_a_layer = |word: &&str| {
         let is_known = LAYERS.iter().any(|(known, _)| *known == layer(word));

@@ -154,7 +154,8 @@ fn burdened(phase: &Phase) -> Vec<Record> {
     ]
 }
 
-/// What is remembered of before, and the policy that holds: with nothing special each policy, with each burden the usual one.
+/// What is remembered of before, and the policy that holds: with nothing special each policy, with
+/// each burden the usual one.
 pub fn remembered(phase: &Phase) -> Vec<(Record, PolicyRead)> {
     let usual = || Ok(at_once());
     let burdened = burdened(phase).into_iter().map(|record| (record, usual()));
@@ -256,7 +257,8 @@ pub fn observations(ending: &Option<Finished>) -> Vec<Observation> {
             seen.machine.deployments = vec![held(*first), deployment(*second)];
         },
     );
-    // What is asked for matters before the arming alone, health after it alone: so they vary together.
+    // What is asked for matters before the arming alone, health after it alone: so they vary
+    // together.
     let together = [
         (asked().node.request, Health::unknown()),
         (Asked::Nothing, healthy()),

@@ -97,7 +97,7 @@ impl Rig {
         let found = record.upgrade.as_ref().map_or("", |up| up.phase.name());
         ensure!(
             found == phase,
-            "the node was to be rebooted in {phase}, and by then was in {found:?}"
+            "the reboot was meant for {phase}, and by then the node was in {found:?}"
         );
         self.progress.step(&format!("a person reboots in {phase}"));
         self.wait_boot(Some(&boot)).await

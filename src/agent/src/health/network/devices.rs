@@ -19,8 +19,8 @@ const DEPTH: u8 = 5;
 pub struct Device {
     /// Its name.
     pub name: String,
-    /// It is up and has carrier, and so has hardware below it, if there is any. A bridge has carrier
-    /// as long as one of its ports has, and that port may lead to a pod.
+    /// It is up and has carrier, and so has hardware below it, if there is any. A bridge has
+    /// carrier as long as one of its ports has, and that port may lead to a pod.
     pub runs: bool,
     /// It leads only to this node itself.
     pub is_loopback: bool,

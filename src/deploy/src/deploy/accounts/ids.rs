@@ -1,6 +1,6 @@
 //! Ids of accounts that the new image adds, where another name has the id on this node. Both sides
-//! take the first free id (`useradd -r`), so that is the usual case. The image's account gets a free
-//! one here, as systemd-sysusers does it. Pure.
+//! take the first free id (`useradd -r`), so that is the usual case. The image's account gets a
+//! free one here, as systemd-sysusers does it. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 

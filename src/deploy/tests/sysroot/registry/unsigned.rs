@@ -249,7 +249,7 @@ fn killed_refusal_is_cleared_by_the_next_refusal() {
         assert_eq!(shop.all(), before);
         for at in [calls / 5, calls / 2, calls * 4 / 5] {
             let killed = strike(Some((at, Blow::Kill))).output.status;
-            assert_eq!(killed.code(), None, "it was to be killed");
+            assert_eq!(killed.code(), None, "the test kills it");
             let mut next = shop.of(next, &image, &flags);
             Answer::of(&next.output().unwrap()).reason();
             assert_eq!(shop.all(), before, "{verb} killed at change {at}");

@@ -46,7 +46,8 @@ pub fn write_next_entry(path: &Path, position: Option<usize>) -> Result<()> {
         .open(path)
         .at("opening", path)?;
     // Even if the block has this content. Its writer may have died before it was on the disk, or
-    // may have got an error, after which the kernel takes the content for written (fsync(2), "EIO").
+    // may have got an error, after which the kernel takes the content for written (fsync(2),
+    // "EIO").
     file.write_all_at(&block, 0).at("writing", path)?;
     flush(&file, path)
 }

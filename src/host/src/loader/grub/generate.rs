@@ -1,7 +1,8 @@
 //! The grub.cfg of careen-grub: small, the same for the same entries, and made for one-shot trials.
 //!
-//! It names no disk. GRUB has found this file on the file system of /boot, so `$root` is right. Where
-//! a chain of loaders has changed `$root`, the path of a kernel, which holds its checksum, finds it.
+//! It names no disk. GRUB has found this file on the file system of /boot, so `$root` is right.
+//! Where a chain of loaders has changed `$root`, the path of a kernel, which holds its checksum,
+//! finds it.
 
 use std::fmt::Write as _;
 
@@ -38,8 +39,8 @@ pub fn render(items: &[Item], grubenv: &str, trial: &str) -> String {
     for (position, item) in items.iter().enumerate() {
         text += &menu_entry(position, &item.entry, trial);
     }
-    // GRUB waits in its menu for ever when nothing boots. A reboot tries again, and the firmware may
-    // know another disk.
+    // GRUB waits in its menu for ever when nothing boots. A reboot tries again, and the firmware
+    // may know another disk.
     text + "menuentry 'Reboot' --unrestricted {\n  reboot\n}\n"
 }
 
@@ -155,9 +156,9 @@ fn arguments(options: &str) -> String {
     words.join(" ")
 }
 
-/// The kernel's rule: blanks within double quotes separate nothing. The quotes are dropped, and GRUB
-/// puts them around a word with blanks. A quote that nothing closes is a letter: otherwise the rest
-/// of the menu would be one word.
+/// The kernel's rule: blanks within double quotes separate nothing. The quotes are dropped, and
+/// GRUB puts them around a word with blanks. A quote that nothing closes is a letter: otherwise the
+/// rest of the menu would be one word.
 fn first_argument(text: &str) -> (String, &str) {
     let mut argument = String::new();
     let mut rest = text;

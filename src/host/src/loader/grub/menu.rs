@@ -59,8 +59,8 @@ fn as_path(places: &Places, name: &str) -> PathBuf {
 /// The position of a deployment in the menu, as `next_entry` names it.
 ///
 /// # Errors
-/// [`Reason::TargetVanished`] when the menu does not have it. [`Reason::LoaderUnfit`] when a boot by
-/// position would be no trial, or no default would follow it.
+/// [`Reason::TargetVanished`] when the menu does not have it. [`Reason::LoaderUnfit`] when a boot
+/// by position would be no trial, or no default would follow it.
 pub(super) fn position(places: &Places, wanted: &Deployment) -> Result<usize> {
     let vanished = || Reason::TargetVanished {
         commit: wanted.digest.short().to_owned(),

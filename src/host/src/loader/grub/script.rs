@@ -82,7 +82,8 @@ impl<'a> Script<'a> {
         before.all(|entry| !entry.conditional)
     }
 
-    /// Whether the entry gives the kernel the argument of a trial: by way of a variable, or on its line.
+    /// Whether the entry gives the kernel the argument of a trial: by way of a variable, or on its
+    /// line.
     #[must_use]
     pub fn makes_a_trial(&self, position: usize) -> bool {
         let carries = |line: &&str| {

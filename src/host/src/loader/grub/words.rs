@@ -15,8 +15,8 @@ pub(super) fn first_word(text: &str) -> String {
     next_word(text.trim_start()).0
 }
 
-/// The word that a text begins with, without its quotes, and the rest. Shells and GRUB join the parts
-/// of a word.
+/// The word that a text begins with, without its quotes, and the rest. Shells and GRUB join the
+/// parts of a word.
 fn next_word(text: &str) -> (String, &str) {
     let mut word = String::new();
     let mut quote = None;
