@@ -1,34 +1,21 @@
 //! What the API server says about the control plane, asked with admin.conf.
 
-use std::time::Duration;
-
 use client::chain;
-use client::kubeconfig::{self, Variables};
 use futures::future::try_join5;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use kube::api::{Api, ListParams};
-use kube::config::Kubeconfig;
 use kube::{Client, ResourceExt as _};
 use upgrade::control_plane::{Component, Lock, Name, Other, Owner, Source};
 
 use crate::cluster::Configuration;
+use crate::connect::{ADMIN, NAMESPACE, PATIENCE, connect};
 use crate::folder::Folder;
+use crate::lease::{self, LOCK};
 use crate::manifests::tag;
-
-const ADMIN: &str = "/etc/kubernetes/admin.conf";
-
-/// The namespace of kubeadm's own objects.
-const NAMESPACE: &str = "kube-system";
-
-/// The Lease that says who changes the control plane.
-const LOCK: &str = "careen-control-plane";
 
 /// The annotation in which Cluster API names the owner of a Node's Machine.
 const OWNER: &str = "cluster.x-k8s.io/owner-kind";
-
-/// How long the API server has for all answers together.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// More control-plane nodes or pods than any cluster has. A longer list is cut by the server.
 const MOST: u32 = 100;
@@ -53,26 +40,11 @@ pub(crate) type Missed = (Source, String);
 
 /// Asks for all of it, or says what is missing.
 pub(crate) async fn look(folder: &Folder, node: &str) -> Result<Cluster, Missed> {
-    let client = connect(folder)
-        .await
-        .map_err(|why| (Source::Credential, why))?;
+    let client = connect(folder, ADMIN).map_err(|why| (Source::Credential, why))?;
     let away = |why: String| (Source::Api, why);
     let asked = tokio::time::timeout(PATIENCE, ask(client, node)).await;
     let late = |_| away(format!("no answer in {} s", PATIENCE.as_secs()));
     asked.map_err(late)?.map_err(away)
-}
-
-async fn connect(folder: &Folder) -> Result<Client, String> {
-    let text = folder.read(ADMIN);
-    let text = text.map_err(|error| Folder::why(ADMIN, &error))?;
-    // The message of the parser may repeat the text.
-    let content = Kubeconfig::from_yaml(&text);
-    let content = content.map_err(|_| format!("{ADMIN} is not a kubeconfig"))?;
-    let config = kubeconfig::config(content, None, &Variables::default());
-    let mut config = config.map_err(|error| format!("{ADMIN}: {}", chain(&error)))?;
-    config.connect_timeout = Some(PATIENCE);
-    config.read_timeout = Some(PATIENCE);
-    Client::try_from(config).map_err(|error| format!("{ADMIN}: {}", chain(&error)))
 }
 
 async fn ask(client: Client, node: &str) -> Result<Cluster, String> {
@@ -98,30 +70,17 @@ async fn ask(client: Client, node: &str) -> Result<Cluster, String> {
     Ok(Cluster {
         configuration: configuration(&map)?,
         owner: Owner::of(own.annotations().get(OWNER).map(String::as_str)),
-        lock: lease.and_then(|lease| lock(&lease)),
+        lock: lease.and_then(|lease| lease::lock(&lease)),
         others: pods.iter().filter_map(|pod| other(pod, node)).collect(),
         not_ready: not_ready(&nodes.items, node),
     })
 }
 
-fn configuration(map: &ConfigMap) -> Result<Configuration, String> {
+pub(crate) fn configuration(map: &ConfigMap) -> Result<Configuration, String> {
     let data = map.data.as_ref();
     let text = data.and_then(|data| data.get("ClusterConfiguration"));
     let text = text.ok_or("the ConfigMap kubeadm-config has no ClusterConfiguration")?;
     Configuration::parse(text).map_err(|why| format!("the ConfigMap kubeadm-config: {why}"))
-}
-
-fn lock(lease: &Lease) -> Option<Lock> {
-    let spec = lease.spec.as_ref()?;
-    let holder = spec
-        .holder_identity
-        .as_deref()
-        .filter(|holder| !holder.is_empty())?;
-    let since = spec.acquire_time.as_ref().or(spec.renew_time.as_ref());
-    Some(Lock {
-        holder: holder.into(),
-        since: since.and_then(|time| u64::try_from(time.0.as_second()).ok()),
-    })
 }
 
 /// A static pod of another node, as the kubelet there mirrors it. A pod without a version is none
@@ -169,7 +128,7 @@ fn not_ready(nodes: &[Node], node: &str) -> Vec<Name> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -195,23 +154,6 @@ mod tests {
             "the own one"
         );
         assert_eq!(other(&pod("cp-2", "kube-apiserver", "True"), "cp-1"), None);
-    }
-
-    #[test]
-    fn a_lease_without_a_holder_is_free() {
-        let of = |spec: Value| lock(&serde_json::from_value(json!({ "spec": spec })).unwrap());
-        assert_eq!(of(json!({})), None);
-        assert_eq!(of(json!({ "holderIdentity": "" })), None);
-        let held =
-            of(json!({ "holderIdentity": "cp-2/7", "acquireTime": "2026-11-29T00:00:00.000000Z" }));
-        let since = Some(1_795_910_400);
-        assert_eq!(
-            held,
-            Some(Lock {
-                holder: "cp-2/7".into(),
-                since
-            })
-        );
     }
 
     #[test]

@@ -1,21 +1,29 @@
-//! Looks at a kubeadm control plane from one of its nodes. One verb per run, and nothing is
-//! written.
+//! Looks at a kubeadm control plane from one of its nodes, and prepares its upgrade. One verb per
+//! run.
 //!
-//! `careen-control survey` runs as root on a control-plane node. It reads /etc/kubernetes, asks the
-//! API server with admin.conf, and asks etcd with the client certificate that kubeadm itself uses
-//! (pki/etcd/healthcheck-client). It prints what an upgrade of this control plane would meet, and
-//! ends.
+//! `careen-control` runs as root on a control-plane node. It reads /etc/kubernetes, asks the API
+//! server with admin.conf, and asks etcd with the client certificate that kubeadm itself uses
+//! (pki/etcd/healthcheck-client). It prints its answer, and ends.
+//!
+//! | verb | credential | writes |
+//! |---|---|---|
+//! | `survey` | both | nothing |
+//! | `lock`, `unlock` | admin.conf | the Lease kube-system/careen-control-plane |
+//! | `save` | etcd's, and the kubelet's for kubeadm-config | /var/lib/careen/etcd |
+//! | `yield` | etcd's | which member leads |
 //!
 //! This is a program of its own because of these credentials. They open the whole cluster. The
 //! agent runs for weeks with the kubelet's credential and does not have them; this process has them
 //! for some seconds. No key or certificate is printed, logged or stored.
 //!
 //! - `folder`: the files of the node, below a root that tests choose.
-//! - `manifests`, `certificates`, `room`: what the node itself says.
-//! - `etcd`: what the members say, over etcd's JSON gateway.
-//! - `api`: what the cluster says, over the API server.
+//! - `node`, `manifests`, `certificates`, `room`: what the node itself says.
+//! - `etcd`: what the members say, over etcd's JSON gateway; `own`: the one of this node.
+//! - `connect`: a client of the API server; `api`: what the cluster says.
 //! - `kubeadm`, `rendered`, `drift`: what kubeadm would write, against what is there.
 //! - `look`: puts them together into a [`upgrade::control_plane::Survey`].
+//! - `lease`, `leases`, `lock`: who may change the control plane.
+//! - `save`: a snapshot of etcd. `leadership`: another member leads.
 //! - `render`: the survey for a person and for a program.
 
 #![deny(clippy::wildcard_enum_match_arm)]
@@ -24,16 +32,28 @@
 mod api;
 mod certificates;
 mod cluster;
+mod connect;
 mod drift;
 pub mod etcd;
 mod folder;
 mod kubeadm;
+mod leadership;
+mod lease;
+mod leases;
+mod lock;
 mod look;
 mod manifests;
+mod node;
+mod own;
 mod render;
 mod rendered;
 mod room;
+mod save;
 
 pub use folder::Folder;
-pub use look::{NoControlPlane, Order, survey};
+pub use leadership::r#yield;
+pub use lock::{lock, unlock};
+pub use look::{Order, survey};
+pub use node::NoControlPlane;
 pub use render::{exit_code, json, text};
+pub use save::{Order as SaveOrder, save};

@@ -134,13 +134,7 @@ fn an_alarm_is_found_and_makes_its_member_sick() {
     within(async {
         let cluster = Cluster::start::<1>();
         let me = cluster.healthy(1).await.me.unwrap();
-        let body = format!(
-            r#"{{"action":"ACTIVATE","memberID":"{}","alarm":"NOSPACE"}}"#,
-            me.0
-        );
-        let (client, first) = (cluster.client(), cluster.address(0));
-        let raised = client.post(&first, "/v3/maintenance/alarm", rig::leak(&body));
-        raised.await.unwrap();
+        cluster.raise(me, "NOSPACE").await;
         let found = cluster
             .once(0, "alarmed", |found| !found.alarms.is_empty())
             .await;

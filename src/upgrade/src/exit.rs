@@ -9,8 +9,9 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// `careen-stage --dry-run` would have rebooted.
 pub const WOULD_REBOOT: u8 = 3;
-/// `careen-agent doctor` or `careen-control survey` found a problem. Not [`USAGE`], because a
-/// typing error in a script says nothing about the node.
+/// `careen-agent doctor` or `careen-control survey` found a problem, or another verb of
+/// `careen-control` refused. Not [`USAGE`], because a typing error in a script says nothing about
+/// the node.
 pub const UNFIT: u8 = 3;
 /// `careen-agent doctor` found something to check, but no problem. Above [`UNFIT`], which came
 /// first and keeps its number. Not [`FAILED`], because a doctor that could not look says nothing
@@ -137,6 +138,56 @@ pub const TABLE: &[Exit] = &[
         "`careen-control survey`",
         LOOK,
         "no finding is worse than `warn`",
+    ),
+    row(
+        "`careen-control lock`",
+        DONE,
+        "this upgrade holds the lock of the control plane; it was read back",
+    ),
+    row(
+        "`careen-control lock`",
+        FAILED,
+        "this node runs no control plane of kubeadm's, or the lock could not be read or written",
+    ),
+    row(
+        "`careen-control lock`",
+        UNFIT,
+        "another upgrade or a person holds the lock",
+    ),
+    row(
+        "`careen-control unlock`",
+        DONE,
+        "this upgrade does not hold the lock: it released it now, or had none",
+    ),
+    row(
+        "`careen-control unlock`",
+        FAILED,
+        "this node runs no control plane of kubeadm's, or the lock could not be read or removed",
+    ),
+    row(
+        "`careen-control save`",
+        DONE,
+        "the snapshot of etcd is verified and on the disk",
+    ),
+    row(
+        "`careen-control save`",
+        FAILED,
+        "there is no new snapshot: this node runs no control plane of kubeadm's, etcd broke off, or the disk refused",
+    ),
+    row(
+        "`careen-control save`",
+        UNFIT,
+        "no snapshot was begun: etcd's data may be old or wrong, there is too little room, or etcd is not here",
+    ),
+    row(
+        "`careen-control yield`",
+        DONE,
+        "also when nothing was moved: the answer says what was done, or why not",
+    ),
+    row(
+        "`careen-control yield`",
+        FAILED,
+        "this node runs no control plane of kubeadm's",
     ),
     row(
         "`careen-provider`",

@@ -10,6 +10,7 @@ pub mod cargo;
 pub mod cluster_api;
 pub mod control_plane;
 pub mod debian;
+pub mod etcdutl;
 pub mod process;
 pub mod programs;
 pub mod registry;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use thiserror::Error;
 use tokio::net::TcpStream;
@@ -19,6 +19,8 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use upgrade::sanitize;
 
 use super::address::Address;
+use super::failed::Failed;
+use super::stream::{IDLE, Sender, Stream};
 
 /// How long a member has for an answer. A member that has lost its quorum answers at once.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,34 +39,6 @@ pub struct Client {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Unusable(&'static str);
-
-/// Why a member did not answer.
-#[derive(Debug, Error)]
-pub enum Failed {
-    /// The time is over.
-    #[error("no answer in {} s", .0.as_secs_f32())]
-    Late(Duration),
-    /// No connection, or TLS failed.
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    /// The answer broke off.
-    #[error("{}", client::chain(.0))]
-    Http(#[from] hyper::Error),
-    /// The answer is too long or broke off.
-    #[error("its answer cannot be read: {0}")]
-    Body(String),
-    /// It refused.
-    #[error("it answered {status}: {said}")]
-    Refused {
-        /// The status.
-        status: StatusCode,
-        /// What it said.
-        said: String,
-    },
-    /// Nobody could ask so.
-    #[error("{0}")]
-    Ours(#[from] hyper::http::Error),
-}
 
 impl Client {
     /// A client with this authority, certificate and key, each as PEM.
@@ -106,44 +80,83 @@ impl Client {
         &self,
         address: &Address,
         path: &'static str,
-        body: &'static str,
+        body: impl Into<Bytes>,
     ) -> Result<String, Failed> {
-        let answer = tokio::time::timeout(self.patience, self.ask(address, path, body));
+        let answer = tokio::time::timeout(self.patience, self.ask(address, path, body.into()));
         answer.await.unwrap_or(Err(Failed::Late(self.patience)))
+    }
+
+    /// Posts JSON to a path, and returns an answer that may be long or slow. Each part of it has
+    /// [`IDLE`].
+    ///
+    /// # Errors
+    /// See [`Failed`].
+    pub async fn stream(
+        &self,
+        address: &Address,
+        path: &'static str,
+        body: impl Into<Bytes>,
+    ) -> Result<Stream, Failed> {
+        let begun = tokio::time::timeout(IDLE, self.begin(address, path, body.into()));
+        let (answer, sender) = begun.await.unwrap_or(Err(Failed::Late(IDLE)))?;
+        match answer.status().is_success() {
+            true => Ok(Stream::new(answer.into_body(), sender)),
+            false => Err(refused(answer).await),
+        }
     }
 
     async fn ask(
         &self,
         address: &Address,
         path: &'static str,
-        body: &'static str,
+        body: Bytes,
     ) -> Result<String, Failed> {
+        // The connection ends with the sender, at the end of this function.
+        let (answer, _sender) = self.begin(address, path, body).await?;
+        match answer.status().is_success() {
+            true => text(answer).await,
+            false => Err(refused(answer).await),
+        }
+    }
+
+    async fn begin(
+        &self,
+        address: &Address,
+        path: &'static str,
+        body: Bytes,
+    ) -> Result<(Response<Incoming>, Sender), Failed> {
         let authority = address.authority();
         let name = address.server_name();
         let name = name.ok_or_else(|| io::Error::other("its address has no name"))?;
         let stream = TcpStream::connect(&authority).await?;
         let stream = self.tls.connect(name, stream).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // It ends with the sender, at the end of this function.
         tokio::spawn(connection);
         let request = Request::builder()
             .method(Method::POST)
             .uri(path)
             .header("host", authority)
             .header("content-type", "application/json")
-            .body(Full::new(Bytes::from_static(body.as_bytes())))?;
+            .body(Full::new(body))?;
         let answer = sender.send_request(request).await?;
-        let status = answer.status();
-        let read = Limited::new(answer.into_body(), LONGEST).collect().await;
-        let read = read.map_err(|error| Failed::Body(client::chain(error.as_ref())))?;
-        let text = String::from_utf8_lossy(&read.to_bytes()).into_owned();
-        match status.is_success() {
-            true => Ok(text),
-            false => Err(Failed::Refused {
-                status,
-                said: sanitize::cut(&text, 200),
-            }),
-        }
+        Ok((answer, sender))
+    }
+}
+
+async fn text(answer: Response<Incoming>) -> Result<String, Failed> {
+    let read = Limited::new(answer.into_body(), LONGEST).collect().await;
+    let read = read.map_err(|error| Failed::Body(client::chain(error.as_ref())))?;
+    Ok(String::from_utf8_lossy(&read.to_bytes()).into_owned())
+}
+
+async fn refused(answer: Response<Incoming>) -> Failed {
+    let status = answer.status();
+    match text(answer).await {
+        Ok(said) => Failed::Refused {
+            status,
+            said: sanitize::cut(&said, 200),
+        },
+        Err(error) => error,
     }
 }
 

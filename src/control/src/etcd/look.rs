@@ -12,6 +12,8 @@ use super::wire::{self, Addressed};
 pub struct Found {
     /// The member that was asked first, which is this node's.
     pub me: Option<EtcdId>,
+    /// What the own member says.
+    pub own: Option<Status>,
     /// The members, judged.
     pub members: Vec<Member>,
     /// The alarms that are raised.
@@ -59,6 +61,7 @@ pub async fn stacked(client: &Client, own: &Address) -> Found {
 impl Found {
     fn take(&mut self, mine: &Status) {
         self.me = Some(mine.id);
+        self.own = Some(mine.clone());
         self.db_bytes = Some(mine.db_bytes);
         self.quota_bytes = mine.quota_bytes;
     }

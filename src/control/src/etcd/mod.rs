@@ -1,15 +1,29 @@
 //! etcd, over the JSON gateway on its own client port.
 //!
 //! - `address`: where a member is.
-//! - `client`: one request over TLS, with limits on time and size.
+//! - `client`: one request over TLS, with limits on time and size; `failed`: why it had no answer.
+//! - `stream`: an answer that comes in parts.
 //! - `wire`: what the gateway answers.
 //! - `look`: all members at once.
+//! - `identity`: what the own member says about its data.
+//! - `snapshot`: its database, part by part.
+//! - `leader`: hands the leadership over.
 
 mod address;
 mod client;
+mod failed;
+mod identity;
+mod leader;
 mod look;
+mod snapshot;
+mod stream;
 mod wire;
 
 pub use address::{Address, NoAddress};
-pub use client::{Client, Failed, Unusable};
+pub use client::{Client, Unusable};
+pub use failed::Failed;
+pub use identity::{Identity, Peer, identity};
+pub use leader::hand_over;
 pub use look::{Found, external, stacked};
+pub use snapshot::{Broken, Snapshot, snapshot};
+pub use stream::Stream;

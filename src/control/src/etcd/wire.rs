@@ -16,10 +16,14 @@ pub(super) const STATUS: &str = "/v3/maintenance/status";
 pub(super) const MEMBERS: &str = "/v3/cluster/member/list";
 /// The alarms.
 pub(super) const ALARMS: &str = "/v3/maintenance/alarm";
+/// The whole database, as a stream.
+pub(super) const SNAPSHOT: &str = "/v3/maintenance/snapshot";
+/// Lets another member lead.
+pub(super) const TRANSFER: &str = "/v3/maintenance/transfer-leadership";
 
 /// A number of 64 bits, which the gateway writes as a string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Number(u64);
+pub(super) struct Number(pub(super) u64);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -143,7 +147,7 @@ pub(super) fn alarms(text: &str) -> Result<Vec<Alarm>, String> {
     Ok(raised.map(alarm).collect())
 }
 
-fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(super) fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     sanitize::from_json(text, TEXT).map_err(|error| format!("its answer cannot be read: {error}"))
 }
 

@@ -1,14 +1,19 @@
 //! Members of etcd as processes.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use control::etcd::{Address, Client, Found, stacked};
+use serde_json::Value;
 use tempfile::TempDir;
 use testkit::control_plane::ports;
 use testkit::process::Process;
-use testkit::programs;
+use testkit::{etcdutl, programs};
+use upgrade::control_plane::EtcdId;
 
 use super::certificates::Authority;
 
@@ -178,11 +183,71 @@ impl Cluster {
         // A leader that has just been elected refuses for some seconds.
         let start = Instant::now();
         while let Err(error) = client
-            .post(&first, "/v3/cluster/member/add", leak(&body))
+            .post(&first, "/v3/cluster/member/add", body.clone())
             .await
         {
             assert!(start.elapsed() < PATIENCE, "{error}");
             tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+
+    /// Raises an alarm of a member by hand.
+    pub async fn raise(&self, member: EtcdId, alarm: &str) {
+        let id = member.0;
+        let body = format!(r#"{{"action":"ACTIVATE","memberID":"{id}","alarm":"{alarm}"}}"#);
+        let (client, first) = (self.client(), self.address(0));
+        let raised = client.post(&first, "/v3/maintenance/alarm", body);
+        raised.await.unwrap();
+    }
+
+    /// Writes a value.
+    pub async fn put(&self, key: &str, value: &[u8]) {
+        let [key, value] = [key.as_bytes(), value].map(|bytes| STANDARD.encode(bytes));
+        let body = format!(r#"{{"key":"{key}","value":"{value}"}}"#);
+        let client = self.client().patient_for(PATIENCE);
+        let put = client.post(&self.address(0), "/v3/kv/put", body).await;
+        put.unwrap();
+    }
+
+    /// Reads a value from a member.
+    pub async fn get(&self, at: usize, key: &str) -> Option<Vec<u8>> {
+        let body = format!(r#"{{"key":"{}"}}"#, STANDARD.encode(key));
+        let (client, address) = (self.client(), self.address(at));
+        let read = client.post(&address, "/v3/kv/range", body).await;
+        let read: Value = serde_json::from_str(&read.unwrap()).unwrap();
+        let value = read["kvs"][0]["value"].as_str()?;
+        Some(STANDARD.decode(value).unwrap())
+    }
+
+    /// Writes so many values of 1 MiB.
+    pub async fn fill(&self, mebibytes: u8) {
+        for number in 0..mebibytes {
+            self.put(&format!("/fill/{number}"), &vec![number; 1 << 20])
+                .await;
+        }
+    }
+
+    /// Kills all members, and starts each from its share of this snapshot, as etcd documents.
+    pub fn restore(&mut self, snapshot: &Path) {
+        let peers: Vec<_> = (0..self.members.len())
+            .map(|at| self.named_peer(at))
+            .collect();
+        let peers = peers.join(",");
+        for member in &mut self.members {
+            member.process = None;
+        }
+        for at in 0..self.members.len() {
+            let name = format!("cp-{}", at + 1);
+            let data = self.folder.path().join(format!("{name}.data"));
+            fs::remove_dir_all(&data).unwrap();
+            let mut etcdutl = Command::new(etcdutl::program().unwrap());
+            etcdutl.args(["snapshot", "restore"]).arg(snapshot);
+            etcdutl.args(["--name", &name, "--initial-cluster", &peers]);
+            etcdutl.args(["--initial-advertise-peer-urls", &self.members[at].peer]);
+            etcdutl.args(["--bump-revision", "1000000000", "--mark-compacted"]);
+            let output = etcdutl.arg("--data-dir").arg(data).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            self.go(at, &peers, "existing");
         }
     }
 
@@ -192,11 +257,6 @@ impl Cluster {
         let peers: Vec<_> = (0..=last).map(|at| self.named_peer(at)).collect();
         self.go(last, &peers.join(","), "existing");
     }
-}
-
-/// A text for a client that takes only fixed ones: no program of ours sends a text from outside.
-pub fn leak(text: &str) -> &'static str {
-    Box::leak(text.to_owned().into_boxed_str())
 }
 
 /// Runs this on a runtime of one thread, as the program does.

@@ -1,10 +1,12 @@
 //! Members of etcd on loopback, with TLS as kubeadm sets it up, and a node's files around one.
-#![allow(clippy::unwrap_used, dead_code, unused_imports)]
+#![allow(clippy::unwrap_used, clippy::panic, dead_code, unused_imports)]
 
 mod certificates;
 mod cluster;
 mod node;
+mod program;
 
 pub use certificates::Authority;
-pub use cluster::{Cluster, leak, within};
+pub use cluster::{Cluster, within};
 pub use node::Root;
+pub use program::{answer, command, shown};

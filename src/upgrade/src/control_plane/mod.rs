@@ -3,18 +3,27 @@
 //! [`Survey`] holds what `careen-control survey` reads on one node. The other files are functions
 //! over it: whether this member may be away (`quorum`), what kubeadm has to do (`verb`), what that
 //! does to etcd (`etcd_step`), which certificate ends first (`expiry`), and whether there is room
-//! (`room`). `findings` puts them together. Nothing here writes, and an upgrade of a control plane
-//! is still refused with `ControlPlane`.
+//! (`room`). `findings` puts them together.
+//!
+//! The other verbs of `careen-control` have their decisions and answers here, too: `lock` (who may
+//! change the control plane), `snapshot` (etcd's data before a change) and `leadership` (who leads
+//! etcd meanwhile). Nothing here writes, and an upgrade of a control plane is still refused with
+//! `ControlPlane`.
 
 mod component;
 mod etcd;
 mod etcd_step;
 mod expiry;
+mod failure;
 mod findings;
 mod fit;
+mod leadership;
+mod lock;
 mod member;
 mod quorum;
 mod room;
+mod snapshot;
+mod span;
 mod survey;
 mod text;
 mod verb;
@@ -23,11 +32,15 @@ pub use component::Component;
 pub use etcd::{EtcdId, EtcdTag, EtcdVersion, NotEtcd};
 pub use etcd_step::{Step, TooOld, etcd_step, undo};
 pub use expiry::{Certificate, Expiry, SOON, expiry};
+pub use failure::Failure;
 pub use findings::{Class, Code, Finding, findings};
 pub use fit::LONGEST;
+pub use leadership::{Stay, Yielding, successor};
+pub use lock::{Claim, Ending, Held, Holder, Locking, News, NoHolder, Taken, Unlocking, claim};
 pub use member::{Answer, LAG, Listed, Member, Status, members};
 pub use quorum::{Hold, Leave, Quorum, quorum};
 pub use room::{Place, Use, wanted};
+pub use snapshot::{Kept, Refusal, Saved, Saving, fitness, surplus};
 pub use survey::{
     Alarm, AlarmKind, Drift, Kind, Lock, Other, Owner, Source, Survey, TooMany, Unseen, Versions,
 };

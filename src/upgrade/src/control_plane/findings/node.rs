@@ -3,7 +3,11 @@
 use super::code::{Class, Code};
 use super::finding::{Finding, listed};
 use crate::control_plane::expiry::{Certificate, Expiry, expiry};
+use crate::control_plane::failure::told;
+use crate::control_plane::lock::{Held, Locking};
+use crate::control_plane::span::span;
 use crate::control_plane::survey::{Source, Survey, Unseen};
+use crate::control_plane::text::Name;
 
 /// What could not be read.
 pub(super) fn unseen(survey: &Survey) -> Vec<Finding> {
@@ -11,67 +15,30 @@ pub(super) fn unseen(survey: &Survey) -> Vec<Finding> {
 }
 
 fn missed(Unseen { source, why }: &Unseen) -> Finding {
-    let (code, class, what, action) = match source {
-        Source::Credential => (
-            Code::NoAdminCredential,
-            Class::Refuse,
-            "a credential of this control plane cannot be used",
-            "Run `kubeadm certs check-expiration` on this node",
-        ),
-        Source::Api => (
-            Code::ApiAway,
-            Class::Wait,
-            "the API server was asked in vain",
-            "Look at the API server, then ask again",
-        ),
-        Source::Etcd => (
-            Code::EtcdUnhealthy,
-            Class::Wait,
-            "etcd was asked in vain",
-            "Do not delete its data; look at its log first",
-        ),
-        Source::Manifest => (
-            Code::NotSeen,
-            Class::Refuse,
-            "a manifest cannot be read",
-            "Correct it, or write it again with kubeadm",
-        ),
-        Source::Certificate => (
-            Code::NotSeen,
-            Class::Warn,
-            "a certificate cannot be read",
-            "Look at the file",
-        ),
-        Source::Room => (
-            Code::NotSeen,
-            Class::Warn,
-            "the room on a file system is not known",
-            "Compare `df` with the documentation",
-        ),
-        Source::Kubeadm => (
-            Code::NotSeen,
-            Class::Warn,
-            "kubeadm was asked in vain",
-            "Run it by hand to see why",
-        ),
+    let (code, class) = match source {
+        Source::Credential => (Code::NoAdminCredential, Class::Refuse),
+        Source::Api => (Code::ApiAway, Class::Wait),
+        Source::Etcd => (Code::EtcdUnhealthy, Class::Wait),
+        Source::Manifest => (Code::NotSeen, Class::Refuse),
+        Source::Certificate | Source::Room | Source::Kubeadm => (Code::NotSeen, Class::Warn),
     };
-    let why = why.as_str().trim_end_matches('.');
-    Finding::new(code, class, format!("{what}: {why}. {action}."))
+    Finding::new(code, class, told(*source, why))
 }
 
 /// Another upgrade. This node's own holds the lock as `<node>/<id>`.
 pub(super) fn lock(survey: &Survey) -> Option<Finding> {
     let lock = survey.lock.as_ref()?;
-    let holder = lock.holder.as_str();
-    let node = holder.split('/').next().unwrap_or_default();
-    (!holder.is_empty() && node != survey.node.as_str()).then(|| {
-        let since = lock.since.map(|since| survey.at.saturating_sub(since));
-        let since = since.map_or_else(String::new, |passed| format!(" since {}", span(passed)));
-        let says = format!(
-            "another upgrade has the control plane{since}: {holder}. Wait for its end; look at that node if it does not end."
-        );
-        Finding::wait(Code::ControlPlaneBusy, says)
-    })
+    let ours = match Held::of(Some(lock.holder.as_str())) {
+        Held::Free => true,
+        Held::By(holder) => Name::from(holder.node()) == survey.node,
+        Held::Somebody(_) => false,
+    };
+    let busy = Locking::Busy {
+        holder: lock.holder.clone(),
+        since: lock.since,
+        passed: lock.since.map(|since| survey.at.saturating_sub(since)),
+    };
+    (!ours).then(|| Finding::wait(Code::ControlPlaneBusy, busy.to_string()))
 }
 
 /// Certificates that are not valid now, or not for long.
@@ -118,17 +85,6 @@ fn ends(first: &Certificate, now: u64) -> Finding {
         span(first.until.saturating_sub(now))
     );
     Finding::warn(Code::CertificatesExpireSoon, says)
-}
-
-/// A span of seconds, in its largest unit.
-fn span(seconds: u64) -> String {
-    let (count, unit) = match seconds {
-        0..120 => (seconds, "s"),
-        120..7200 => (seconds / 60, "min"),
-        7200..172_800 => (seconds / 3600, "h"),
-        _ => (seconds / 86_400, "days"),
-    };
-    format!("{count} {unit}")
 }
 
 /// File systems without room for copies and snapshot.

@@ -1,0 +1,36 @@
+//! A client of the API server, with a kubeconfig of this node.
+
+use std::time::Duration;
+
+use client::chain;
+use client::kubeconfig::{self, Variables};
+use kube::Client;
+use kube::config::Kubeconfig;
+
+use crate::folder::Folder;
+
+/// The credential of the administrator.
+pub(crate) const ADMIN: &str = "/etc/kubernetes/admin.conf";
+
+/// The credential of this node, which the agent has too.
+pub(crate) const KUBELET: &str = "/etc/kubernetes/kubelet.conf";
+
+/// The namespace of kubeadm's own objects, and of the lock.
+pub(crate) const NAMESPACE: &str = "kube-system";
+
+/// How long the API server has for all answers together.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A client with this credential. The error says nothing of its content.
+pub(crate) fn connect(folder: &Folder, path: &str) -> Result<Client, String> {
+    let text = folder.read(path);
+    let text = text.map_err(|error| Folder::why(path, &error))?;
+    // The message of the parser may repeat the text.
+    let content = Kubeconfig::from_yaml(&text);
+    let content = content.map_err(|_| format!("{path} is not a kubeconfig"))?;
+    let config = kubeconfig::config(content, None, &Variables::default());
+    let mut config = config.map_err(|error| format!("{path}: {}", chain(&error)))?;
+    config.connect_timeout = Some(PATIENCE);
+    config.read_timeout = Some(PATIENCE);
+    Client::try_from(config).map_err(|error| format!("{path}: {}", chain(&error)))
+}

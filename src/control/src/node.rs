@@ -1,0 +1,55 @@
+//! This node: whether it has a control plane and a member of etcd, and its name.
+
+use thiserror::Error;
+use upgrade::control_plane::Component;
+
+use crate::certificates;
+use crate::folder::Folder;
+use crate::manifests;
+
+/// This node runs no control plane of kubeadm's.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "this node runs no control plane of kubeadm's: {} does not exist. Run careen-control as root on a control-plane node.",
+    .0
+)]
+pub struct NoControlPlane(String);
+
+/// Succeeds on a control-plane node.
+pub(crate) fn check(folder: &Folder) -> Result<(), NoControlPlane> {
+    match SIGNS.iter().any(|sign| folder.path(sign).exists()) {
+        true => Ok(()),
+        false => Err(NoControlPlane(manifests::path(Component::ApiServer))),
+    }
+}
+
+/// Whether etcd is on this node.
+pub(crate) fn has_member(folder: &Folder) -> bool {
+    MEMBER.iter().any(|sign| folder.path(sign).exists())
+}
+
+/// The name of its Node.
+pub(crate) fn name(folder: &Folder) -> String {
+    certificates::node_name(folder).unwrap_or_else(hostname)
+}
+
+/// Files that only a control-plane node has. kubeadm itself looks at the first one alone, which a
+/// power cut can take away.
+const SIGNS: [&str; 4] = [
+    "/etc/kubernetes/manifests/kube-apiserver.yaml",
+    "/etc/kubernetes/manifests/etcd.yaml",
+    "/etc/kubernetes/pki/apiserver.crt",
+    "/etc/kubernetes/admin.conf",
+];
+
+/// Files that only a node with a member of etcd has.
+const MEMBER: [&str; 2] = [
+    "/etc/kubernetes/manifests/etcd.yaml",
+    "/etc/kubernetes/pki/etcd/server.crt",
+];
+
+/// A kubelet registers its node under the host's name in small letters.
+fn hostname() -> String {
+    let name = nix::unistd::gethostname().unwrap_or_default();
+    name.to_string_lossy().to_lowercase()
+}

@@ -1,0 +1,66 @@
+//! What could not be read or asked, as a sentence.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::survey::Source;
+use super::text::Detail;
+
+/// Something that a verb needed and did not get.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What.
+    pub source: Source,
+    /// Why.
+    pub why: Detail,
+}
+
+impl Failure {
+    /// This source failed for this reason.
+    #[must_use]
+    pub fn new(source: Source, why: impl Into<Detail>) -> Self {
+        let why = why.into();
+        Self { source, why }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&told(self.source, &self.why))
+    }
+}
+
+/// The sentence: what was not read, why, and what to do.
+pub(super) fn told(source: Source, why: &Detail) -> String {
+    let (what, action) = words(source);
+    let why = why.as_str().trim_end_matches('.');
+    format!("{what}: {why}. {action}.")
+}
+
+const fn words(source: Source) -> (&'static str, &'static str) {
+    match source {
+        Source::Credential => (
+            "a credential of this control plane cannot be used",
+            "Run `kubeadm certs check-expiration` on this node",
+        ),
+        Source::Api => (
+            "the API server was asked in vain",
+            "Look at the API server, then ask again",
+        ),
+        Source::Etcd => (
+            "etcd was asked in vain",
+            "Do not delete its data; look at its log first",
+        ),
+        Source::Manifest => (
+            "a manifest cannot be read",
+            "Correct it, or write it again with kubeadm",
+        ),
+        Source::Certificate => ("a certificate cannot be read", "Look at the file"),
+        Source::Room => (
+            "the room on a file system is not known",
+            "Compare `df` with the documentation",
+        ),
+        Source::Kubeadm => ("kubeadm was asked in vain", "Run it by hand to see why"),
+    }
+}
