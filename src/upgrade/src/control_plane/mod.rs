@@ -3,8 +3,9 @@
 //! [`Survey`] holds what `careen-control survey` reads on one node. The other files are functions
 //! over it: whether this member may be away (`quorum`), what kubeadm has to do (`verb`), what that
 //! does to etcd (`etcd_step`), which certificate ends first (`expiry`), and whether there is room
-//! (`room`). `findings` puts them together. Nothing here writes, and an upgrade of a control plane is
-//! still refused with `ControlPlane`.
+//! (`room`). `findings` puts them together. `raise` decides how kubeadm runs and whether it did its
+//! work, and `repair` which manifests are written again after it was cut. Nothing here writes, and an
+//! upgrade of a control plane is still refused with `ControlPlane`.
 
 mod component;
 mod etcd;
@@ -14,6 +15,8 @@ mod findings;
 mod fit;
 mod member;
 mod quorum;
+pub mod raise;
+pub mod repair;
 mod room;
 mod survey;
 mod text;
