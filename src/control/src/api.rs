@@ -5,6 +5,7 @@ use std::time::Duration;
 use client::chain;
 use client::kubeconfig::{self, Variables};
 use futures::future::try_join5;
+use hyper::Uri;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use kube::api::{Api, ListParams};
@@ -19,7 +20,7 @@ use crate::manifests::tag;
 const ADMIN: &str = "/etc/kubernetes/admin.conf";
 
 /// The namespace of kubeadm's own objects.
-const NAMESPACE: &str = "kube-system";
+pub(crate) const NAMESPACE: &str = "kube-system";
 
 /// The Lease that says who changes the control plane.
 const LOCK: &str = "careen-control-plane";
@@ -53,16 +54,15 @@ pub(crate) type Missed = (Source, String);
 
 /// Asks for all of it, or says what is missing.
 pub(crate) async fn look(folder: &Folder, node: &str) -> Result<Cluster, Missed> {
-    let client = connect(folder)
-        .await
-        .map_err(|why| (Source::Credential, why))?;
+    let client = connect(folder, None).map_err(|why| (Source::Credential, why))?;
     let away = |why: String| (Source::Api, why);
     let asked = tokio::time::timeout(PATIENCE, ask(client, node)).await;
     let late = |_| away(format!("no answer in {} s", PATIENCE.as_secs()));
     asked.map_err(late)?.map_err(away)
 }
 
-async fn connect(folder: &Folder) -> Result<Client, String> {
+/// A client with the administrator's rights, of the server that admin.conf names or of this one.
+pub(crate) fn connect(folder: &Folder, server: Option<Uri>) -> Result<Client, String> {
     let text = folder.read(ADMIN);
     let text = text.map_err(|error| Folder::why(ADMIN, &error))?;
     // The message of the parser may repeat the text.
@@ -70,6 +70,9 @@ async fn connect(folder: &Folder) -> Result<Client, String> {
     let content = content.map_err(|_| format!("{ADMIN} is not a kubeconfig"))?;
     let config = kubeconfig::config(content, None, &Variables::default());
     let mut config = config.map_err(|error| format!("{ADMIN}: {}", chain(&error)))?;
+    if let Some(server) = server {
+        config.cluster_url = server;
+    }
     config.connect_timeout = Some(PATIENCE);
     config.read_timeout = Some(PATIENCE);
     Client::try_from(config).map_err(|error| format!("{ADMIN}: {}", chain(&error)))

@@ -96,7 +96,7 @@ fn has_manifest(folder: &Folder) -> bool {
 }
 
 /// A kubelet registers its node under the host's name in small letters.
-fn hostname() -> String {
+pub(crate) fn hostname() -> String {
     let name = nix::unistd::gethostname().unwrap_or_default();
     name.to_string_lossy().to_lowercase()
 }
@@ -176,7 +176,10 @@ const LOOPBACK: &str = "https://127.0.0.1:2379";
 const CLIENT: &str = "healthcheck-client";
 
 /// Asks the member of this node, at its own address, as kubeadm does.
-async fn own(folder: &Folder, manifest: Option<&Manifest>) -> Result<etcd::Found, api::Missed> {
+pub(crate) async fn own(
+    folder: &Folder,
+    manifest: Option<&Manifest>,
+) -> Result<etcd::Found, api::Missed> {
     let flag = |name| manifest.and_then(|manifest| manifest.flag(name));
     let authority = flag("--trusted-ca-file").unwrap_or(AUTHORITY);
     let pki = authority.rsplit_once('/').map_or("", |(pki, _)| pki);

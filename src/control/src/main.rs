@@ -4,19 +4,25 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod args;
+mod begin;
+mod raised;
 
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use args::{Cli, Verb};
+use begin::{now, runtime};
 use clap::Parser;
 use control::{Folder, Order, exit_code, json, survey, text};
 use upgrade::control_plane::findings;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let Verb::Survey(asked) = cli.verb;
-    match run(Folder::below(&cli.root), asked) {
+    let ended = match cli.verb {
+        Verb::Survey(asked) => run(Folder::below(&cli.root), asked),
+        Verb::Raise(asked) => raised::run(&cli.root, asked),
+        Verb::GiveUp(asked) => raised::give_up(&cli.root, asked),
+    };
+    match ended {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("careen-control: {error}");
@@ -31,11 +37,7 @@ fn run(folder: Folder, asked: args::Survey) -> Result<u8, String> {
         image: asked.target_version,
         now: now(),
     };
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_all().build();
-    let runtime = runtime.map_err(|error| {
-        format!("the survey cannot begin: {error}. Look at the limits of this process.")
-    })?;
+    let runtime = runtime("survey")?;
     let found = runtime.block_on(survey(&order));
     let found = found.map_err(|error| error.to_string())?;
     let findings = findings(&found);
@@ -45,10 +47,4 @@ fn run(folder: Folder, asked: args::Survey) -> Result<u8, String> {
     };
     print!("{shown}");
     Ok(exit_code(&findings))
-}
-
-/// Seconds since 1970. A clock before that counts as 1970, where no certificate is valid.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
 }

@@ -210,6 +210,19 @@ fn of_two_raises_the_later_one_counts() {
 }
 
 #[test]
+fn a_damaged_note_does_not_hide_a_raise() {
+    let node = Node::new();
+    node.raising("one", 1);
+    node.raising("two", 2);
+    let note = |id: &str| node.ledger(id).folder().join("raise.json");
+    fs::write(note("two"), "{").unwrap();
+    let (ledger, _) = Ledger::under_way(&node.places).unwrap().unwrap();
+    assert_eq!(ledger.folder(), node.ledger("one").folder());
+    fs::write(note("one"), "{").unwrap();
+    assert!(Ledger::under_way(&node.places).is_err(), "nobody knows");
+}
+
+#[test]
 fn a_node_without_an_etcd_gets_none() {
     let node = Node::new();
     fs::remove_file(node.path(Component::Etcd)).unwrap();

@@ -73,17 +73,28 @@ impl Ledger {
     /// The ledger of the raise that is under way, and its note. Of several the one that began last.
     ///
     /// # Errors
-    /// A note cannot be read.
+    /// No raise is known to be under way, and a note cannot be read.
     pub fn under_way(places: &Places) -> Result<Option<(Self, Note)>> {
         let mut found: Option<(Self, Note)> = None;
+        let mut unread = Ok(());
         for ledger in Self::all(places)? {
-            let Some(note) = ledger.note()? else { continue };
-            let is_later = found.as_ref().is_none_or(|(_, other)| other.at <= note.at);
-            if note.state == State::Raising && is_later {
-                found = Some((ledger, note));
+            match ledger.note() {
+                Ok(Some(note)) if note.state == State::Raising => {
+                    let is_later = found.as_ref().is_none_or(|(_, other)| other.at <= note.at);
+                    found = if is_later {
+                        Some((ledger, note))
+                    } else {
+                        found
+                    };
+                }
+                Ok(Some(_) | None) => {}
+                Err(error) => unread = Err(error),
             }
         }
-        Ok(found)
+        match found {
+            Some(found) => Ok(Some(found)),
+            None => unread.map(|()| None),
+        }
     }
 
     /// Its folder.

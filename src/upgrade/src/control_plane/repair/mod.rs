@@ -6,6 +6,7 @@
 //! written back.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::component::Component;
 use super::etcd::EtcdVersion;
@@ -105,6 +106,26 @@ pub struct Repair {
     pub fault: Fault,
     /// The copy to write. `None` if none may be written: a person must look.
     pub with: Option<Page>,
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (component, fault) = (self.component, self.fault.words());
+        match self.with {
+            Some(page) => {
+                let folder = page.folder();
+                write!(
+                    f,
+                    "{component}.yaml {fault}: the copy in {folder}/ is written back"
+                )
+            }
+            None => write!(
+                f,
+                "{component}.yaml {fault}: no copy in the ledger may be written back. \
+                 Put the manifest there by hand."
+            ),
+        }
+    }
 }
 
 /// All manifests that must be written again. Nothing while no raise is under way, because then a
