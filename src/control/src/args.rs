@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use upgrade::{UpgradeId, Version, release};
 
-/// Looks at a kubeadm control plane from one of its nodes, and prepares its upgrade.
+/// Looks at a kubeadm control plane from one of its nodes, prepares its upgrade, and raises it.
 #[derive(Debug, Parser)]
 #[command(name = "careen-control", version = release::THIS)]
 pub struct Cli {
@@ -31,6 +31,11 @@ pub enum Verb {
     Save(Save),
     /// Let another member lead etcd, if the one of this node leads.
     Yield(Yield),
+    /// Raise this node's control plane with another version's kubeadm.
+    Raise(Raise),
+    /// Give up a raise that did not end well: its manifests stay as they are, and no repair changes
+    /// them any more.
+    GiveUp(GiveUp),
 }
 
 /// What to survey.
@@ -73,4 +78,54 @@ pub struct Yield {
     /// Print the answer as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// What to raise.
+#[derive(Debug, Args)]
+pub struct Raise {
+    /// The upgrade that this is a part of. It names the ledger, so a run that continues another one
+    /// has the same.
+    #[arg(long, value_name = "ID")]
+    pub upgrade: UpgradeId,
+    /// The Kubernetes version to raise to, for example v1.36.3.
+    #[arg(long, value_name = "VERSION")]
+    pub target_version: Version,
+    /// The kubeadm of that version.
+    #[arg(long, value_name = "FILE")]
+    pub kubeadm: PathBuf,
+    /// A folder with the kubelet that runs, which kubeadm asks for its version.
+    #[arg(long, value_name = "FOLDER")]
+    pub old_kubelet_path: Vec<PathBuf>,
+    /// A folder of kubeadm's patches.
+    #[arg(long, value_name = "FOLDER")]
+    pub patches: Option<String>,
+    /// Checks of kubeadm's whose errors do not count.
+    #[arg(long, value_name = "CHECK", value_delimiter = ',')]
+    pub ignore_preflight_errors: Vec<String>,
+    /// More phases of `kubeadm upgrade` that it shall not run. kubelet-config and addon never run.
+    #[arg(long, value_name = "PHASE", value_delimiter = ',')]
+    pub skip_phases: Vec<String>,
+    /// How long kubeadm waits for each static pod.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub pod_seconds: u64,
+    /// How long the components may take to serve, before and after kubeadm.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub serving_seconds: u64,
+    /// Remove kubeadm's copies of etcd from before this moment, in seconds since 1970.
+    #[arg(long, value_name = "SECONDS")]
+    pub prune_before: Option<u64>,
+    /// The physical root, which has the ledger.
+    #[arg(long, hide = true)]
+    pub sysroot: Option<PathBuf>,
+}
+
+/// Which raise to give up.
+#[derive(Debug, Args)]
+pub struct GiveUp {
+    /// The upgrade that it is a part of.
+    #[arg(long, value_name = "ID")]
+    pub upgrade: UpgradeId,
+    /// The physical root, which has the ledger.
+    #[arg(long, hide = true)]
+    pub sysroot: Option<PathBuf>,
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use client::chain;
 use client::kubeconfig::{self, Variables};
+use hyper::Uri;
 use kube::Client;
 use kube::config::Kubeconfig;
 
@@ -23,6 +24,15 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A client with this credential. The error says nothing of its content.
 pub(crate) fn connect(folder: &Folder, path: &str) -> Result<Client, String> {
+    connect_to(folder, path, None)
+}
+
+/// A client of another server than the one that the file names.
+pub(crate) fn connect_to(
+    folder: &Folder,
+    path: &str,
+    server: Option<Uri>,
+) -> Result<Client, String> {
     let text = folder.read(path);
     let text = text.map_err(|error| Folder::why(path, &error))?;
     // The message of the parser may repeat the text.
@@ -30,6 +40,9 @@ pub(crate) fn connect(folder: &Folder, path: &str) -> Result<Client, String> {
     let content = content.map_err(|_| format!("{path} is not a kubeconfig"))?;
     let config = kubeconfig::config(content, None, &Variables::default());
     let mut config = config.map_err(|error| format!("{path}: {}", chain(&error)))?;
+    if let Some(server) = server {
+        config.cluster_url = server;
+    }
     config.connect_timeout = Some(PATIENCE);
     config.read_timeout = Some(PATIENCE);
     Client::try_from(config).map_err(|error| format!("{path}: {}", chain(&error)))

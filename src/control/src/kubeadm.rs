@@ -1,19 +1,42 @@
-//! What the kubeadm of the running system would write, rendered offline into a folder of its own.
+//! What a kubeadm would write, rendered offline into a folder of its own: the one of the running
+//! system, or the one of an image that is deployed and not booted.
 
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use host::programs::{self, Program};
+use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::folder::Folder;
 
-/// kubeadm renders all manifests in less than a second each.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// kubeadm renders all manifests in less than a second each, on a machine that is not busy.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// kubeadm writes into this folder in place of /etc/kubernetes.
 const RENDERED: &str = "KUBEADM_INIT_DRYRUN_DIR";
+
+/// Which kubeadm renders. One writes other settings than another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kubeadm<'a> {
+    /// The one of the running system.
+    Running(&'a Folder),
+    /// The one at this path.
+    At(&'a Path),
+}
+
+impl Kubeadm<'_> {
+    fn command(self) -> Result<std::process::Command, String> {
+        match self {
+            Self::At(path) => Ok(programs::alone(path, programs::PATH)),
+            Self::Running(folder) => {
+                let command = Program::Kubeadm.command_below(&folder.path("/"));
+                command.map_err(|error| error.to_string())
+            }
+        }
+    }
+}
 
 /// What to render.
 #[derive(Clone, Debug)]
@@ -30,17 +53,21 @@ pub(crate) struct Wanted<'a> {
     pub etcd: bool,
     /// The proxy variables of the live manifests. kubeadm writes those of its own environment.
     pub proxies: Vec<(String, String)>,
+    /// kubeadm's limits. It makes the startup probes from them.
+    pub timeouts: Option<Value>,
+    /// A folder of patches.
+    pub patches: Option<String>,
 }
 
-/// The version of the running system's kubeadm.
-pub(crate) async fn version(folder: &Folder) -> Result<String, String> {
-    let said = run(folder, &["version", "-o", "short"], None).await?;
+/// The version of a kubeadm.
+pub(crate) async fn version(kubeadm: Kubeadm<'_>) -> Result<String, String> {
+    let said = run(kubeadm, &["version", "-o", "short"], None).await?;
     Ok(said.trim().to_owned())
 }
 
 /// Renders the manifests into this folder. None of the files of the node changes.
 pub(crate) async fn render(
-    folder: &Folder,
+    kubeadm: Kubeadm<'_>,
     wanted: &Wanted<'_>,
     into: &Path,
 ) -> Result<(), String> {
@@ -63,7 +90,7 @@ pub(crate) async fn render(
             rendered: into,
             proxies: &wanted.proxies,
         };
-        async move { run(folder, &all, Some(environment)).await.map(drop) }
+        async move { run(kubeadm, &all, Some(environment)).await.map(drop) }
     };
     phase(["control-plane", "all"]).await?;
     if wanted.etcd {
@@ -74,7 +101,7 @@ pub(crate) async fn render(
 
 /// JSON is YAML, so that no name needs quotation marks of its own.
 fn configuration(wanted: &Wanted<'_>) -> String {
-    let init = serde_json::json!({
+    let mut init = json!({
         "apiVersion": "kubeadm.k8s.io/v1beta4",
         "kind": "InitConfiguration",
         "localAPIEndpoint": {
@@ -83,6 +110,12 @@ fn configuration(wanted: &Wanted<'_>) -> String {
         },
         "nodeRegistration": { "name": wanted.node },
     });
+    if let Some(timeouts) = &wanted.timeouts {
+        init["timeouts"] = timeouts.clone();
+    }
+    if let Some(patches) = &wanted.patches {
+        init["patches"] = json!({ "directory": patches });
+    }
     format!("{init}\n---\n{}\n", wanted.cluster)
 }
 
@@ -98,12 +131,11 @@ pub(crate) fn is_proxy(variable: &str) -> bool {
 }
 
 async fn run(
-    folder: &Folder,
+    kubeadm: Kubeadm<'_>,
     arguments: &[&str],
     environment: Option<Environment<'_>>,
 ) -> Result<String, String> {
-    let command = Program::Kubeadm.command_below(&folder.path("/"));
-    let command = command.map_err(|error| error.to_string())?;
+    let command = kubeadm.command()?;
     let program = command.get_program().to_owned();
     let mut command = Command::from(command);
     command
@@ -153,11 +185,14 @@ mod tests {
             port: "6444",
             etcd: true,
             proxies: Vec::new(),
+            timeouts: Some(json!({ "upgradeManifests": "5m" })),
+            patches: None,
         };
         let text = configuration(&wanted);
-        let parts: Vec<serde_json::Value> = serde_saphyr::from_multiple(&text).unwrap();
+        let parts: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
         assert_eq!(parts[0]["localAPIEndpoint"]["bindPort"], 6444);
         assert_eq!(parts[0]["nodeRegistration"]["name"], "cp-1");
+        assert_eq!(parts[0]["timeouts"]["upgradeManifests"], "5m");
         assert_eq!(parts[1]["kubernetesVersion"], "v1.35.4");
     }
 }

@@ -1,5 +1,5 @@
-//! Looks at a kubeadm control plane from one of its nodes, and prepares its upgrade. One verb per
-//! run.
+//! Looks at a kubeadm control plane from one of its nodes, prepares its upgrade, and raises
+//! it. One verb per run.
 //!
 //! `careen-control` runs as root on a control-plane node. It reads /etc/kubernetes, asks the API
 //! server with admin.conf, and asks etcd with the client certificate that kubeadm itself uses
@@ -24,6 +24,7 @@
 //! - `look`: puts them together into a [`upgrade::control_plane::Survey`].
 //! - `lease`, `leases`, `lock`: who may change the control plane.
 //! - `save`: a snapshot of etcd. `leadership`: another member leads.
+//! - `raise`: the run of a new kubeadm, and what makes it safe.
 //! - `render`: the survey for a person and for a program.
 
 #![deny(clippy::wildcard_enum_match_arm)]
@@ -45,6 +46,7 @@ mod look;
 mod manifests;
 mod node;
 mod own;
+mod raise;
 mod render;
 mod rendered;
 mod room;
@@ -55,5 +57,6 @@ pub use leadership::r#yield;
 pub use lock::{lock, unlock};
 pub use look::{Order, survey};
 pub use node::NoControlPlane;
+pub use raise::{RaiseOrder, give_up, raise};
 pub use render::{exit_code, json, text};
 pub use save::{Order as SaveOrder, save};

@@ -136,7 +136,10 @@ fn take_etcd(survey: &mut Survey, found: Result<etcd::Found, api::Missed>) {
 }
 
 /// Asks the member of this node, at its own address, as kubeadm does.
-async fn own(folder: &Folder, manifest: Option<&Manifest>) -> Result<etcd::Found, api::Missed> {
+pub(crate) async fn own(
+    folder: &Folder,
+    manifest: Option<&Manifest>,
+) -> Result<etcd::Found, api::Missed> {
     let (client, own) = own::member(folder, manifest)?;
     Ok(etcd::stacked(&client, &own).await)
 }

@@ -4,12 +4,15 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod args;
+mod begin;
+mod raised;
 
 use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use args::{Cli, Verb};
+use begin::{now, runtime};
 use clap::Parser;
 use control::{
     Folder, Order, SaveOrder, exit_code, json, lock, save, survey, text, unlock, r#yield,
@@ -20,7 +23,7 @@ use upgrade::exit;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match run(&Folder::below(&cli.root), cli.verb) {
+    match run(&cli.root, cli.verb) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("careen-control: {error}");
@@ -29,7 +32,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(folder: &Folder, verb: Verb) -> Result<u8, String> {
+fn run(root: &Path, verb: Verb) -> Result<u8, String> {
+    let folder = &Folder::below(root);
     match verb {
         Verb::Survey(asked) => look(folder, asked),
         Verb::Lock(asked) => {
@@ -53,6 +57,8 @@ fn run(folder: &Folder, verb: Verb) -> Result<u8, String> {
             let answer = within(r#yield(folder))?;
             Ok(told(&answer, exit::DONE, asked.json))
         }
+        Verb::Raise(asked) => raised::run(root, asked),
+        Verb::GiveUp(asked) => raised::give_up(root, asked),
     }
 }
 
@@ -74,12 +80,8 @@ fn look(folder: &Folder, asked: args::Survey) -> Result<u8, String> {
 
 /// Runs one verb to its end.
 fn within<T, E: Display>(work: impl Future<Output = Result<T, E>>) -> Result<T, String> {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_all().build();
-    let runtime = runtime.map_err(|error| {
-        format!("careen-control cannot begin: {error}. Look at the limits of this process.")
-    })?;
-    runtime.block_on(work).map_err(|error| error.to_string())
+    let done = runtime()?.block_on(work);
+    done.map_err(|error| error.to_string())
 }
 
 /// Prints an answer: for a program to standard output, and for a person what went wrong to standard
@@ -92,10 +94,4 @@ fn told(answer: &(impl Display + Serialize), code: u8, as_json: bool) -> u8 {
         (false, _) => eprintln!("careen-control: {answer}"),
     }
     code
-}
-
-/// Seconds since 1970. A clock before that counts as 1970, where no certificate is valid.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
 }

@@ -8,11 +8,11 @@ use upgrade::control_plane::{Component, Drift, EtcdTag, Kind, Source, Survey};
 
 use crate::drift::compare;
 use crate::folder::Folder;
-use crate::kubeadm::{self, Wanted};
+use crate::kubeadm::{self, Kubeadm, Wanted};
 use crate::manifests::{self, Manifest, Manifests};
 
 /// Where kubeadm renders the manifests, for as long as the survey runs. Only root may write there.
-const RENDERED: &str = "/run";
+pub(crate) const RENDERED: &str = "/run";
 
 /// What kubeadm would write for the running version.
 #[derive(Debug, Default)]
@@ -59,8 +59,10 @@ async fn find(
         port: flag("--secure-port").unwrap_or_default(),
         etcd: survey.kind == Kind::Stacked,
         proxies: server.map(Manifest::proxies).unwrap_or_default(),
+        timeouts: None,
+        patches: None,
     };
-    kubeadm::render(folder, &wanted, into.path()).await?;
+    kubeadm::render(Kubeadm::Running(folder), &wanted, into.path()).await?;
     let mut found = Found::default();
     for (component, live) in &read.all {
         let pod = written(into.path(), *component)?;
@@ -76,7 +78,7 @@ async fn find(
 
 /// The one version of the node's pods and its kubeadm. Another kubeadm writes other settings.
 async fn same_version(survey: &Survey, folder: &Folder) -> Result<Version, String> {
-    let said = kubeadm::version(folder).await?;
+    let said = kubeadm::version(Kubeadm::Running(folder)).await?;
     let version: Version = said
         .parse()
         .map_err(|error| format!("kubeadm version: {error}"))?;
@@ -94,7 +96,7 @@ async fn same_version(survey: &Survey, folder: &Folder) -> Result<Version, Strin
 }
 
 /// The configuration for this version, which kubeadm-config may be ahead of.
-fn at(cluster: &str, version: &Version) -> Result<String, String> {
+pub(crate) fn at(cluster: &str, version: &Version) -> Result<String, String> {
     let read = serde_saphyr::from_str::<serde_json::Value>(cluster);
     let mut value = read.map_err(|_| "kubeadm-config cannot be read".to_owned())?;
     if let Some(fields) = value.as_object_mut() {
@@ -111,7 +113,7 @@ fn written(folder: &Path, component: Component) -> Result<Pod, String> {
     read.map_err(|_| format!("its {component}.yaml cannot be read"))
 }
 
-fn tag(pod: &Pod) -> Option<EtcdTag> {
+pub(crate) fn tag(pod: &Pod) -> Option<EtcdTag> {
     let container = pod.spec.as_ref()?.containers.first()?;
     manifests::tag(container.image.as_deref()?).parse().ok()
 }

@@ -22,6 +22,7 @@ pub mod image_info;
 pub mod journal;
 pub mod kernel;
 pub mod kubernetes;
+pub mod ledger;
 pub mod loader;
 pub mod manifest;
 pub mod memory;

@@ -157,6 +157,14 @@ pub fn of_careen(path: &Path) -> Command {
     with_path(path, PATH)
 }
 
+/// A command with this PATH and no other variable, for a program of an image that is not booted.
+#[must_use]
+pub fn alone(program: &Path, path: &str) -> Command {
+    let mut command = with_path(program, path);
+    command.env_clear().env("PATH", path);
+    command
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that starts a program, by its whole path"

@@ -6,7 +6,7 @@ use host::Places;
 use lexopt::prelude::*;
 
 /// The message for a wrong call.
-pub const USAGE: &str = "usage: careen-stage guard|verify|check|deadman|restore|fallback|gate
+pub const USAGE: &str = "usage: careen-stage guard|verify|check|deadman|restore|repair|fallback|gate
   --sysroot DIR   the physical root (/sysroot; after ostree-prepare-root in the initramfs /sysroot/sysroot)
   --root DIR      the root that runs or will run (/; in the initramfs /sysroot)
   --boot DIR      what the boot loader reads (/boot; in the initramfs boot below --sysroot)
@@ -32,6 +32,8 @@ pub enum Verb {
     Deadman,
     /// In the old system, before the kubelet.
     Restore,
+    /// In each system of a control plane, before the kubelet.
+    Repair,
     /// Instead of an emergency shell.
     Fallback,
     /// Before boot-complete.target.
@@ -110,6 +112,7 @@ fn parse_verb(text: &str) -> Result<Verb, lexopt::Error> {
         "check" => Verb::Check,
         "deadman" => Verb::Deadman,
         "restore" => Verb::Restore,
+        "repair" => Verb::Repair,
         "fallback" => Verb::Fallback,
         "gate" => Verb::Gate,
         other => return Err(format!("{other:?} is not a verb").into()),

@@ -19,6 +19,7 @@ mod look;
 mod mark;
 mod passed;
 mod refusal;
+mod repair;
 mod restore;
 mod verify;
 
@@ -45,6 +46,7 @@ fn run(args: &Args) -> ExitCode {
         Verb::Check => check::run(args),
         Verb::Deadman => deadman::run(args),
         Verb::Restore => restore::run(args),
+        Verb::Repair => repair::run(args),
         Verb::Fallback => fallback::run(args),
         Verb::Gate => gate::run(args),
     }

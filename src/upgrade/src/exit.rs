@@ -95,12 +95,12 @@ pub const TABLE: &[Exit] = &[
     row(
         "`careen-stage`",
         DONE,
-        "this boot continues; for `gate`: it counts as good; for `restore`: the kubelet's state is as it must be",
+        "this boot continues; for `gate`: it counts as good; for `restore`: the kubelet's state is as it must be; for `repair`: each manifest is there",
     ),
     row(
         "`careen-stage`",
         FAILED,
-        "the due reboot was refused; for `gate`: this boot could not be evaluated; for `restore`: the state could not be restored, and the boot continues",
+        "the due reboot was refused; for `gate`: this boot could not be evaluated; for `restore` and `repair`: that could not be done, and the boot continues",
     ),
     row(
         "`careen-stage`",
@@ -188,6 +188,26 @@ pub const TABLE: &[Exit] = &[
         "`careen-control yield`",
         FAILED,
         "this node runs no control plane of kubeadm's",
+    ),
+    row(
+        "`careen-control raise`",
+        DONE,
+        "this node's control plane is at the version on standard output, and serves",
+    ),
+    row(
+        "`careen-control raise`",
+        FAILED,
+        "it is not; standard output has the phase and the cause as JSON",
+    ),
+    row(
+        "`careen-control give-up`",
+        DONE,
+        "the raise is over, and no repair changes a manifest",
+    ),
+    row(
+        "`careen-control give-up`",
+        FAILED,
+        "a manifest could not be repaired, so the raise is still under way",
     ),
     row(
         "`careen-provider`",

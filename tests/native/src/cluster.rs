@@ -25,6 +25,7 @@ pub struct Cluster {
     members: Vec<Member>,
     took: Vec<Duration>,
     door: u16,
+    images: Arc<Images>,
     /// The last owners: dropped after the members, in this order.
     _network: Arc<Network>,
     folder: TempDir,
@@ -58,6 +59,7 @@ impl Cluster {
             members: Vec::new(),
             took: Vec::new(),
             door: network.door(servers)?,
+            images: Arc::clone(&images),
             _network: Arc::clone(&network),
             folder,
         };
@@ -83,6 +85,12 @@ impl Cluster {
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// The images of its version.
+    #[must_use]
+    pub fn images(&self) -> &Images {
+        &self.images
     }
 
     /// A client with the administrator's rights, at the load balancer.

@@ -33,7 +33,31 @@ impl Images {
     ///
     /// Fails when a program cannot be built.
     pub fn lay_out(folder: &Path, minor: &str) -> Result<Self> {
-        let programs = programs::kubernetes(minor)?;
+        Self::of(folder, &programs::kubernetes(minor)?)
+    }
+
+    /// Lays out the next patch of these images' version: the same programs with another version in
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the programs cannot be copied.
+    pub fn next_patch(&self) -> Result<Self> {
+        let programs = programs::next_patch(&self.commands().join("kubeadm"), &self.version)?;
+        Self::of(&self.folder, &programs)
+    }
+
+    /// Gives the program of etcd one more tag.
+    ///
+    /// # Errors
+    ///
+    /// Fails when its link cannot be made.
+    pub fn tag_etcd(&self, tag: &str) -> Result<()> {
+        let image = self.folder.join(format!("etcd:{tag}"));
+        link(&programs::etcd()?, &image.join("etcd"))
+    }
+
+    fn of(folder: &Path, programs: &Path) -> Result<Self> {
         let kubeadm = programs.join("kubeadm");
         let version = said(&kubeadm, &["version", "-o", "short"])?;
         let this = Self {
@@ -58,11 +82,13 @@ impl Images {
     }
 
     /// The folder with `kubeadm`, `kubectl` and `kubelet`.
+    #[must_use]
     pub fn commands(&self) -> PathBuf {
         self.folder.join(format!("bin-{}", self.version))
     }
 
     /// The full version, such as `v1.36.3`.
+    #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -86,6 +112,10 @@ impl Images {
 fn link(to: &Path, at: &Path) -> Result<()> {
     if let Some(folder) = at.parent() {
         fs::create_dir_all(folder)?;
+    }
+    // Two versions may have the same etcd.
+    if at.is_symlink() {
+        return Ok(());
     }
     symlink(to, at).with_context(|| format!("cannot link {}", at.display()))
 }

@@ -28,7 +28,7 @@ mod namespaces;
 mod network;
 mod stand_in;
 
-pub use answers::Etcd;
+pub use answers::{Etcd, is_ready};
 pub use cluster::Cluster;
 pub use images::Images;
 pub use member::Member;

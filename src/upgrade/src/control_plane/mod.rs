@@ -7,8 +7,9 @@
 //!
 //! The other verbs of `careen-control` have their decisions and answers here, too: `lock` (who may
 //! change the control plane), `snapshot` (etcd's data before a change) and `leadership` (who leads
-//! etcd meanwhile). Nothing here writes, and an upgrade of a control plane is still refused with
-//! `ControlPlane`.
+//! etcd meanwhile). `raise` decides how kubeadm runs and whether it did its work, and `repair`
+//! which manifests are written again after it was cut. Nothing here writes, and an upgrade of a
+//! control plane is still refused with `ControlPlane`.
 
 mod component;
 mod etcd;
@@ -21,6 +22,8 @@ mod leadership;
 mod lock;
 mod member;
 mod quorum;
+pub mod raise;
+pub mod repair;
 mod room;
 mod snapshot;
 mod span;

@@ -10,6 +10,8 @@ pub const RECORD_FILES: &str = "ostree/careen/record.{a,b}";
 pub const MANIFEST_FILES: &str = "ostree/careen/manifest-<commit>.json";
 /// The kubelet's state from before the first trial, in [`STATE_DIR`].
 pub const SNAPSHOT_FOLDERS: &str = "ostree/careen/snapshot-<id>";
+/// The ledger of manifests of one raise of a control plane, in [`STATE_DIR`].
+pub const CONTROL_FOLDERS: &str = "ostree/careen/control-<id>";
 /// The state of /etc when a commit was deployed, in [`STATE_DIR`].
 pub const ETC_NOTES: &str = "ostree/careen/etc-<commit>";
 /// Marks content on the disk that may not have a ref yet, in [`STATE_DIR`].
@@ -71,6 +73,8 @@ pub const KUBERNETES: &str = "/etc/kubernetes";
 pub const SHARED_KUBERNETES: &str = "/var/lib/careen/kubernetes";
 /// The manifest that only a control plane has.
 pub const API_SERVER_MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
+/// The static pods that the kubelet runs.
+pub const MANIFESTS: &str = "/etc/kubernetes/manifests";
 /// The kubelet's credential.
 pub const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 
@@ -145,6 +149,13 @@ pub(super) const ROWS: &[Name] = &[
         "agent",
         "stage",
         "below the physical root",
+    ),
+    row(
+        CONTROL_FOLDERS,
+        Kind::Path,
+        "careen-control",
+        "careen-control, stage",
+        "below the physical root; manifests before, expected and last, while a control plane is raised",
     ),
     row(
         ETC_NOTES,
@@ -250,6 +261,13 @@ pub(super) const ROWS: &[Name] = &[
         "careen-agent doctor --fix",
         "systemd, kubelet",
         "/etc/kubernetes of all deployments of a control-plane node",
+    ),
+    row(
+        MANIFESTS,
+        Kind::Path,
+        "kubeadm, careen-control, stage",
+        "kubelet, careen-control, stage",
+        "static pods",
     ),
     row(KUBELET_CONF, Kind::Path, "kubeadm", "agent", "kubeconfig"),
     row(POLICY_FILE, Kind::Path, "operator", "agent", "TOML"),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// Long, because the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 const PAUSE: Duration = Duration::from_millis(100);
 

@@ -1,0 +1,107 @@
+//! What the new kubeadm would write, and what it has to do.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::Value;
+use upgrade::control_plane::Component;
+use upgrade::control_plane::raise::{EtcdFacts, Phase, may_change_etcd};
+
+use super::node::{Node, of_etcd};
+use super::order::{Failed, In, RaiseOrder, is_same};
+use crate::drift::compare;
+use crate::kubeadm::{self, Kubeadm, Wanted};
+use crate::manifests::Manifest;
+use crate::rendered::{RENDERED, at, tag};
+
+/// The manifests that the new kubeadm renders.
+#[derive(Debug)]
+pub(super) struct Expected {
+    pub texts: BTreeMap<Component, String>,
+    differs: BTreeMap<Component, bool>,
+    etcd: Option<Pod>,
+}
+
+impl Expected {
+    /// Renders them, offline and into a folder that only root may write.
+    pub async fn render(order: &RaiseOrder, node: &Node, timeouts: &Value) -> Result<Self, Failed> {
+        let into = tempfile::Builder::new()
+            .prefix("careen-control-")
+            .tempdir_in(RENDERED)
+            .during(Phase::Render)?;
+        let kubeadm = Kubeadm::At(&order.kubeadm);
+        is_of(
+            order,
+            &kubeadm::version(kubeadm).await.during(Phase::Render)?,
+        )
+        .during(Phase::Render)?;
+        let wanted = Wanted {
+            cluster: &at(&node.cluster.configuration.text, &order.to).during(Phase::Render)?,
+            node: &node.name,
+            address: node.flag("--advertise-address"),
+            port: node.flag("--secure-port"),
+            etcd: node.stacked,
+            proxies: node.server().map(Manifest::proxies).unwrap_or_default(),
+            timeouts: Some(timeouts.clone()),
+            patches: order.patches.clone(),
+        };
+        let rendered = kubeadm::render(kubeadm, &wanted, into.path()).await;
+        rendered.during(Phase::Render)?;
+        Self::read(node, into.path()).during(Phase::Render)
+    }
+
+    fn read(node: &Node, folder: &Path) -> Result<Self, String> {
+        let mut this = Self {
+            texts: BTreeMap::new(),
+            differs: BTreeMap::new(),
+            etcd: None,
+        };
+        for (component, live) in &node.manifests.all {
+            let path = folder.join(format!("{component}.yaml"));
+            let text = fs::read_to_string(&path);
+            let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
+            let pod: Pod = serde_saphyr::from_str(&text)
+                .map_err(|_| format!("kubeadm's {component}.yaml cannot be read"))?;
+            let difference = compare(*component, &live.pod, &pod);
+            this.differs.insert(*component, difference.rewritten);
+            this.texts.insert(*component, text);
+            if *component == Component::Etcd {
+                this.etcd = Some(pod);
+            }
+        }
+        Ok(this)
+    }
+
+    /// Whether kubeadm would write any manifest in another way.
+    pub fn differs(&self) -> bool {
+        self.differs.values().any(|differs| *differs)
+    }
+
+    /// Whether kubeadm may change etcd.
+    pub fn may_change_etcd(&self, order: &RaiseOrder, node: &Node) -> bool {
+        let (live, wanted) = (node.etcd(), self.etcd.as_ref().and_then(tag));
+        let (Some(live), Some(wanted)) = (live, wanted) else {
+            return false;
+        };
+        let differs = |component| self.differs.get(&component).copied().unwrap_or(false);
+        may_change_etcd(&EtcdFacts {
+            live: &live,
+            wanted: &wanted,
+            differs: differs(Component::Etcd),
+            server_differs: differs(Component::ApiServer),
+            certificates: &of_etcd(order),
+            now: order.now,
+        })
+    }
+}
+
+/// Another kubeadm writes another version, or refuses.
+fn is_of(order: &RaiseOrder, said: &str) -> Result<(), String> {
+    let (path, to) = (order.kubeadm.display(), &order.to);
+    match is_same(said, to) {
+        true => Ok(()),
+        false => Err(format!("{path} is {said:?}; expected {to}")),
+    }
+}

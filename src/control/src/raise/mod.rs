@@ -1,0 +1,324 @@
+//! Raises the control plane of this node to another version, before the reboot.
+//!
+//! kubeadm of the new version does the work. Around it: a ledger keeps each whole manifest, so that
+//! a power cut between two renames of kubeadm's loses none (`watch`, and `host::ledger`); the
+//! manifests are compared with what kubeadm was to write, since its exit code proves nothing; and
+//! all components must serve in the end. What a cut or an error has left is repaired before kubeadm
+//! runs again, so a raise can be repeated at any point, and a second one after a finished one
+//! changes nothing.
+
+mod configuration;
+mod expected;
+mod node;
+mod order;
+mod prune;
+mod run;
+mod serving;
+mod watch;
+
+use std::fs::{self, File};
+
+use host::ledger::Ledger;
+use host::{Places, durable};
+use serde_json::Value;
+use upgrade::control_plane::raise::{self, Ended, NotRaised, Note, Phase, Run, State};
+use upgrade::control_plane::{Component, Verb};
+use upgrade::{UpgradeId, Version, names};
+
+pub use order::RaiseOrder;
+
+use crate::manifests::Manifests;
+use configuration::Upgrade;
+use expected::Expected;
+use node::Node;
+use order::{Failed, In};
+use watch::Watch;
+
+/// One raise at a time. kubeadm holds it too.
+const LOCK: &str = "control.lock";
+
+/// What kubeadm writes to, flushed as a whole after it.
+const WRITTEN: [&str; 2] = ["/etc/kubernetes", "/var"];
+
+/// Raises the control plane of this node.
+pub async fn raise(order: &RaiseOrder) -> Ended {
+    match attempt(order).await {
+        Ok(version) => Ended::Raised(version),
+        Err(failed) => Ended::NotRaised(not_raised(order, failed)),
+    }
+}
+
+/// Gives up a raise: a last repair, and no other after it. From then on a person may change
+/// manifests, and no boot takes that back.
+///
+/// # Errors
+/// A manifest could not be repaired, so the raise stays under way.
+pub fn give_up(places: &Places, id: &UpgradeId) -> Result<(), String> {
+    let ledger = Ledger::of(places, id);
+    repair(&ledger).map_err(|failed| failed.why)?;
+    ledger.close().map_err(|error| error.to_string())
+}
+
+async fn attempt(order: &RaiseOrder) -> Result<Version, Failed> {
+    let lock = lock(order).during(Phase::Ledger)?;
+    let ledger = Ledger::of(&order.places, &order.id);
+    let under_way = resume(order, &ledger)?;
+    let node = Node::look(order).await?;
+    let server = node.server().ok_or("no API server").during(Phase::Look)?;
+    let timeouts = configuration::timeouts(server, order.pod);
+    let expected = Expected::render(order, &node, &timeouts).await?;
+    let verb = node.verb(&order.to, expected.differs());
+    let how = raise::run(verb, under_way.as_ref().map(|note| note.run));
+    let how = how.map_err(Verb::words).during(Phase::Look)?;
+    let raise = Raise {
+        order,
+        ledger: &ledger,
+        lock: &lock,
+        node: &node,
+        expected: &expected,
+        timeouts: &timeouts,
+    };
+    let version = match how {
+        Some(how) => raise.by(how, under_way.is_some()).await?,
+        None => node.lowest().cloned().unwrap_or_else(|| order.to.clone()),
+    };
+    serving::wait(order, &version).await?;
+    ledger.close().during(Phase::Ledger)?;
+    if let Some(before) = order.prune_before {
+        prune::prune(&order.folder, before);
+    }
+    Ok(version)
+}
+
+/// Waits for the kubeadm of a raise whose program was killed, and follows what that one writes.
+fn lock(order: &RaiseOrder) -> Result<File, String> {
+    let folder = order.folder.path(names::RUN_DIR);
+    durable::make_private_folder(&folder).map_err(|error| error.to_string())?;
+    let path = folder.join(LOCK);
+    let said = |error| format!("{}: {error}", path.display());
+    let lock = File::create(&path).map_err(said)?;
+    if lock.try_lock().is_ok() {
+        return Ok(lock);
+    }
+    let under_way = Ledger::under_way(&order.places).map_err(|error| error.to_string())?;
+    let watch = under_way.map(|(ledger, _)| Watch::start(&ledger));
+    let watch = watch.transpose()?;
+    lock.lock().map_err(said)?;
+    watch.map_or(Ok(()), Watch::stop)?;
+    Ok(lock)
+}
+
+/// Repairs what a raise has left that is under way. Returns its note if it is this one: another one
+/// is over now.
+fn resume(order: &RaiseOrder, ledger: &Ledger) -> Result<Option<Note>, Failed> {
+    let found = Ledger::under_way(&order.places).during(Phase::Ledger)?;
+    let Some((found, note)) = found else {
+        return Ok(None);
+    };
+    repair(&found)?;
+    if found.folder() == ledger.folder() && note.to == order.to {
+        return Ok(Some(note));
+    }
+    found.close().during(Phase::Ledger)?;
+    Ok(None)
+}
+
+fn repair(ledger: &Ledger) -> Result<(), Failed> {
+    let repairs = ledger.repair().during(Phase::Ledger)?;
+    for repair in &repairs {
+        eprintln!("careen-control: {repair}");
+    }
+    match repairs.iter().find(|repair| repair.with.is_none()) {
+        None => Ok(()),
+        Some(stuck) => Err(stuck).during(Phase::Ledger),
+    }
+}
+
+/// A raise that has something to do.
+struct Raise<'a> {
+    order: &'a RaiseOrder,
+    ledger: &'a Ledger,
+    lock: &'a File,
+    node: &'a Node,
+    expected: &'a Expected,
+    timeouts: &'a Value,
+}
+
+impl Raise<'_> {
+    async fn by(&self, how: Run, is_under_way: bool) -> Result<Version, Failed> {
+        let (order, ledger) = (self.order, self.ledger);
+        let etcd = self.expected.may_change_etcd(order, self.node);
+        self.begin(how, etcd, is_under_way)
+            .await
+            .during(Phase::Ledger)?;
+        // Not one of them is missing, or kubeadm would take this node for a worker.
+        self.all_are_there()?;
+        let watch = Watch::start(ledger).during(Phase::Ledger)?;
+        let text = configuration::upgrade(&Upgrade {
+            version: &order.to.to_string(),
+            etcd,
+            has_coredns: self.node.has_coredns,
+            ignore: &order.ignore,
+            skip: &order.skip,
+            patches: order.patches.as_deref(),
+            timeouts: self.timeouts,
+        });
+        let ran = run::run(order, ledger, self.lock, how, &text).await;
+        let followed = watch.stop();
+        let wrong = ledger.pages().during(Phase::Ledger)?;
+        let wrong = raise::not_written(etcd, &wrong);
+        repair(ledger)?;
+        ran.during(Phase::Kubeadm)?;
+        followed.during(Phase::Ledger)?;
+        are_written(&wrong)?;
+        flush(order).during(Phase::Ledger)?;
+        Ok(order.to.clone())
+    }
+
+    /// From the note on, a repair writes manifests back.
+    async fn begin(&self, how: Run, etcd: bool, is_under_way: bool) -> host::Result<()> {
+        let (order, ledger) = (self.order, self.ledger);
+        if !is_under_way {
+            forget_others(order, ledger)?;
+            ledger.begin()?;
+        }
+        if let Some(version) = run::own_etcd(order).await {
+            ledger.has_served(version)?;
+        }
+        for (component, text) in &self.expected.texts {
+            if etcd || *component != Component::Etcd {
+                ledger.expect(*component, text.as_bytes())?;
+            }
+        }
+        ledger.set(&Note {
+            to: order.to.clone(),
+            run: how,
+            etcd,
+            at: order.now,
+            state: State::Raising,
+        })
+    }
+
+    fn all_are_there(&self) -> Result<(), Failed> {
+        let absent = self.ledger.absent().during(Phase::Ledger)?;
+        let mut absent = absent.into_iter();
+        let absent = absent.find(|one| *one != Component::Etcd || self.node.stacked);
+        match absent {
+            None => Ok(()),
+            Some(one) => Err(format!("{one}.yaml is missing or empty")).during(Phase::Manifests),
+        }
+    }
+}
+
+/// Ledgers of earlier upgrades. None of them is under way.
+fn forget_others(order: &RaiseOrder, own: &Ledger) -> host::Result<()> {
+    let all = Ledger::all(&order.places)?;
+    let mut others = all.iter().filter(|one| one.folder() != own.folder());
+    others.try_for_each(|one| durable::remove_folder(one.folder()))
+}
+
+fn are_written(wrong: &[Component]) -> Result<(), Failed> {
+    match wrong.first() {
+        None => Ok(()),
+        Some(one) => Err(format!(
+            "kubeadm ended well, and {one}.yaml is not what it was to be"
+        ))
+        .during(Phase::Manifests),
+    }
+}
+
+fn flush(order: &RaiseOrder) -> Result<(), String> {
+    for place in WRITTEN {
+        let path = order.folder.path(place);
+        let said = |error: std::io::Error| format!("{}: {error}", path.display());
+        let folder = fs::File::open(&path).map_err(said)?;
+        nix::unistd::syncfs(&folder).map_err(|error| said(error.into()))?;
+    }
+    Ok(())
+}
+
+fn not_raised(order: &RaiseOrder, failed: Failed) -> NotRaised {
+    let read = Manifests::read(&order.folder);
+    let tags = read.all.iter();
+    let pages = Ledger::of(&order.places, &order.id).pages();
+    NotRaised {
+        phase: failed.phase,
+        detail: failed.why.into(),
+        swapped: pages.is_ok_and(|all| all.values().any(|one| one.is_swapped())),
+        versions: tags
+            .map(|(component, one)| (*component, one.tag.as_str().into()))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn begun(root: &Path) -> (Places, Ledger) {
+        let places = Places::running(root);
+        let ledger = Ledger::of(&places, &"one".parse().unwrap());
+        fs::create_dir_all(places.state()).unwrap();
+        fs::create_dir_all(ledger.manifests()).unwrap();
+        for component in Component::ALL {
+            fs::write(ledger.live(component), "kind: Pod\n").unwrap();
+        }
+        ledger.begin().unwrap();
+        let note = Note {
+            to: "v1.36.4".parse().unwrap(),
+            run: Run::Apply,
+            etcd: true,
+            at: 1,
+            state: State::Raising,
+        };
+        ledger.set(&note).unwrap();
+        (places, ledger)
+    }
+
+    #[test]
+    fn a_raise_that_is_given_up_is_repaired_and_over() {
+        let root = tempfile::tempdir().unwrap();
+        let (places, ledger) = begun(root.path());
+        fs::write(ledger.live(Component::Etcd), "").unwrap();
+        give_up(&places, &"one".parse().unwrap()).unwrap();
+        let text = fs::read_to_string(ledger.live(Component::Etcd));
+        assert_eq!(text.unwrap(), "kind: Pod\n");
+        assert!(Ledger::under_way(&places).unwrap().is_none());
+        give_up(&places, &"unknown".parse().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_raise_that_cannot_be_repaired_stays_under_way() {
+        let root = tempfile::tempdir().unwrap();
+        let (places, ledger) = begun(root.path());
+        ledger.has_served("3.7.0".parse().unwrap()).unwrap();
+        fs::remove_file(ledger.live(Component::Etcd)).unwrap();
+        let why = give_up(&places, &"one".parse().unwrap()).unwrap_err();
+        assert!(why.contains("by hand"), "{why}");
+        assert!(Ledger::under_way(&places).unwrap().is_some());
+    }
+
+    #[test]
+    fn each_whole_manifest_is_kept_while_kubeadm_works() {
+        let root = tempfile::tempdir().unwrap();
+        let (_, ledger) = begun(root.path());
+        let live = ledger.live(Component::ApiServer);
+        // Before the watch: what is there when it begins is kept as well.
+        fs::write(&live, "one\nstatus: {}\n").unwrap();
+        let watch = Watch::start(&ledger).unwrap();
+        let last = || fs::read_to_string(ledger.folder().join("last/kube-apiserver.yaml")).unwrap();
+        assert!(last().contains("\none\n"), "{}", last());
+        let new = root.path().join("new");
+        fs::write(&new, "two\nstatus: {}\n").unwrap();
+        fs::rename(&new, &live).unwrap();
+        let begun = std::time::Instant::now();
+        while !last().contains("\ntwo\n") {
+            assert!(begun.elapsed().as_secs() < 60, "{}", last());
+        }
+        fs::write(&live, "thr").unwrap();
+        watch.stop().unwrap();
+        assert!(last().contains("\ntwo\n"), "a torn one is not kept");
+    }
+}

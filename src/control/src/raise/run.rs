@@ -1,0 +1,185 @@
+//! The run of kubeadm. It is never ended from here: half an upgrade is worse than a late one.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use host::ledger::Ledger;
+use host::programs;
+use tokio::process::{Child, Command};
+use upgrade::control_plane::raise::Run;
+use upgrade::control_plane::{Component, EtcdVersion};
+
+use super::order::RaiseOrder;
+use crate::look;
+use crate::manifests::{Manifest, Manifests};
+
+/// What kubeadm says, in the ledger. Over a pipe it says nothing until it ends.
+const LOG: &str = "kubeadm.log";
+
+/// kubeadm's configuration, in the ledger.
+const CONFIGURATION: &str = "upgrade.yaml";
+
+/// How often etcd is asked for its version meanwhile.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The advice that kubeadm adds to each error.
+const ADVICE: &str = "To see the stack trace";
+
+/// Runs `kubeadm upgrade` to its end. It holds the lock as its standard input: a raise that begins
+/// after this program was killed waits for it.
+pub(super) async fn run(
+    order: &RaiseOrder,
+    ledger: &Ledger,
+    lock: &File,
+    how: Run,
+    configuration: &str,
+) -> Result<(), String> {
+    let folder = ledger.folder();
+    let file = folder.join(CONFIGURATION);
+    let written = host::durable::write(&file, configuration.as_bytes(), 0o600);
+    written.map_err(|error| error.to_string())?;
+    let log = folder.join(LOG);
+    let said = |error: io::Error| format!("{}: {error}", order.kubeadm.display());
+    let kubeadm = started(order, lock, how, &file, &log).map_err(said)?;
+    let status = to_its_end(order, ledger, kubeadm).await.map_err(said)?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(complaint(status, &log)),
+    }
+}
+
+fn started(
+    order: &RaiseOrder,
+    lock: &File,
+    how: Run,
+    file: &Path,
+    log: &Path,
+) -> io::Result<Child> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let log = options.open(log)?;
+    let mut command = Command::from(programs::alone(&order.kubeadm, &path(&order.old_kubelet)));
+    command.arg("upgrade").args(match how {
+        Run::Apply => &["apply", "--yes"][..],
+        Run::Node => &["node"],
+    });
+    command.arg("--config").arg(file);
+    command
+        .envs(proxies(order))
+        .stdin(Stdio::from(lock.try_clone()?))
+        .stdout(Stdio::from(log.try_clone()?))
+        .stderr(Stdio::from(log))
+        // Ctrl-C ends this program alone.
+        .process_group(0);
+    command.spawn()
+}
+
+/// The folders of the kubelet that runs, then those of the system.
+fn path(old_kubelet: &[PathBuf]) -> String {
+    let folders = old_kubelet.iter().map(|one| one.display().to_string());
+    let all: Vec<_> = folders.chain([programs::PATH.to_owned()]).collect();
+    all.join(":")
+}
+
+/// kubeadm writes the proxies of its environment into the manifests.
+fn proxies(order: &RaiseOrder) -> Vec<(String, String)> {
+    let read = Manifests::read(&order.folder);
+    let server = read.all.get(&Component::ApiServer);
+    server.map(Manifest::proxies).unwrap_or_default()
+}
+
+/// Waits, and notes each newer etcd that serves meanwhile.
+async fn to_its_end(
+    order: &RaiseOrder,
+    ledger: &Ledger,
+    mut kubeadm: Child,
+) -> io::Result<ExitStatus> {
+    let mut ended = std::pin::pin!(kubeadm.wait());
+    loop {
+        tokio::select! {
+            status = &mut ended => return status,
+            version = served(order) => {
+                if let Some(version) = version {
+                    // It is noted again with the next look.
+                    let _ = ledger.has_served(version);
+                }
+            }
+        }
+    }
+}
+
+/// The version of the own etcd, asked after a pause.
+async fn served(order: &RaiseOrder) -> Option<EtcdVersion> {
+    tokio::time::sleep(PAUSE).await;
+    own_etcd(order).await
+}
+
+/// The version of the member of this node, if it answers. Its credential is read each time, because
+/// kubeadm renews it.
+pub(super) async fn own_etcd(order: &RaiseOrder) -> Option<EtcdVersion> {
+    let read = Manifests::read(&order.folder);
+    let etcd = read.all.get(&Component::Etcd)?;
+    let found = look::own(&order.folder, Some(etcd)).await.ok()?;
+    let mut members = found.members.into_iter();
+    members.find(|one| Some(one.id) == found.me)?.version
+}
+
+/// The error that kubeadm ended with, or else the last thing that it said. For display alone.
+fn complaint(status: ExitStatus, log: &Path) -> String {
+    let said = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&said);
+    let lines = text.lines().filter(|line| !is_noise(line));
+    let lines: Vec<_> = lines.collect();
+    let error = lines.iter().rposition(|line| line.starts_with("error"));
+    let line = lines.get(error.unwrap_or(lines.len().saturating_sub(1)));
+    let line = line.copied().unwrap_or_default();
+    programs::ended(Path::new("kubeadm"), status, line.as_bytes())
+}
+
+/// The advice that kubeadm adds to each error, and the lines of libraries, which begin with a level
+/// and a date: `W1129 19:51:57.907702`.
+fn is_noise(line: &str) -> bool {
+    let mut letters = line.bytes();
+    let level = letters.next().is_some_and(|first| b"IWEF".contains(&first));
+    let date = letters.by_ref().take(4).filter(u8::is_ascii_digit).count() == 4;
+    line.trim().is_empty()
+        || line.starts_with(ADVICE)
+        || (level && date && letters.next() == Some(b' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn the_kubelet_that_runs_is_found_first() {
+        assert_eq!(path(&[]), programs::PATH);
+        let old = [PathBuf::from("/run/old"), PathBuf::from("/run/older")];
+        let expected = format!("/run/old:/run/older:{}", programs::PATH);
+        assert_eq!(path(&old), expected);
+    }
+
+    #[test]
+    fn the_error_of_kubeadm_is_repeated_without_its_noise() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let of = |text: &str| {
+            std::fs::write(&log, text).unwrap();
+            complaint(ExitStatus::from_raw(1 << 8), &log)
+        };
+        let library = "W1129 19:51:57.907702     128 logging.go:55] no socket";
+        let said = of(&format!(
+            "begin\nerror: no\n\nTo see the stack trace of this\n{library}\n"
+        ));
+        assert_eq!(said, "kubeadm ended with exit status 1: error: no");
+        let said = of(&format!("[upgrade] Waiting\n{library}\n"));
+        assert_eq!(said, "kubeadm ended with exit status 1: [upgrade] Waiting");
+        assert!(of("").contains("wrote nothing"));
+    }
+}
