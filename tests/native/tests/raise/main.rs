@@ -3,5 +3,6 @@
 
 mod one;
 mod plane;
+mod three;
 #[path = "../native/until.rs"]
 mod until;
