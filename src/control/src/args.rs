@@ -45,6 +45,17 @@ pub struct Survey {
     /// survey shows only what is there.
     #[arg(long, value_name = "VERSION")]
     pub target_version: Option<Version>,
+    /// The kubeadm of that image. With it the survey knows the new etcd, and asks the container
+    /// runtime for the images.
+    #[arg(long, value_name = "FILE", requires = "target_version")]
+    pub kubeadm: Option<PathBuf>,
+    /// The socket of the container runtime.
+    #[arg(
+        long,
+        value_name = "SOCKET",
+        default_value = "/run/containerd/containerd.sock"
+    )]
+    pub runtime_socket: PathBuf,
     /// Print the survey and its findings as JSON.
     #[arg(long)]
     pub json: bool,

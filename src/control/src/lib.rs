@@ -37,6 +37,7 @@ mod connect;
 mod drift;
 pub mod etcd;
 mod folder;
+mod image;
 mod kubeadm;
 mod leadership;
 mod lease;
@@ -53,6 +54,7 @@ mod room;
 mod save;
 
 pub use folder::Folder;
+pub use image::Image;
 pub use leadership::r#yield;
 pub use lock::{lock, unlock};
 pub use look::{Order, survey};

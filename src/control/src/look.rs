@@ -8,6 +8,7 @@ use crate::certificates::Certificates;
 use crate::cluster::{Configuration, External};
 use crate::etcd;
 use crate::folder::Folder;
+use crate::image::{self, Image};
 use crate::manifests::{self, Manifest, Manifests};
 use crate::node::{self, NoControlPlane};
 use crate::{own, rendered, room};
@@ -18,7 +19,9 @@ pub struct Order {
     /// The files of the node.
     pub folder: Folder,
     /// The version of the image that is asked about.
-    pub image: Option<Version>,
+    pub version: Option<Version>,
+    /// The kubeadm of that image, if it is on this node.
+    pub image: Option<Image>,
     /// The wall clock, in seconds since 1970.
     pub now: u64,
 }
@@ -39,7 +42,7 @@ pub async fn survey(order: &Order) -> Result<Survey, NoControlPlane> {
         Kind::External
     };
     let mut survey = Survey::of(node.as_str().into(), kind, order.now);
-    survey.versions.image.clone_from(&order.image);
+    survey.versions.image.clone_from(&order.version);
     take_files(&mut survey, folder, &read);
     let etcd = read.all.get(&Component::Etcd);
     let cluster = api::look(folder, &node);
@@ -56,7 +59,11 @@ pub async fn survey(order: &Order) -> Result<Survey, NoControlPlane> {
         take_etcd(&mut survey, members);
     }
     if let Some(configuration) = &configuration {
-        rendered::take(&mut survey, folder, &read, &configuration.text).await;
+        let text = &configuration.text;
+        rendered::take(&mut survey, folder, &read, text).await;
+        if let Some(found) = &order.image {
+            image::take(&mut survey, folder, &read, text, found).await;
+        }
     }
     // A power cut while kubeadm swaps a manifest leaves none, and then this looks like external.
     if survey.kind == Kind::Stacked && etcd.is_none() && !has_manifest(folder) {

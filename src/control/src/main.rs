@@ -15,7 +15,7 @@ use args::{Cli, Verb};
 use begin::{now, runtime};
 use clap::Parser;
 use control::{
-    Folder, Order, SaveOrder, exit_code, json, lock, save, survey, text, unlock, r#yield,
+    Folder, Image, Order, SaveOrder, exit_code, json, lock, save, survey, text, unlock, r#yield,
 };
 use serde::Serialize;
 use upgrade::control_plane::findings;
@@ -65,7 +65,8 @@ fn run(root: &Path, verb: Verb) -> Result<u8, String> {
 fn look(folder: &Folder, asked: args::Survey) -> Result<u8, String> {
     let order = Order {
         folder: folder.clone(),
-        image: asked.target_version,
+        image: image(&asked),
+        version: asked.target_version,
         now: now(),
     };
     let found = within(survey(&order))?;
@@ -76,6 +77,15 @@ fn look(folder: &Folder, asked: args::Survey) -> Result<u8, String> {
     };
     print!("{shown}");
     Ok(exit_code(&findings))
+}
+
+/// The command line demands a version with a kubeadm.
+fn image(asked: &args::Survey) -> Option<Image> {
+    Some(Image {
+        kubeadm: asked.kubeadm.clone()?,
+        version: asked.target_version.clone()?,
+        runtime: asked.runtime_socket.clone(),
+    })
 }
 
 /// Runs one verb to its end.

@@ -5,6 +5,7 @@ use std::path::Path;
 use k8s_openapi::api::core::v1::Pod;
 use upgrade::Version;
 use upgrade::control_plane::{Component, Drift, EtcdTag, Kind, Source, Survey};
+use upgrade::policy::PATCHES;
 
 use crate::drift::compare;
 use crate::folder::Folder;
@@ -46,22 +47,12 @@ async fn find(
     cluster: &str,
 ) -> Result<Found, String> {
     let version = same_version(survey, folder).await?;
-    let server = read.all.get(&Component::ApiServer);
-    let flag = |name| server.and_then(|server| server.flag(name));
     let into = tempfile::Builder::new()
         .prefix("careen-control-")
         .tempdir_in(RENDERED);
     let into = into.map_err(|error| format!("a temporary folder in {RENDERED}: {error}"))?;
-    let wanted = Wanted {
-        cluster: &at(cluster, &version)?,
-        node: survey.node.as_str(),
-        address: flag("--advertise-address").unwrap_or_default(),
-        port: flag("--secure-port").unwrap_or_default(),
-        etcd: survey.kind == Kind::Stacked,
-        proxies: server.map(Manifest::proxies).unwrap_or_default(),
-        timeouts: None,
-        patches: None,
-    };
+    let cluster = at(cluster, &version)?;
+    let wanted = wanted(survey, folder, read, &cluster);
     kubeadm::render(Kubeadm::Running(folder), &wanted, into.path()).await?;
     let mut found = Found::default();
     for (component, live) in &read.all {
@@ -74,6 +65,29 @@ async fn find(
         }
     }
     Ok(found)
+}
+
+/// What to render for this node, with kubeadm's configuration of one version. kubeadm reads the
+/// node's patches as in an upgrade.
+pub(crate) fn wanted<'a>(
+    survey: &'a Survey,
+    folder: &Folder,
+    read: &'a Manifests,
+    cluster: &'a str,
+) -> Wanted<'a> {
+    let server = read.all.get(&Component::ApiServer);
+    let flag = |name| server.and_then(|server| server.flag(name));
+    let patches = folder.path(PATCHES);
+    Wanted {
+        cluster,
+        node: survey.node.as_str(),
+        address: flag("--advertise-address").unwrap_or_default(),
+        port: flag("--secure-port").unwrap_or_default(),
+        etcd: survey.kind == Kind::Stacked,
+        proxies: server.map(Manifest::proxies).unwrap_or_default(),
+        timeouts: None,
+        patches: patches.is_dir().then(|| patches.display().to_string()),
+    }
 }
 
 /// The one version of the node's pods and its kubeadm. Another kubeadm writes other settings.
@@ -105,7 +119,7 @@ pub(crate) fn at(cluster: &str, version: &Version) -> Result<String, String> {
     Ok(value.to_string())
 }
 
-fn written(folder: &Path, component: Component) -> Result<Pod, String> {
+pub(crate) fn written(folder: &Path, component: Component) -> Result<Pod, String> {
     let path = folder.join(format!("{component}.yaml"));
     let text = std::fs::read_to_string(&path);
     let text = text.map_err(|error| format!("it wrote no {component}.yaml: {error}"))?;

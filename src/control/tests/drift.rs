@@ -38,11 +38,16 @@ fn init(root: &Root, cluster: &str) {
 }
 
 fn survey(root: &Path, image: &str) -> Value {
+    survey_with(root, image, &[])
+}
+
+fn survey_with(root: &Path, image: &str, more: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_careen-control"));
     command
         .arg("--root")
         .arg(root)
-        .args(["survey", "--json", "--target-version", image]);
+        .args(["survey", "--json", "--target-version", image])
+        .args(more);
     command.env("NO_PROXY", "example.org");
     serde_json::from_slice(&command.output().unwrap().stdout).unwrap()
 }
@@ -98,6 +103,9 @@ fn drift_is_what_kubeadm_would_not_write_and_nothing_else() {
             "the same version has the same etcd"
         );
 
+        knows_the_images_of_another_kubeadm(&root);
+        patches_are_no_drift(&root);
+
         let flag = "    - --allow-privileged=true\n";
         let more = format!("{flag}    - --encryption-provider-config=/etc/secret\n");
         replace(&root, "kube-apiserver.yaml", flag, &more);
@@ -147,4 +155,44 @@ fn drift_is_what_kubeadm_would_not_write_and_nothing_else() {
         let why = found["survey"]["unseen"].to_string();
         assert!(why.contains("nothing was compared"), "{why}");
     });
+}
+
+/// Without a container runtime the survey says so, and knows the new etcd all the same.
+fn knows_the_images_of_another_kubeadm(root: &Root) {
+    let kubeadm = root.path().join("usr/bin/kubeadm");
+    let kubeadm = kubeadm.to_str().unwrap();
+    let asked = [
+        "--kubeadm",
+        kubeadm,
+        "--runtime-socket",
+        "/nowhere/cri.sock",
+    ];
+    let found = survey_with(root.path(), "v1.36.3", &asked);
+    let own = &found["survey"]["versions"];
+    assert_eq!(own["etcd"], own["etcdWanted"], "{found:#}");
+    assert_eq!(found["survey"]["missingImages"], Value::Null);
+    let unseen = found["survey"]["unseen"].to_string();
+    assert!(unseen.contains("/nowhere/cri.sock"), "{unseen}");
+    let found = survey_with(root.path(), "v1.36.4", &asked);
+    let unseen = found["survey"]["unseen"].to_string();
+    assert!(
+        unseen.contains("it is v1.36.3; expected v1.36.4"),
+        "{unseen}"
+    );
+}
+
+/// kubeadm applies the node's patches in an upgrade too.
+fn patches_are_no_drift(root: &Root) {
+    let labels = "metadata:\n  labels:\n";
+    let annotated = "metadata:\n  annotations:\n    example.com/mine: \"yes\"\n  labels:\n";
+    replace(root, "kube-scheduler.yaml", labels, annotated);
+    let found = survey(root.path(), "v1.36.3");
+    assert_ne!(found["survey"]["drift"], json!([]), "{found:#}");
+    let patch = "metadata:\n  annotations:\n    example.com/mine: \"yes\"\n";
+    let path = "/etc/kubernetes/patches/kube-scheduler+merge.yaml";
+    root.put(path, patch);
+    let found = survey(root.path(), "v1.36.3");
+    assert_eq!(found["survey"]["drift"], json!([]), "{found:#}");
+    fs::remove_file(root.folder().path(path)).unwrap();
+    replace(root, "kube-scheduler.yaml", annotated, labels);
 }

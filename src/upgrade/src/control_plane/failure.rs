@@ -62,5 +62,9 @@ const fn words(source: Source) -> (&'static str, &'static str) {
             "Compare `df` with the documentation",
         ),
         Source::Kubeadm => ("kubeadm was asked in vain", "Run it by hand to see why"),
+        Source::Runtime => (
+            "the container runtime was asked in vain",
+            "Look at its unit, and compare `crictl images` with `kubeadm config images list`",
+        ),
     }
 }

@@ -217,6 +217,8 @@ pub enum Source {
     Room,
     /// What kubeadm would write.
     Kubeadm,
+    /// The container runtime.
+    Runtime,
 }
 
 /// More members than etcd is made for.

@@ -20,7 +20,9 @@ fn missed(Unseen { source, why }: &Unseen) -> Finding {
         Source::Api => (Code::ApiAway, Class::Wait),
         Source::Etcd => (Code::EtcdUnhealthy, Class::Wait),
         Source::Manifest => (Code::NotSeen, Class::Refuse),
-        Source::Certificate | Source::Room | Source::Kubeadm => (Code::NotSeen, Class::Warn),
+        Source::Certificate | Source::Room | Source::Kubeadm | Source::Runtime => {
+            (Code::NotSeen, Class::Warn)
+        }
     };
     Finding::new(code, class, told(*source, why))
 }
