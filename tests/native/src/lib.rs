@@ -18,6 +18,7 @@
 //! on loopback. Do not use it in production: the tokens and keys of joins are in this source.
 
 mod answers;
+mod built;
 mod cluster;
 mod configuration;
 mod door;
@@ -29,6 +30,7 @@ mod network;
 mod stand_in;
 
 pub use answers::{Etcd, is_ready};
+pub use built::built;
 pub use cluster::Cluster;
 pub use images::Images;
 pub use member::Member;

@@ -1,14 +1,14 @@
 //! The program of the stand-in kubelet, and a running one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
-use testkit::cargo;
 use testkit::process::Process;
 
+use crate::built::built;
 use crate::namespaces::{Namespaces, child_of};
 
 const NAME: &str = "stand-in-kubelet";
@@ -32,7 +32,7 @@ impl StandIn {
     /// Fails when its program cannot be built.
     pub fn start(member: &Namespaces, images: &Path, version: &str, log: &Path) -> Result<Self> {
         let mut arguments = member.entrance();
-        for word in [&program()?, images, Path::new(version)] {
+        for word in [&built("native", NAME)?, images, Path::new(version)] {
             arguments.push(word.display().to_string());
         }
         let entrance = Process::start(Path::new("nsenter"), &arguments, log)?;
@@ -55,19 +55,4 @@ impl StandIn {
         }
         Ok(())
     }
-}
-
-/// Beside the running test, where cargo puts the programs of this crate. Else it is built there.
-fn program() -> Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let profile = own
-        .ancestors()
-        .find(|folder| folder.ends_with("debug") || folder.ends_with("release"));
-    let profile = profile.context("this test is in no target folder of cargo")?;
-    let program = profile.join(NAME);
-    if !program.exists() {
-        let target = profile.parent().context("no target folder")?;
-        cargo::build(target, "dev", &["-p", "native", "--bin", NAME], "")?;
-    }
-    Ok(program)
 }

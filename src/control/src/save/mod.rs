@@ -7,6 +7,7 @@ mod note;
 mod part;
 mod room;
 mod store;
+mod unwritten;
 
 use upgrade::UpgradeId;
 use upgrade::control_plane::{

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use host::durable;
 use upgrade::control_plane::Saving;
 
-use super::store::not_written;
+use super::unwritten::not_written;
 
 /// How many bytes are flushed at once. etcd has its log on this disk, as a rule, and waits for it
 /// while a large flush lasts.

@@ -11,6 +11,7 @@ use upgrade::control_plane::{Kept, Refusal, Saving};
 
 use super::note::Note;
 use super::part::Part;
+use super::unwritten::not_written;
 use crate::folder::Folder;
 
 /// Where snapshots are.
@@ -119,11 +120,6 @@ impl Store {
         let names = entries.map(|entry| entry.file_name().into_string());
         names.filter_map(Result::ok).collect()
     }
-}
-
-/// The answer for what cannot be written.
-pub(super) fn not_written(why: String) -> Saving {
-    Saving::NotWritten { why: why.into() }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Three members lose their power and their network, one after the other. All of this is one test,
-//! because the cluster takes the better part of a minute.
+//! Three members: `careen-control` on them, then they lose their power and their network, one after
+//! the other, and at last all their data. All of this is one test, because the cluster takes the
+//! better part of a minute.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use kube::Client;
@@ -7,6 +8,8 @@ use kube::api::{Api, ListParams, PostParams};
 use native::{Cluster, Etcd, Member};
 use serde_json::{Value, json};
 
+use crate::control;
+use crate::restore;
 use crate::until::until;
 
 #[tokio::test]
@@ -21,6 +24,9 @@ async fn three_members_share_one_etcd() -> anyhow::Result<()> {
     }
     all_vote_and_agree_on_a_leader(&etcds).await?;
     all_nodes_are_ready(&client).await?;
+    control::one_node_has_the_lock(members, &client).await?;
+    let (leader, _) = parted(members, &etcds).await;
+    control::the_leader_yields_without_a_lost_write(members, &etcds, leader, &client).await?;
 
     let (leader, others) = parted(members, &etcds).await;
     a_member_without_its_network_is_gone_and_comes_back(members, &etcds, others[0]).await?;
@@ -36,12 +42,13 @@ async fn three_members_share_one_etcd() -> anyhow::Result<()> {
         writes(&client, "again").await
     })
     .await;
-    let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
     assert!(
         maps.get_opt("two").await?.is_some(),
         "what was written is there"
     );
-    Ok(())
+    members[leader].boot()?;
+    restore::a_destroyed_etcd_comes_back_from_one_snapshot(members, &etcds, &client).await
 }
 
 async fn all_vote_and_agree_on_a_leader(etcds: &[Etcd]) -> anyhow::Result<()> {
@@ -124,7 +131,7 @@ async fn without_a_quorum_nothing_is_written(left: &Member, etcd: &Etcd, client:
     assert!(!left.api_server_is_ready().await);
 }
 
-async fn writes(client: &Client, name: &str) -> bool {
+pub async fn writes(client: &Client, name: &str) -> bool {
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
     let mut map = ConfigMap::default();
     map.metadata.name = Some(name.to_owned());
