@@ -1,7 +1,6 @@
 #!/bin/sh
-# Packs a tree as .deb: deb.sh PACKAGE TREE VERSION OUT-FOLDER. PACKAGE/debian has what Debian alone
-# wants; SOURCE_DATE_EPOCH dates it. By dpkg's own tools: dpkg-shlibdeps knows which versions of
-# libraries a program needs, dpkg-deb sorts, clamps times and makes all root's.
+# Packs a tree as .deb: deb.sh PACKAGE TREE VERSION OUT-FOLDER. PACKAGE/debian has what Debian alone wants; SOURCE_DATE_EPOCH dates it.
+# By dpkg's own tools: dpkg-shlibdeps knows which versions of libraries a program needs, dpkg-deb sorts, clamps times and makes all root's.
 set -eu
 package=$1 tree=$2 version=$3-1 out=$4
 from=$(dirname "$(readlink -f "$0")")/$package/debian

@@ -1,6 +1,5 @@
 #!/bin/sh
-# Lays out the node side as it is on a node: tree.sh PROGRAMS PAPERS TREE. The same files for .deb
-# and .rpm.
+# Lays out the node side as it is on a node: tree.sh PROGRAMS PAPERS TREE. The same files for .deb and .rpm.
 set -eu
 programs=$1 papers=$2 tree=$3
 source=$(dirname "$(readlink -f "$0")")/../..
@@ -26,8 +25,7 @@ for unit in bootloader-update ostree-finalize-staged systemd-boot-update; do
 done
 put usr/lib/systemd/system-preset 644 "$source"/systemd/system-preset/90-careen.preset
 put usr/lib/tmpfiles.d 644 "$source"/systemd/tmpfiles.d/careen.conf
-# The default policy is the one in the docs (a test holds it against the code), commented out to the
-# last section: what a person appends would fall in that.
+# The default policy is the one in the docs (a test holds it against the code), commented out to the last section: what a person appends would fall in that.
 install -d "$tree/etc/careen/required.d" "$tree/etc/careen/wanted.d" "$tree/etc/careen/pre.d" "$tree/etc/careen/post.d" "$tree/etc/careen/snapshot.d"
 {
   printf '# %s\n' 'What this node allows: docs/policy.md. These are the defaults; to change one take the # away,' \

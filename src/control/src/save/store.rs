@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use host::durable;
-use upgrade::UpgradeId;
 use upgrade::control_plane::{Kept, Refusal, Saving};
+use upgrade::{UpgradeId, names};
 
 use super::note::Note;
 use super::part::Part;
@@ -15,7 +15,7 @@ use super::unwritten::not_written;
 use crate::folder::Folder;
 
 /// Where snapshots are.
-pub(super) const FOLDER: &str = "/var/lib/careen/etcd";
+pub(super) const FOLDER: &str = names::ETCD_SNAPSHOTS;
 
 /// A complete snapshot: it has this name only after it was verified.
 const COMPLETE: &str = ".db";

@@ -71,6 +71,8 @@ pub const KUBERNETES: &str = "/etc/kubernetes";
 /// What all deployments of a control-plane node have there. It is mounted over each one's own
 /// folder.
 pub const SHARED_KUBERNETES: &str = "/var/lib/careen/kubernetes";
+/// Snapshots of etcd, one file for each upgrade. Only root can read them.
+pub const ETCD_SNAPSHOTS: &str = "/var/lib/careen/etcd";
 /// The manifest that only a control plane has.
 pub const API_SERVER_MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
 /// The static pods that the kubelet runs.
@@ -268,6 +270,13 @@ pub(super) const ROWS: &[Name] = &[
         "kubeadm, careen-control, stage",
         "kubelet, careen-control, stage",
         "static pods",
+    ),
+    row(
+        ETCD_SNAPSHOTS,
+        Kind::Path,
+        "careen-control save",
+        "a person",
+        "snapshots of etcd, which contain all Secrets",
     ),
     row(KUBELET_CONF, Kind::Path, "kubeadm", "agent", "kubeconfig"),
     row(POLICY_FILE, Kind::Path, "operator", "agent", "TOML"),

@@ -6,7 +6,7 @@ use std::fs;
 use super::page::source;
 
 /// The page's short names of folders with tests.
-pub const LAYERS: [(&str, &str); 16] = [
+pub const LAYERS: [(&str, &str); 18] = [
     ("power", "src/deploy/tests/power"),
     ("sysroot", "src/deploy/tests/sysroot"),
     ("host", "src/host/tests"),
@@ -21,6 +21,8 @@ pub const LAYERS: [(&str, &str); 16] = [
     ("installer", "src/installer/tests"),
     ("cluster-api", "tests/tests/cluster_api"),
     ("tests", "tests/tests"),
+    ("control", "src/control/tests"),
+    ("native", "tests/native/tests"),
     ("packages", "vm-tests/tests/packages"),
     // The page names a test beside the code by its whole path.
     ("src", "src"),
