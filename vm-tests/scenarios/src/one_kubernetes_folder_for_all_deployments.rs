@@ -42,6 +42,9 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.cut_power()?;
     rig.power_on().await?;
     rig.wait_boot(None).await?;
+    // The rig's channel answers before the mounts are there.
+    rig.wait_guest("until systemctl -q is-active kubelet; do sleep 1; done")
+        .await?;
     let told = fix(rig).await?;
     ensure!(
         told.contains("ok    kubernetes"),
