@@ -59,6 +59,56 @@ fn replace(root: &Root, name: &str, from: &str, to: &str) {
     fs::write(path, text.replace(from, to)).unwrap();
 }
 
+/// A control-plane node with the cluster's kubeadm, and kubeadm's configuration.
+async fn node(plane: &ControlPlane) -> (Root, Api<ConfigMap>, String) {
+    let client = plane.client().await.unwrap();
+    let node: Node = serde_json::from_value(json!({ "metadata": { "name": "cp-1" } })).unwrap();
+    Api::all(client.clone())
+        .create(&PostParams::default(), &node)
+        .await
+        .unwrap();
+    let maps: Api<ConfigMap> = Api::namespaced(client, "kube-system");
+    let map = maps.get("kubeadm-config").await.unwrap();
+    let cluster = map.data.unwrap()["ClusterConfiguration"].clone();
+
+    let root = Root::new();
+    fs::create_dir_all(root.path().join("usr/bin")).unwrap();
+    fs::copy(
+        plane.program("kubeadm"),
+        root.path().join("usr/bin/kubeadm"),
+    )
+    .unwrap();
+    let admin = fs::read_to_string(plane.admin_kubeconfig()).unwrap();
+    root.put("/etc/kubernetes/admin.conf", &admin);
+    let kubelet = plane
+        .node_kubeconfig("cp-1", std::time::Duration::from_secs(3600))
+        .unwrap();
+    root.put(
+        "/etc/kubernetes/kubelet.conf",
+        &fs::read_to_string(kubelet).unwrap(),
+    );
+    (root, maps, cluster)
+}
+
+/// As Cluster API does it: the arguments change in kubeadm-config, and the version stays.
+async fn changed_arguments_are_written_again(root: &Root, maps: &Api<ConfigMap>, cluster: &str) {
+    let changed = cluster.replace(
+        "apiServer:",
+        "apiServer:\n  extraArgs: [{name: profiling, value: 'false'}]",
+    );
+    assert_ne!(changed, cluster);
+    let patch = Patch::Merge(json!({ "data": { "ClusterConfiguration": changed } }));
+    maps.patch("kubeadm-config", &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+    let found = survey(root.path(), "v1.36.3");
+    assert_eq!(found["survey"]["drift"], json!([]));
+    assert_eq!(
+        found["survey"]["rewritten"], true,
+        "kubeadm upgrade node would write it"
+    );
+}
+
 #[test]
 fn drift_is_what_kubeadm_would_not_write_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
@@ -66,32 +116,7 @@ fn drift_is_what_kubeadm_would_not_write_and_nothing_else() {
         let plane = ControlPlane::start(&folder.path().join("cluster"))
             .await
             .unwrap();
-        let client = plane.client().await.unwrap();
-        let node: Node = serde_json::from_value(json!({ "metadata": { "name": "cp-1" } })).unwrap();
-        Api::all(client.clone())
-            .create(&PostParams::default(), &node)
-            .await
-            .unwrap();
-        let maps: Api<ConfigMap> = Api::namespaced(client, "kube-system");
-        let map = maps.get("kubeadm-config").await.unwrap();
-        let cluster = map.data.unwrap()["ClusterConfiguration"].clone();
-
-        let root = Root::new();
-        fs::create_dir_all(root.path().join("usr/bin")).unwrap();
-        fs::copy(
-            plane.program("kubeadm"),
-            root.path().join("usr/bin/kubeadm"),
-        )
-        .unwrap();
-        let admin = fs::read_to_string(plane.admin_kubeconfig()).unwrap();
-        root.put("/etc/kubernetes/admin.conf", &admin);
-        let kubelet = plane
-            .node_kubeconfig("cp-1", std::time::Duration::from_secs(3600))
-            .unwrap();
-        root.put(
-            "/etc/kubernetes/kubelet.conf",
-            &fs::read_to_string(kubelet).unwrap(),
-        );
+        let (root, maps, cluster) = node(&plane).await;
         init(&root, &cluster);
 
         let found = survey(root.path(), "v1.36.3");
@@ -133,21 +158,7 @@ fn drift_is_what_kubeadm_would_not_write_and_nothing_else() {
             "--snapshot-count=5000",
             "--snapshot-count=10000",
         );
-        let changed = cluster.replace(
-            "apiServer:",
-            "apiServer:\n  extraArgs: [{name: profiling, value: 'false'}]",
-        );
-        assert_ne!(changed, cluster);
-        let patch = Patch::Merge(json!({ "data": { "ClusterConfiguration": changed } }));
-        maps.patch("kubeadm-config", &PatchParams::default(), &patch)
-            .await
-            .unwrap();
-        let found = survey(root.path(), "v1.36.3");
-        assert_eq!(found["survey"]["drift"], json!([]));
-        assert_eq!(
-            found["survey"]["rewritten"], true,
-            "kubeadm upgrade node would write it"
-        );
+        changed_arguments_are_written_again(&root, &maps, &cluster).await;
 
         replace(&root, "kube-scheduler.yaml", "v1.36.3", "v1.35.4");
         let found = survey(root.path(), "v1.36.3");
