@@ -15,6 +15,14 @@ const BEFORE: &str = "100";
 /// Where a host stores its journal: on disk, or otherwise in memory.
 const PLACES: [&str; 2] = ["var/log/journal", "run/log/journal"];
 
+/// The units whose lines it copies.
+const SHOWN: [&str; 4] = [
+    names::AGENT_UNIT,
+    names::RESTORE_UNIT,
+    names::REPAIR_UNIT,
+    names::KUBEADM_UNIT,
+];
+
 /// A journalctl that is restarted when it ends.
 #[derive(Debug)]
 pub struct Follower {
@@ -77,7 +85,7 @@ impl Follower {
         command
             .arg(format!("--directory={}", place.display()))
             .args(["--follow", "--boot", "--output=cat", "--lines", before]);
-        for unit in [names::AGENT_UNIT, names::RESTORE_UNIT, names::KUBEADM_UNIT] {
+        for unit in SHOWN {
             command.args(["--unit", unit]);
         }
         command.stdin(Stdio::null());

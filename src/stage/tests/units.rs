@@ -98,13 +98,12 @@ fn a_slow_card_has_ten_minutes_for_the_kubelets_state() {
 }
 
 #[test]
-fn agent_unit_is_only_ordered_after_the_restore_unit() {
+fn agent_unit_is_only_ordered_after_restore_and_repair() {
     let agent = fs::read_to_string(source().join("systemd/system/careen-agent.service")).unwrap();
-    let named = agent
-        .lines()
-        .filter(|line| line.contains("careen-restore.service"));
-    for line in named {
-        assert!(line.starts_with("After="), "{line}");
+    for unit in [upgrade::names::RESTORE_UNIT, upgrade::names::REPAIR_UNIT] {
+        let named: Vec<_> = agent.lines().filter(|line| line.contains(unit)).collect();
+        assert_eq!(named.len(), 1, "{unit}");
+        assert!(named[0].starts_with("After="), "{unit}: {named:?}");
     }
 }
 
@@ -131,7 +130,7 @@ fn every_service_says_what_it_leaves_open_and_why() {
         );
         found += 1;
     }
-    assert_eq!(found, 11);
+    assert_eq!(found, 12);
 }
 
 #[test]
@@ -309,7 +308,7 @@ fn no_fault_of_the_stage_takes_the_memory_of_a_running_system() {
         assert!(before.starts_with("# "), "{path} does not say why");
         found += 1;
     }
-    assert_eq!(found, 5);
+    assert_eq!(found, 6);
 }
 
 #[test]

@@ -7,13 +7,14 @@ use crate::root::{Root, run};
 use crate::shelf::Shelf;
 
 /// Every unit of ours that something at boot is to pull in.
-const UNITS: [&str; 7] = [
+const UNITS: [&str; 8] = [
     "careen-agent.service",
     "careen-check.service",
     "careen-deadman.timer",
     "careen-fallback.service",
     "careen-gate.service",
     "careen-kubeadm.service",
+    "careen-repair.service",
     "careen-restore.service",
 ];
 

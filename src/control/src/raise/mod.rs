@@ -34,9 +34,6 @@ use node::Node;
 use order::{Failed, In};
 use watch::Watch;
 
-/// One raise at a time. kubeadm holds it too.
-const LOCK: &str = "control.lock";
-
 /// What kubeadm writes to, flushed as a whole after it.
 const WRITTEN: [&str; 2] = ["/etc/kubernetes", "/var"];
 
@@ -90,11 +87,12 @@ async fn attempt(order: &RaiseOrder) -> Result<Version, Failed> {
     Ok(version)
 }
 
-/// Waits for the kubeadm of a raise whose program was killed, and follows what that one writes.
+/// One raise at a time; kubeadm holds the lock too. This waits for the kubeadm of a raise whose
+/// program was killed, and follows what that one writes.
 fn lock(order: &RaiseOrder) -> Result<File, String> {
     let folder = order.folder.path(names::RUN_DIR);
     durable::make_private_folder(&folder).map_err(|error| error.to_string())?;
-    let path = folder.join(LOCK);
+    let path = order.folder.path(names::CONTROL_LOCK);
     let said = |error| format!("{}: {error}", path.display());
     let lock = File::create(&path).map_err(said)?;
     if lock.try_lock().is_ok() {

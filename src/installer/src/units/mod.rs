@@ -52,6 +52,10 @@ pub const UNITS: &[(&str, &str)] = &[
         include_str!("../../../../systemd/system/careen-kubeadm.service"),
     ),
     unit(
+        "careen-repair.service",
+        include_str!("../../../../systemd/system/careen-repair.service"),
+    ),
+    unit(
         "careen-restore.service",
         include_str!("../../../../systemd/system/careen-restore.service"),
     ),

@@ -42,6 +42,8 @@ pub const SNAPSHOT_LISTS: &str = "/etc/careen/snapshot.d";
 pub const RUN_DIR: &str = "/run/careen";
 /// The running agent locks this file while it runs, in [`RUN_DIR`].
 pub const AGENT_LOCK: &str = "/run/careen/agent.lock";
+/// A raise of the control plane and its kubeadm lock this file while they run, in [`RUN_DIR`].
+pub const CONTROL_LOCK: &str = "/run/careen/control.lock";
 /// Created once the trial of a boot is over for good, in [`RUN_DIR`]; systemd's `%b` is the boot's
 /// id.
 pub const PASSED_MARK: &str = "/run/careen/passed-<boot>";
@@ -186,6 +188,13 @@ pub(super) const ROWS: &[Name] = &[
         "agent",
         "agent",
         "locked while it runs; a second one waits",
+    ),
+    row(
+        CONTROL_LOCK,
+        Kind::Path,
+        "careen-control",
+        "careen-control, stage",
+        "locked while a raise or its kubeadm runs",
     ),
     row(
         PASSED_MARK,

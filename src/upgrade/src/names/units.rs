@@ -6,6 +6,8 @@ use super::row::{Kind, Name, row, unit};
 pub const AGENT_UNIT: &str = "careen-agent.service";
 /// Restores the kubelet's state in the old system.
 pub const RESTORE_UNIT: &str = "careen-restore.service";
+/// Writes back manifests that a power cut took while the control plane was raised.
+pub const REPAIR_UNIT: &str = "careen-repair.service";
 /// Runs `kubeadm upgrade node`: in a trial before the kubelet starts; later if the API server was
 /// unreachable then.
 pub const KUBEADM_UNIT: &str = "careen-kubeadm.service";
@@ -42,6 +44,10 @@ pub const RUNTIME_UNIT: &str = "containerd.service";
 pub(super) const ROWS: &[Name] = &[
     unit(AGENT_UNIT, ""),
     unit(RESTORE_UNIT, "before the kubelet"),
+    unit(
+        REPAIR_UNIT,
+        "before the kubelet, once a control plane was raised",
+    ),
     unit(CHECK_UNIT, "before the kubelet, on a trial"),
     unit(
         KUBEADM_UNIT,
