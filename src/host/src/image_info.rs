@@ -42,6 +42,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_an_image_has_for_a_control_plane_is_read() {
+        let read = |more: &str| {
+            let text =
+                format!(r#"{{"format":1,"kubernetes":"v1.36.3","architecture":"x86_64"{more}}}"#);
+            parse(text.as_bytes()).map(|info| info.carries_control())
+        };
+        assert_eq!(read(""), Ok(false));
+        assert_eq!(read(r#","control":1"#), Ok(true));
+        for bad in [r#","control":"1""#, r#","control":-1"#] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn however_long_a_bad_value_is_the_complaint_is_not() {
         let text = format!(r#"{{"format":"{}"}}"#, "x".repeat(100_000));
         assert!(parse(text.as_bytes()).unwrap_err().len() < 1000);

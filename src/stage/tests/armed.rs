@@ -74,6 +74,7 @@ fn unguarded() -> ImageFacts {
         kubernetes: "v1.36.0".parse().unwrap(),
         architecture: "x86_64".to_owned(),
         stage: None,
+        control: 0,
     };
     let commit = deployment('b', 0).digest;
     let room = Room { free: 1, need: 1 };

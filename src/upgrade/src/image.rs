@@ -8,6 +8,10 @@ use crate::version::Version;
 /// The version of the protocol between the agent and the stage in the initramfs.
 pub const STAGE_PROTOCOL: u32 = 1;
 
+/// What an image has for a control plane, as `control` in its `image.json`. A higher number says
+/// that it has more.
+pub const CONTROL: u32 = 1;
+
 /// `image.json`: what an image states about itself. It is in the tree, so the commit's signature
 /// covers it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +25,15 @@ pub struct ImageInfo {
     /// The protocol of the stage in the initramfs; absent if there is no stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<u32>,
+    /// What the image has for a control plane: with 1 the agent, careen-control and the unit that
+    /// repairs manifests. 0 if absent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub control: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl ImageInfo {
@@ -28,6 +41,12 @@ impl ImageInfo {
     #[must_use]
     pub fn is_guarded(&self) -> bool {
         self.stage == Some(STAGE_PROTOCOL)
+    }
+
+    /// Whether the image has what a control plane needs to be tried in it.
+    #[must_use]
+    pub const fn carries_control(&self) -> bool {
+        self.control >= CONTROL
     }
 }
 
@@ -125,5 +144,36 @@ impl Deployment {
     pub fn same(&self, other: &Self) -> bool {
         (&self.digest, self.serial, &self.stateroot)
             == (&other.digest, other.serial, &other.stateroot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(more: &str) -> ImageInfo {
+        let text = format!(
+            r#"{{"format":1,"kubernetes":"v1.36.3","architecture":"x86_64","stage":1{more}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn an_image_for_control_planes_says_so_or_a_later_number() {
+        for (more, carries) in [
+            ("", false),
+            (r#","control":0"#, false),
+            (r#","control":1"#, true),
+            (r#","control":2"#, true),
+        ] {
+            assert_eq!(read(more).carries_control(), carries, "{more}");
+        }
+    }
+
+    #[test]
+    fn an_image_without_control_prints_as_before_the_key() {
+        let printed = |more| serde_json::to_string(&read(more)).unwrap();
+        assert!(!printed("").contains("control"));
+        assert!(printed(r#","control":1"#).contains(r#""control":1"#));
     }
 }

@@ -191,6 +191,7 @@ pub fn facts(letter: char) -> ImageFacts {
             kubernetes: version(letter),
             architecture: "x86_64".to_owned(),
             stage: Some(1),
+            control: 0,
         }),
         kernel: Some("6.12".to_owned()),
         timestamp: 1,

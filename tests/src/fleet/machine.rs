@@ -262,6 +262,7 @@ fn facts(commit: &Digest) -> Result<ImageFacts, Reason> {
         kubernetes,
         architecture: "x86_64".to_owned(),
         stage: Some(1),
+        control: 0,
     });
     Ok(ImageFacts {
         commit: commit.clone(),

@@ -21,6 +21,7 @@ pub(super) fn facts(commit: Digest) -> ImageFacts {
             .unwrap_or_else(|_| unreachable!("a version")),
         architecture: "x86_64".to_owned(),
         stage: Some(1),
+        control: 0,
     };
     let kernel = Some("6.12.0".to_owned());
     ImageFacts {

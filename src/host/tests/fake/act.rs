@@ -204,6 +204,7 @@ fn facts() -> ImageFacts {
         kubernetes,
         architecture: "x86_64".to_owned(),
         stage: Some(1),
+        control: 0,
     };
     ImageFacts {
         commit: deployment("b", 0).digest,

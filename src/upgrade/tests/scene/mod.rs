@@ -54,6 +54,7 @@ pub fn facts(letter: char) -> ImageFacts {
             kubernetes: "v1.36.3".parse().unwrap(),
             architecture: "x86_64".into(),
             stage: Some(1),
+            control: 0,
         }),
         kernel: Some("6.12".into()),
         timestamp: 0,
