@@ -12,9 +12,13 @@ use upgrade::launch::STARTS;
 
 /// A bundle as a pod brings it.
 fn brought(version: &str) -> (TempDir, Bundle) {
+    brought_with(&PROGRAMS, version)
+}
+
+fn brought_with(programs: &[&str], version: &str) -> (TempDir, Bundle) {
     let folder = tempfile::tempdir().unwrap();
     let mut sums = String::new();
-    for program in PROGRAMS {
+    for program in programs {
         let content = format!("{program} of {version}");
         sums += &format!("{}  {program}\n", hex::encode(Sha256::digest(&content)));
         fs::write(folder.path().join(program), content).unwrap();
@@ -103,6 +107,33 @@ fn bundle_with_missing_program_or_invalid_version_is_rejected() {
             .to_string()
             .contains("careen-grub")
     );
+}
+
+/// The pod of an earlier version has brought it, and a node may have no other agent.
+#[test]
+fn bundle_from_before_careen_control_is_taken_and_stays_whole() {
+    let mut of_before = PROGRAMS.to_vec();
+    of_before.retain(|name| *name != "careen-control");
+    let (_folder, bundle) = brought_with(&of_before, "0.1.0");
+    let node = node();
+    node.agents.take(&bundle).unwrap();
+    node.agents.appoint(Role::Proven, &bundle.id).unwrap();
+    let found = node.agents.find();
+    assert_eq!(found.proven.unwrap().id, bundle.id);
+    assert!(!bundle.program("careen-control").exists());
+}
+
+#[test]
+fn bundle_whose_digests_name_careen_control_must_have_it() {
+    let (node, id) = Node::with(Role::Wanted, "0.1.1");
+    let folder = node.agents.folder().join(id.as_str());
+    spoil(&folder, "careen-control");
+    assert_eq!(node.agents.find().wanted, None);
+    fs::remove_file(folder.join("careen-control")).unwrap();
+    let found = node.agents.find();
+    assert_eq!(found.wanted, None);
+    let damage = found.damage[0].to_string();
+    assert!(damage.contains("careen-control"), "{damage}");
 }
 
 #[test]

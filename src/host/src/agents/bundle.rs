@@ -14,12 +14,17 @@ use crate::error::{At, Error, Result};
 
 /// The programs of a bundle. They are of one build and depend on each other, so they are replaced
 /// together.
-pub const PROGRAMS: [&str; 4] = [
+pub const PROGRAMS: [&str; 5] = [
     "careen-agent",
+    "careen-control",
     "careen-deploy",
     "careen-grub",
     "careen-stage",
 ];
+
+/// Those of [`PROGRAMS`] that bundles of earlier versions do not have. Such a bundle stays whole: it
+/// may be the only agent of a node.
+const LATER: [&str; 1] = ["careen-control"];
 
 /// The file with their version.
 const VERSION: &str = "VERSION";
@@ -113,7 +118,7 @@ impl Bundle {
             .parse()
             .map_err(|bad: Malformed| Error::damaged(&folder.join(VERSION), bad.to_string()))?;
         let sums = read(folder, SUMS)?;
-        for program in PROGRAMS {
+        for program in programs(&sums) {
             check(folder, program, &sums)?;
         }
         Ok(Self {
@@ -131,11 +136,9 @@ impl Bundle {
 
     /// Writes a copy into an empty folder, durably.
     pub(super) fn copy(&self, to: &Path) -> Result<()> {
-        for (name, mode) in PROGRAMS
-            .map(|name| (name, 0o755))
-            .into_iter()
-            .chain([(VERSION, 0o644), (SUMS, 0o644)])
-        {
+        let sums = read(&self.folder, SUMS)?;
+        let programs = programs(&sums).map(|name| (name, 0o755));
+        for (name, mode) in programs.chain([(VERSION, 0o644), (SUMS, 0o644)]) {
             let from = self.folder.join(name);
             let content = fs::read(&from).at("reading", &from)?;
             durable::write_plain(&to.join(name), &content, mode)?;
@@ -149,13 +152,23 @@ fn read(folder: &Path, name: &str) -> Result<String> {
     fs::read_to_string(&path).at("reading", &path)
 }
 
-fn check(folder: &Path, program: &str, sums: &str) -> Result<()> {
-    let path = folder.join(program);
-    let wanted = sums.lines().find_map(|line| {
+/// The programs that a bundle with these digests must have.
+fn programs(sums: &str) -> impl Iterator<Item = &'static str> {
+    let must = move |program: &&str| !LATER.contains(program) || digest(sums, program).is_some();
+    PROGRAMS.into_iter().filter(must)
+}
+
+/// The digest that a program must have.
+fn digest<'a>(sums: &'a str, program: &str) -> Option<&'a str> {
+    sums.lines().find_map(|line| {
         let (digest, name) = line.split_once("  ")?;
         (name == program).then_some(digest)
-    });
-    let Some(wanted) = wanted else {
+    })
+}
+
+fn check(folder: &Path, program: &str, sums: &str) -> Result<()> {
+    let path = folder.join(program);
+    let Some(wanted) = digest(sums, program) else {
         let detail = format!("{SUMS} does not have its digest");
         return Err(Error::damaged(&path, detail));
     };
