@@ -19,7 +19,7 @@ trap 'rm -rf "$copy"' EXIT
 git ls-files -z | xargs -0 cp --parents -t "$copy"
 cd "$copy"
 cargo cyclonedx --quiet --format json --spec-version 1.5 --target x86_64-unknown-linux-gnu --no-build-deps
-for folder in src/agent src/deploy src/stage src/installer src/kubectl src/image src/provider; do
+for folder in src/agent src/control src/deploy src/stage src/installer src/kubectl src/image src/provider; do
   sbom=$(echo $folder/*.cdx.json)
   # The one thing in it that depends on where it was made.
   sed "s,$copy,/careen,g" "$sbom" >"$out/sbom/$(basename "$sbom")"

@@ -30,7 +30,7 @@ export CFLAGS
 
 build() { CARGO_ENCODED_RUSTFLAGS=$flags cargo build --quiet --locked "$@"; }
 # Apart: built together, each would get the features that the other wants of a library.
-build --profile image -p careen-agent -p careen-deploy
+build --profile image -p careen-agent -p careen-control -p careen-deploy
 build --profile image -p kubectl-careen
 build --profile image -p careen-image
 flags="$flags${part}-Ctarget-feature=+crt-static"

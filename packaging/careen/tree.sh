@@ -11,10 +11,10 @@ put() {
   install -m "$mode" "$@" "$tree/$folder/"
 }
 
-put usr/libexec/careen 755 "$programs"/careen-agent "$programs"/careen-deploy "$programs"/careen-grub "$programs"/careen-stage
-# A person types its name.
+put usr/libexec/careen 755 "$programs"/careen-agent "$programs"/careen-control "$programs"/careen-deploy "$programs"/careen-grub "$programs"/careen-stage
+# A person types their names.
 install -d "$tree/usr/bin"
-ln -s ../libexec/careen/careen-agent "$tree/usr/bin/careen-agent"
+ln -s ../libexec/careen/careen-agent ../libexec/careen/careen-control "$tree/usr/bin/"
 
 put usr/lib/dracut/modules.d/55careen 755 "$source"/dracut/55careen/*.sh
 put usr/lib/dracut/modules.d/55careen 644 "$source"/dracut/55careen/*.service
@@ -34,7 +34,7 @@ install -d "$tree/etc/careen/required.d" "$tree/etc/careen/wanted.d" "$tree/etc/
 } >"$tree/etc/careen/policy.toml"
 put usr/share/doc/careen 644 "$source"/docs/*.md
 put usr/share/doc/careen/pictures 644 "$source"/docs/pictures/*.svg
-for program in careen-agent careen-deploy careen-stage; do
+for program in careen-agent careen-control careen-deploy careen-stage; do
   put usr/share/doc/careen 644 "$papers/sbom/$program.cdx.json" "$papers/licences/$program.txt"
 done
 put usr/share/licenses/careen 644 "$source"/LICENSE
@@ -42,7 +42,7 @@ gzip -9n <"$source/CHANGELOG.md" >"$tree/usr/share/doc/careen/changelog.gz"
 put usr/share/man/man8 644 "$papers"/man/careen-*.8
 gzip -9n "$tree"/usr/share/man/man8/*
 install -d "$tree/usr/share/bash-completion/completions"
-for program in careen-agent careen-deploy; do
+for program in careen-agent careen-control careen-deploy; do
   put usr/share/zsh/site-functions 644 "$papers/zsh/_$program"
   put usr/share/fish/vendor_completions.d 644 "$papers/fish/$program.fish"
   install -m 644 "$papers/bash/$program.bash" "$tree/usr/share/bash-completion/completions/$program"

@@ -21,17 +21,17 @@ if [ -z "$programs" ]; then
 fi
 mkdir -p "$out/careen"
 install -m 755 "$programs/careen-installer" "$out/careen-installer"
-for program in careen-agent careen-deploy careen-grub careen-stage; do
+for program in careen-agent careen-control careen-deploy careen-grub careen-stage; do
   install -m 755 "$programs/$program" "$out/careen/$program"
 done
 if [ -n "$papers" ]; then
   install -D -m 644 -t "$out/doc" "$packaging/../LICENSE"
   # careen-grub is in careen-stage's.
-  for program in careen-agent careen-deploy careen-installer careen-stage; do
+  for program in careen-agent careen-control careen-deploy careen-installer careen-stage; do
     install -m 644 -t "$out/doc" "$papers/sbom/$program.cdx.json" "$papers/licences/$program.txt"
   done
 fi
 cd "$out/careen"
 # The agent knows its own version: a file that says another one would make the newest run nowhere.
 ./careen-agent --version | cut -d' ' -f2 >VERSION
-sha256sum careen-agent careen-deploy careen-grub careen-stage >SHA256SUMS
+sha256sum careen-agent careen-control careen-deploy careen-grub careen-stage >SHA256SUMS

@@ -15,6 +15,8 @@ use clap_mangen::Man;
 
 #[path = "../../../src/agent/src/args.rs"]
 mod agent;
+#[path = "../../../src/control/src/args.rs"]
+mod control;
 // Only the program uses its functions.
 #[allow(dead_code)]
 #[path = "../../../src/deploy/src/args.rs"]
@@ -35,6 +37,7 @@ const SHELLS: [(Shell, &str); 3] = [
 pub fn commands() -> Vec<(Command, &'static str)> {
     vec![
         (agent::Cli::command(), "8"),
+        (control::Cli::command(), "8"),
         (deploy::Cli::command(), "8"),
         (image::Cli::command(), "1"),
         (kubectl::cli::Cli::command(), "1"),

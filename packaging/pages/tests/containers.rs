@@ -10,8 +10,9 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "careen-agent",
+    "careen-control",
     "careen-deploy",
     "careen-grub",
     "careen-installer",
@@ -71,6 +72,7 @@ fn the_daemonsets_says_what_each_of_its_programs_is_made_of() {
     lay_out("daemonset", &work, &["context"]);
     let programs = [
         "careen-agent",
+        "careen-control",
         "careen-deploy",
         "careen-installer",
         "careen-stage",

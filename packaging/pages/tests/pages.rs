@@ -78,6 +78,9 @@ fn every_shell_completes_the_programs() {
     let out = written();
     for file in [
         "bash/careen-agent.bash",
+        "bash/careen-control.bash",
+        "zsh/_careen-control",
+        "fish/careen-control.fish",
         "bash/careen-deploy.bash",
         "zsh/_careen-agent",
         "zsh/_careen-deploy",
@@ -88,7 +91,7 @@ fn every_shell_completes_the_programs() {
         "fish/careen-image.fish",
     ] {
         let text = fs::read_to_string(out.path().join(file)).unwrap();
-        let flags = ["lock-seconds", "kubeconfig", "authfile"];
+        let flags = ["lock-seconds", "kubeconfig", "authfile", "kubeadm"];
         assert!(flags.iter().any(|flag| text.contains(flag)), "{file}");
     }
 }

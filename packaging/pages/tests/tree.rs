@@ -10,8 +10,9 @@ use std::process::Command;
 use tempfile::TempDir;
 use upgrade::Policy;
 
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "careen-agent",
+    "careen-control",
     "careen-deploy",
     "careen-grub",
     "careen-image",
@@ -41,6 +42,7 @@ fn laid_out(package: &str) -> TempDir {
     pages::write(&papers).unwrap();
     let said = [
         "careen-agent",
+        "careen-control",
         "careen-deploy",
         "careen-image",
         "careen-stage",
@@ -124,6 +126,25 @@ fn every_unit_and_every_file_of_the_dracut_module_is_laid_out() {
 }
 
 #[test]
+fn every_program_of_a_node_is_laid_out_and_a_person_finds_two() {
+    let work = laid_out("careen");
+    let tree = work.path().join("tree");
+    let names = |folder: &str| {
+        let entries = fs::read_dir(tree.join(folder)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    };
+    // The programs of a bundle that a pod brings.
+    assert_eq!(names("usr/libexec/careen"), host::agents::PROGRAMS);
+    assert_eq!(names("usr/bin"), ["careen-agent", "careen-control"]);
+    for name in names("usr/bin") {
+        assert!(tree.join("usr/bin").join(&name).exists(), "{name}");
+    }
+}
+
+#[test]
 fn the_plugin_comes_with_its_pages_and_the_roles_for_it() {
     let work = laid_out("kubectl-careen");
     for path in [
@@ -172,6 +193,7 @@ fn every_program_has_its_papers_and_every_package_is_built() {
     let papers = named_in("papers.sh");
     for name in [
         "agent",
+        "control",
         "deploy",
         "image",
         "installer",

@@ -32,6 +32,10 @@ fn installed_programs_run_and_units_are_enabled_by_preset() {
         root.run(&["careen-agent", "--version"])
             .starts_with("careen-agent ")
     );
+    assert!(
+        root.run(&["careen-control", "--version"])
+            .starts_with("careen-control ")
+    );
     // It finds the libostree of this Debian.
     let deploy = root.run(&["/usr/libexec/careen/careen-deploy", "--version"]);
     assert!(deploy.starts_with("careen-deploy "));

@@ -52,6 +52,7 @@ const REST: &[&str] = &[
     "usr/lib/systemd/systemd-journald",
     "usr/lib/systemd/systemd-logind",
     "usr/libexec/careen/careen-agent",
+    "usr/libexec/careen/careen-control",
     "usr/libexec/careen/careen-deploy",
     "usr/libexec/careen/careen-grub",
     "usr/bin/bash",

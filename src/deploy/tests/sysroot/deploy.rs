@@ -59,7 +59,7 @@ fn deploy_copies_running_kernel_arguments_except_trial_ones() {
 #[test]
 fn the_list_of_critical_files_says_what_they_are_and_what_boots() {
     let world = world();
-    let image = ["stage", "agent"]
+    let image = ["stage", "agent", "control"]
         .iter()
         .fold(Image::new(2), |image, name| {
             image.with(&format!("usr/libexec/careen/careen-{name}"), &noise(3, 10))
@@ -82,6 +82,10 @@ fn the_list_of_critical_files_says_what_they_are_and_what_boots() {
     assert_eq!(boot("usr/bin/kubelet"), Some(false.into()));
     assert_eq!(boot("usr/libexec/careen/careen-stage"), Some(true.into()));
     assert_eq!(boot("usr/libexec/careen/careen-agent"), Some(false.into()));
+    assert_eq!(
+        boot("usr/libexec/careen/careen-control"),
+        Some(false.into())
+    );
 }
 
 #[test]

@@ -18,6 +18,9 @@ use super::signing::Signer;
 /// The others link the image's libostree.
 pub(super) const STATIC_TARGET: &str = "x86_64-unknown-linux-gnu";
 
+/// The program for control planes. A Careen of before does not have it.
+const CONTROL: &str = "careen-control";
+
 const UNITS: &str = "usr/lib/systemd/system";
 
 /// The Careen files in an image's root.
@@ -29,8 +32,8 @@ pub enum Ours {
     Nothing,
 }
 
-/// The folder with `careen-agent`, `careen-deploy`, `careen-grub` and `careen-stage`:
-/// `$CAREEN_PROGRAMS` if set, else built from this source tree.
+/// The folder with `careen-agent`, `careen-control`, `careen-deploy`, `careen-grub` and
+/// `careen-stage`: `$CAREEN_PROGRAMS` if set, else built from this source tree.
 ///
 /// # Errors
 ///
@@ -55,7 +58,7 @@ fn compile() -> Result<PathBuf> {
         cargo::build(
             &target,
             "image",
-            &["-p", "careen-agent", "-p", "careen-deploy"],
+            &["-p", "careen-agent", "-p", CONTROL, "-p", "careen-deploy"],
             "",
         )?;
         cargo::build(
@@ -66,12 +69,11 @@ fn compile() -> Result<PathBuf> {
         )
     })?;
     fs::create_dir_all(&bin)?;
+    let linked = ["careen-agent", CONTROL, "careen-deploy"];
+    let fixed = ["careen-grub", "careen-stage"];
     for (from, names) in [
-        (target.join("image"), ["careen-agent", "careen-deploy"]),
-        (
-            target.join(STATIC_TARGET).join("stage"),
-            ["careen-grub", "careen-stage"],
-        ),
+        (target.join("image"), &linked[..]),
+        (target.join(STATIC_TARGET).join("stage"), &fixed[..]),
     ] {
         for name in names {
             fs::copy(from.join(name), bin.join(name))
@@ -91,6 +93,18 @@ impl Ours {
         match self {
             Self::Whole => layer(),
             Self::Nothing => key_alone(),
+        }
+    }
+
+    /// Whether these files have what a control plane needs.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the programs do not compile.
+    pub fn carry_control(self) -> Result<bool> {
+        match self {
+            Self::Whole => Ok(programs()?.join(CONTROL).is_file()),
+            Self::Nothing => Ok(false),
         }
     }
 }
@@ -119,12 +133,14 @@ pub fn layer() -> Result<PathBuf> {
     }
     built("ours", &key, |out| {
         let layer = Layer::new(out)?;
-        for name in [
+        let always = [
             "careen-agent",
             "careen-deploy",
             "careen-grub",
             "careen-stage",
-        ] {
+        ];
+        let control = bin.join(CONTROL).is_file().then_some(CONTROL);
+        for name in always.into_iter().chain(control) {
             layer.copy(&bin.join(name), &format!("usr/libexec/careen/{name}"))?;
         }
         layer.copy_all(&source.join("dracut"), "usr/lib/dracut/modules.d")?;

@@ -341,16 +341,21 @@ pub fn find(name: &str) -> Option<&'static Recipe> {
 }
 
 impl Recipe {
-    /// What `image.json` says.
-    pub fn image_json(&self) -> String {
+    /// What `image.json` says, with or without what a control plane needs.
+    pub fn image_json(&self, carries_control: bool) -> String {
         let kubernetes = self.says.unwrap_or_else(|| self.base.kubernetes());
         let stage = if self.initramfs == Some(Initramfs::WithoutStage) {
             ""
         } else {
             r#","stage":1"#
         };
+        let control = if carries_control {
+            r#","control":1"#
+        } else {
+            ""
+        };
         format!(
-            "{{\"format\":1,\"kubernetes\":\"{kubernetes}\",\"architecture\":\"{}\"{stage}}}\n",
+            "{{\"format\":1,\"kubernetes\":\"{kubernetes}\",\"architecture\":\"{}\"{stage}{control}}}\n",
             self.architecture
         )
     }
@@ -375,7 +380,7 @@ mod tests {
 
     #[test]
     fn an_image_without_the_stage_does_not_claim_it() {
-        let json = find("no-stage").map(Recipe::image_json);
+        let json = find("no-stage").map(|image| image.image_json(false));
         assert_eq!(
             json.as_deref(),
             Some("{\"format\":1,\"kubernetes\":\"v1.36.3\",\"architecture\":\"x86_64\"}\n")
@@ -383,10 +388,20 @@ mod tests {
     }
 
     #[test]
+    fn an_image_with_all_programs_declares_control_and_no_other() {
+        for recipe in RECIPES {
+            let json = recipe.image_json(true);
+            assert!(json.ends_with(",\"control\":1}\n"), "{json}");
+            let json = recipe.image_json(false);
+            assert!(!json.contains("control"), "{json}");
+        }
+    }
+
+    #[test]
     fn image_without_an_agent_still_declares_its_initramfs_guard() {
         let those = RECIPES.iter().filter(|it| it.ours == Ours::Nothing);
         for recipe in those {
-            let json = recipe.image_json();
+            let json = recipe.image_json(false);
             assert!(json.contains("\"stage\":1"), "{}: {json}", recipe.name);
         }
     }

@@ -115,7 +115,9 @@ pub fn base(base: Base) -> Result<String> {
 }
 
 fn top(recipe: &Recipe) -> Result<PathBuf> {
-    let mut key = Key::default().text("top 1").text(format!("{recipe:?}"));
+    let json = recipe.image_json(recipe.ours.carry_control()?);
+    let mut key = Key::default().text("top 2").text(format!("{recipe:?}"));
+    key = key.text(&json);
     for extra in recipe.extra {
         key = match extra {
             Extra::Built(_, module) => key.built(&go_program(module)?),
@@ -125,7 +127,7 @@ fn top(recipe: &Recipe) -> Result<PathBuf> {
     }
     built(&format!("top-{}", recipe.name), &key, |out| {
         let layer = Layer::new(out)?;
-        layer.write("usr/lib/careen/image.json", &recipe.image_json(), 0o644)?;
+        layer.write("usr/lib/careen/image.json", &json, 0o644)?;
         recipe.extra.iter().try_for_each(|extra| match extra {
             Extra::File(path, content) => layer.write(path, content, 0o644),
             Extra::Append(path, lines) => {
