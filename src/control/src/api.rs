@@ -6,12 +6,12 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt as _};
-use upgrade::control_plane::{Component, Lock, Name, Other, Owner, Source};
+use upgrade::control_plane::{Component, LOCK, LOCK_NAMESPACE, Lock, Name, Other, Owner, Source};
 
 use crate::cluster::Configuration;
 use crate::connect::{ADMIN, NAMESPACE, PATIENCE, connect};
 use crate::folder::Folder;
-use crate::lease::{self, LOCK};
+use crate::lease;
 use crate::manifests::tag;
 
 /// The annotation in which Cluster API names the owner of a Node's Machine.
@@ -50,7 +50,7 @@ pub(crate) async fn look(folder: &Folder, node: &str) -> Result<Cluster, Missed>
 async fn ask(client: Client, node: &str) -> Result<Cluster, String> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
     let pods: Api<Pod> = Api::namespaced(client.clone(), NAMESPACE);
-    let leases: Api<Lease> = Api::namespaced(client.clone(), NAMESPACE);
+    let leases: Api<Lease> = Api::namespaced(client.clone(), LOCK_NAMESPACE);
     let nodes: Api<Node> = Api::all(client);
     let of_pods = ListParams::default()
         .labels("tier=control-plane")

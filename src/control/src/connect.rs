@@ -16,7 +16,7 @@ pub(crate) const ADMIN: &str = "/etc/kubernetes/admin.conf";
 /// The credential of this node, which the agent has too.
 pub(crate) const KUBELET: &str = "/etc/kubernetes/kubelet.conf";
 
-/// The namespace of kubeadm's own objects, and of the lock.
+/// The namespace of kubeadm's own objects.
 pub(crate) const NAMESPACE: &str = "kube-system";
 
 /// How long the API server has for all answers together.

@@ -3,10 +3,7 @@
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
-use upgrade::control_plane::{Held, Holder, Lock};
-
-/// The Lease that says who changes the control plane.
-pub(crate) const LOCK: &str = "careen-control-plane";
+use upgrade::control_plane::{Held, Holder, LOCK, Lock};
 
 /// Who holds it.
 pub(crate) fn held(lease: &Lease) -> Held {

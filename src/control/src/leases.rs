@@ -5,12 +5,12 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, DeleteParams, PostParams, Preconditions};
 use kube::{Client, Error, ResourceExt as _};
-use upgrade::control_plane::{Failure, Held, Holder, News, Source};
+use upgrade::control_plane::{Failure, Held, Holder, LOCK, LOCK_NAMESPACE, News, Source};
 use upgrade::names::STATUS;
 
-use crate::connect::{ADMIN, NAMESPACE, connect};
+use crate::connect::{ADMIN, connect};
 use crate::folder::Folder;
-use crate::lease::{self, LOCK};
+use crate::lease;
 
 /// What the verbs of the lock ask.
 pub(crate) struct Leases {
@@ -33,7 +33,7 @@ impl Leases {
         let client: Result<Client, _> = connect(folder, ADMIN);
         let client = client.map_err(|why| Failure::new(Source::Credential, why))?;
         Ok(Self {
-            leases: Api::namespaced(client.clone(), NAMESPACE),
+            leases: Api::namespaced(client.clone(), LOCK_NAMESPACE),
             nodes: Api::all(client),
         })
     }

@@ -97,6 +97,12 @@ pub fn moment(at: u64) -> String {
     known.map_or_else(|| "?".to_owned(), |at| at.to_string().replace('T', " "))
 }
 
+/// A moment, and how long ago it was.
+#[must_use]
+pub fn ago(at: u64, now: u64) -> String {
+    format!("{} ({} ago)", moment(at), short(between(at, now)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

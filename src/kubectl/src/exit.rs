@@ -84,7 +84,7 @@ impl Exit {
                 "no such node, a selector that selects none, or a watched node that is gone"
             }
             Self::Refused => {
-                "the state of a node does not allow it: another upgrade is under way, it is too late to cancel, no failed request to retry, no successful upgrade to undo, or the image has failed on the node and `--again` is not given"
+                "the state of a node does not allow it: another upgrade is under way, it is too late to cancel, no failed request to retry, no successful upgrade to undo, the image has failed on the node and `--again` is not given, or another one holds the lock of the control plane than was shown or named"
             }
             Self::Timeout => {
                 "`--timeout` passed: an upgrade continues all the same, a `plan` was not answered"

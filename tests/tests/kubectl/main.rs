@@ -2,9 +2,11 @@
 
 mod agents;
 mod asking;
+mod lease;
 mod person;
 mod planning;
 mod proxies;
 mod reading;
 mod rights;
+mod unlocking;
 mod watching;

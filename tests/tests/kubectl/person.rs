@@ -1,5 +1,6 @@
 //! A person at the command line, and an agent that gives the requested answer.
 
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -64,10 +65,20 @@ pub async fn careen_answering(line: &str, answer: &'static str) -> Result<Ran> {
 /// Does the same with another kubeconfig. The command has the same timeout as everything else that
 /// a test waits for.
 pub async fn run(kubeconfig: &Path, line: &str, answers: Option<&'static str>) -> Result<Ran> {
+    let answers = answers.map(|text| Box::new(text.as_bytes()) as Box<dyn BufRead>);
+    run_asking(kubeconfig, line, answers).await
+}
+
+/// Does the same with any source of answers.
+pub async fn run_asking(
+    kubeconfig: &Path,
+    line: &str,
+    answers: Option<Box<dyn BufRead>>,
+) -> Result<Ran> {
     let kubeconfig = kubeconfig.to_str().context("a path of UTF-8")?;
     let begin = ["kubectl-careen", "--kubeconfig", kubeconfig];
     let cli = Cli::try_parse_from(begin.into_iter().chain(line.split(' ')))?;
-    let (mut console, captured) = Console::captured(Look::default(), answers);
+    let (mut console, captured) = Console::captured_from(Look::default(), answers);
     let result = tokio::time::timeout(PATIENCE, kubectl::run(&cli, &mut console))
         .await
         .with_context(|| format!("{line}: {captured:?}"))?;

@@ -9,15 +9,17 @@ use std::time::Duration;
 
 use client::chain;
 use client::kubeconfig::{self, Variables};
+use k8s_openapi::api::coordination::v1 as coordination;
 use k8s_openapi::api::policy::v1 as policy;
 use kube::Client;
-use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::config::Kubeconfig;
 use kube::core::ApiResource;
 use serde_json::Value;
+use upgrade::control_plane::{LOCK, LOCK_NAMESPACE};
 
 pub use clean::Cleaned;
-pub use objects::{Budget, BudgetSpec, BudgetStatus, Node, Pod};
+pub use objects::{Budget, BudgetSpec, BudgetStatus, Lease, LeaseSpec, Node, Pod};
 
 use crate::failure::Failure;
 
@@ -169,6 +171,35 @@ impl Cluster {
         let resource = ApiResource::erase::<policy::PodDisruptionBudget>(&());
         let budgets: Api<Budget> = Api::all_with(self.client.clone(), &resource);
         Ok(limited(budgets.list(&ListParams::default())).await?.items)
+    }
+
+    /// The Lease of the control plane's lock, if there is one.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub async fn lock(&self) -> Result<Option<Lease>, Failure> {
+        limited(self.leases().get_opt(LOCK)).await
+    }
+
+    /// Removes the Lease of the lock with this UID, in this version.
+    ///
+    /// # Errors
+    /// [`Failure::Conflict`] if it has changed since, [`Failure::Missing`] if it is gone.
+    pub async fn unlock(&self, uid: &str, version: &str) -> Result<(), Failure> {
+        let exactly = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: Some(uid.to_owned()),
+                resource_version: Some(version.to_owned()),
+            }),
+            ..DeleteParams::default()
+        };
+        limited(self.leases().delete(LOCK, &exactly)).await?;
+        Ok(())
+    }
+
+    fn leases(&self) -> Api<Lease> {
+        let resource = ApiResource::erase::<coordination::Lease>(&());
+        Api::namespaced_with(self.client.clone(), LOCK_NAMESPACE, &resource)
     }
 }
 

@@ -2,7 +2,7 @@
 //! tens of kilobytes per object.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use kube::core::Object;
+use kube::core::{NotUsed, Object};
 use serde::{Deserialize, Serialize};
 
 use super::clean::Cleaned;
@@ -13,6 +13,9 @@ pub type Node = Cleaned<client::Node>;
 pub type Pod = Cleaned<client::Pod>;
 /// A PodDisruptionBudget.
 pub type Budget = Cleaned<Object<Option<BudgetSpec>, BudgetStatus>>;
+
+/// A Lease.
+pub type Lease = Cleaned<Object<Option<LeaseSpec>, NotUsed>>;
 
 /// The pods that a budget covers.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -28,4 +31,16 @@ pub struct BudgetSpec {
 pub struct BudgetStatus {
     /// How many pods may be evicted now.
     pub disruptions_allowed: i32,
+}
+
+/// Who holds a Lease, and since when.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct LeaseSpec {
+    /// The holder.
+    pub holder_identity: Option<String>,
+    /// When the holder took it, in the API's format.
+    pub acquire_time: Option<String>,
+    /// When the holder last renewed it, in the API's format.
+    pub renew_time: Option<String>,
 }

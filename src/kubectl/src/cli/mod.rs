@@ -109,6 +109,8 @@ pub enum Command {
     Pause(Pause),
     /// End a pause; pauses with a reason stay unless you name it.
     Resume(Resume),
+    /// Show who holds the lock of the control plane, and remove the lock after a confirmation.
+    Unlock(Unlock),
     /// Print a completion script for a shell.
     Completion(Completion),
 }
@@ -322,6 +324,17 @@ pub struct Resume {
     /// Only let the server validate the change.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// `unlock`.
+#[derive(Args, Clone, Debug)]
+pub struct Unlock {
+    /// Only if this upgrade of this node holds the lock, or the person with this name.
+    #[arg(long, value_name = "NODE/ID", value_parser = NonEmptyStringValueParser::new())]
+    pub holder: Option<String>,
+    /// Skip the confirmation prompt.
+    #[arg(short, long)]
+    pub yes: bool,
 }
 
 /// `completion`.

@@ -16,6 +16,7 @@ mod rollout;
 mod session;
 mod show;
 mod status;
+mod unlock;
 
 use clap::CommandFactory;
 
@@ -63,6 +64,7 @@ async fn command(command: &Command, session: &mut Session<'_>) -> Result<Exit, F
         }
         Command::Pause(asked) => pause::pause(asked, session).await,
         Command::Resume(asked) => pause::resume(asked, session).await,
+        Command::Unlock(asked) => unlock::run(asked, session).await,
         // It needs no API server, and was handled above.
         Command::Completion(_) => Ok(Exit::Done),
     }

@@ -10,3 +10,13 @@ pub struct Session<'a> {
     pub(super) console: &'a mut Console,
     pub(super) format: Option<Format>,
 }
+
+impl Session<'_> {
+    /// Whether the output is text for people.
+    pub(super) const fn is_for_people(&self) -> bool {
+        match self.format {
+            None | Some(Format::Wide) => true,
+            Some(Format::Json | Format::Yaml) => false,
+        }
+    }
+}

@@ -69,12 +69,19 @@ impl Console {
     /// A console for a test, which answers prompts with `answers`.
     #[must_use]
     pub fn captured(look: Look, answers: Option<&'static str>) -> (Self, Captured) {
+        let answers = answers.map(|text| Box::new(text.as_bytes()) as Box<dyn BufRead>);
+        Self::captured_from(look, answers)
+    }
+
+    /// The same with any source of answers.
+    #[must_use]
+    pub fn captured_from(look: Look, answers: Option<Box<dyn BufRead>>) -> (Self, Captured) {
         let captured = Captured::default();
         let (out, err) = captured.sinks();
         let console = Self {
             out: Box::new(out),
             err: Box::new(err),
-            answers: answers.map(|text| Box::new(text.as_bytes()) as Box<dyn BufRead>),
+            answers,
             look,
             size: captured.size(),
             steered: look.height.is_some(),
@@ -146,17 +153,40 @@ impl Console {
     /// # Errors
     /// If the answer is not yes, or nobody can answer.
     pub fn consent(&mut self, question: &str) -> Result<(), Failure> {
+        match self.answer(question, "[y/N]")?.as_str() {
+            "y" | "Y" | "yes" => Ok(()),
+            _ => Err(Failure::Declined("nothing was requested".to_owned())),
+        }
+    }
+
+    /// Asks for confirmation by the whole word, because a wrong answer can cost the cluster.
+    ///
+    /// # Errors
+    /// If the answer is not yes, or nobody can answer.
+    pub fn consent_in_full(&mut self, question: &str) -> Result<(), Failure> {
+        match self.answer(question, "[yes/no]")?.as_str() {
+            "yes" => Ok(()),
+            _ => Err(Failure::Declined(
+                "the answer is not yes: nothing was removed".to_owned(),
+            )),
+        }
+    }
+
+    /// Whether there is a person to ask.
+    #[must_use]
+    pub const fn is_attended(&self) -> bool {
+        self.answers.is_some()
+    }
+
+    fn answer(&mut self, question: &str, accepted: &str) -> Result<String, Failure> {
         let nobody = || Failure::Declined("there is no terminal to ask on: use --yes".to_owned());
         let answers = self.answers.as_mut().ok_or_else(nobody)?;
         let mut line = String::new();
         let question = shown(question);
-        let asked = write!(self.err, "{question} [y/N] ").and_then(|()| self.err.flush());
+        let asked = write!(self.err, "{question} {accepted} ").and_then(|()| self.err.flush());
         let answered = asked.and_then(|()| answers.read_line(&mut line));
         answered.map_err(|_| nobody())?;
-        match line.trim() {
-            "y" | "Y" | "yes" => Ok(()),
-            _ => Err(Failure::Declined("nothing was requested".to_owned())),
-        }
+        Ok(line.trim().to_owned())
     }
 }
 

@@ -102,9 +102,5 @@ fn server(case: &Case<'_>, at: u64) -> String {
 
 /// A moment, and how long ago it was.
 fn both(case: &Case<'_>, at: u64) -> String {
-    format!(
-        "{} ({} ago)",
-        duration::moment(at),
-        duration::short(duration::between(at, case.now))
-    )
+    duration::ago(at, case.now)
 }

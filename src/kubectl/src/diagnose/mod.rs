@@ -4,6 +4,7 @@ pub mod advice;
 mod case;
 mod ended;
 mod facts;
+pub mod lock;
 mod machine;
 mod meanwhile;
 pub mod silent;

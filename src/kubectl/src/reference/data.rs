@@ -71,6 +71,38 @@ const NODE: &[Field] = &[
     ("phaseAt", "when the phase was reached"),
     ("heardAt", "when the agent last wrote; not with `--watch`"),
     ("machine", "its Machine of Cluster API"),
+    (
+        "controlPlaneLockedBy",
+        "who holds the [lock of the control plane](control-planes.md#careen-control-lock-and-unlock), the same for each node; only by `status` without `--watch`, for a user who may read it",
+    ),
+    ("controlPlaneLockedAt", "since when, by the holder's clock"),
+];
+
+/// The fields of a lock: [`crate::render::lock::LockReport`].
+const LOCK: &[Field] = &[
+    ("holder", "who holds the lock; empty if there is none"),
+    ("node", "the holder's node"),
+    ("id", "the holder's upgrade; a person may hold the lock too"),
+    ("lockedAt", "since when, by the holder's clock"),
+    (
+        "phase",
+        "the phase of that upgrade, if the Node says it; the Node may have another upgrade",
+    ),
+    ("ready", "whether the Node is Ready; empty if it is gone"),
+    (
+        "over",
+        "why the next upgrade takes the lock over by itself: `nodeGone`, `anotherUpgrade`, `ended`",
+    ),
+    (
+        "done",
+        "`unlocked`, `nothing` (there was no lock, or it was removed meanwhile), `refused` (another one holds it than was shown or named), `declined`, `failed`",
+    ),
+    ("headline", "who holds it, for people"),
+    ("facts", "as `explain` prints them"),
+    (
+        "findings",
+        "as `explain` prints them; the first is the warning",
+    ),
 ];
 
 /// The fields of a finished upgrade: [`crate::past_upgrades::NodePast`].
@@ -121,6 +153,10 @@ pub(super) fn section() -> String {
             "**What was written**: a list, printed by `cancel`, `pause`, `resume`, and by `upgrade`, `retry` and `rollback` without `--watch`.",
             OUTCOME,
         ),
+        (
+            "**The lock of the control plane**: `unlock` prints it, also if it removes nothing.",
+            LOCK,
+        ),
     ];
     for (what, fields) in tables {
         // Writing to a String cannot fail.
@@ -137,8 +173,10 @@ pub(super) fn section() -> String {
 mod tests {
     use super::*;
     use crate::api::Node;
+    use crate::diagnose::lock;
     use crate::expected::Expected;
     use crate::past_upgrades::NodePast;
+    use crate::render::lock::{Done as Removed, LockReport};
     use crate::render::outcome::{Done, Outcome};
     use crate::render::report;
     use crate::view::NodeView;
@@ -180,5 +218,7 @@ mod tests {
             ..Outcome::new("a", Done::Asked, String::new())
         };
         assert_eq!(printed(&outcome), told(OUTCOME));
+        let lock = LockReport::of(None, lock::free(), Removed::Nothing);
+        assert_eq!(printed(&lock), told(LOCK));
     }
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::duration;
 use crate::expected::{Expected, elapsed, in_phase_since, waited};
+use crate::lock::LockView;
 use crate::standing::Standing;
 use crate::unaccepted::unaccepted;
 use crate::view::{NodeView, Ready};
@@ -39,6 +40,8 @@ pub struct NodeReport {
     pub phase_at: Option<u64>,
     pub heard_at: Option<u64>,
     pub machine: Option<String>,
+    pub control_plane_locked_by: Option<String>,
+    pub control_plane_locked_at: Option<u64>,
 }
 
 /// Reports a node in its state at `now`, in seconds since 1970.
@@ -87,6 +90,20 @@ pub fn of(node: &NodeView, now: u64, expected: &Expected) -> NodeReport {
         phase_at: in_phase_since(node).filter(|_| status.is_some()),
         heard_at: node.heard.map(duration::seconds),
         machine: node.machine.clone(),
+        control_plane_locked_by: None,
+        control_plane_locked_at: None,
+    }
+}
+
+impl NodeReport {
+    /// The same with the lock of the node's cluster.
+    #[must_use]
+    pub fn with_lock(self, lock: Option<&LockView>) -> Self {
+        Self {
+            control_plane_locked_by: lock.map(|lock| lock.holder.clone()),
+            control_plane_locked_at: lock.and_then(|lock| lock.since),
+            ..self
+        }
     }
 }
 

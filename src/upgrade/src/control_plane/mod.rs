@@ -39,7 +39,10 @@ pub use failure::Failure;
 pub use findings::{Class, Code, Finding, findings};
 pub use fit::LONGEST;
 pub use leadership::{Stay, Yielding, successor};
-pub use lock::{Claim, Ending, Held, Holder, Locking, News, NoHolder, Taken, Unlocking, claim};
+pub use lock::{
+    Claim, Ending, Held, Holder, LOCK, LOCK_NAMESPACE, Locking, News, NoHolder, Taken, Unlocking,
+    claim, ending,
+};
 pub use member::{Answer, LAG, Listed, Member, Status, members};
 pub use quorum::{Hold, Leave, Quorum, quorum};
 pub use room::{Place, Use, wanted};

@@ -37,13 +37,15 @@ pub fn claim(me: &Holder, held: &Held, news: &News) -> Claim {
     match held {
         Held::Free => Claim::Free,
         Held::By(holder) if holder == me => Claim::Ours,
-        Held::By(holder) => over(holder, news).map_or(Claim::Held, Claim::Stale),
+        Held::By(holder) => ending(holder, news).map_or(Claim::Held, Claim::Stale),
         // Only the one who wrote it knows when it is over.
         Held::Somebody(_) => Claim::Held,
     }
 }
 
-fn over(holder: &Holder, news: &News) -> Option<Ending> {
+/// Why this holder is over, by what its Node says. Then any other upgrade takes its lock over.
+#[must_use]
+pub fn ending(holder: &Holder, news: &News) -> Option<Ending> {
     match news {
         News::Gone => Some(Ending::NodeGone),
         News::Nothing => None,

@@ -9,6 +9,12 @@ mod holder;
 mod news;
 
 pub use answer::{Locking, Taken, Unlocking};
-pub use claim::{Claim, Ending, claim};
+pub use claim::{Claim, Ending, claim, ending};
 pub use holder::{Held, Holder, NoHolder};
 pub use news::News;
+
+/// The name of the Lease.
+pub const LOCK: &str = "careen-control-plane";
+
+/// The namespace of the Lease.
+pub const LOCK_NAMESPACE: &str = "kube-system";
