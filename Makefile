@@ -13,7 +13,7 @@ WAY ?= annotate
 # quarter of an hour, and ten minutes more if their managers must be built. On a slow machine `make test` runs a part of them (three minutes).
 BEGUN := $(shell date +%s)
 WARM := $(wildcard $(CARGO_TARGET_DIR)/debug/vm-tests)
-WITHIN := $(if $(WARM),27,52)
+WITHIN := $(if $(WARM),23,52)
 WITHIN_FOR_A_PART := $(if $(WARM),41,65)
 # The features of all programs together, so that cargo compiles no library twice.
 BIG_TESTS := cargo test --workspace --exclude upgrade --exclude host
