@@ -1,6 +1,8 @@
 //! What shows that this node runs a control plane, and whether its deployments share one
 //! /etc/kubernetes.
 
+use std::path::PathBuf;
+
 use host::Places;
 use host::kubernetes::{self, Kept};
 use upgrade::{ControlPlaneSeen, Deployment, Reason, names};
@@ -8,12 +10,21 @@ use upgrade::{ControlPlaneSeen, Deployment, Reason, names};
 /// What is seen; nothing on a worker.
 #[must_use]
 pub fn seen(places: &Places, booted: &Deployment) -> Option<ControlPlaneSeen> {
-    let manifest = names::API_SERVER_MANIFEST.trim_start_matches('/');
-    let sign = places.root.join(manifest);
-    sign.exists().then(|| ControlPlaneSeen {
-        sign: sign.display().to_string(),
+    is_here(places).then(|| ControlPlaneSeen {
+        sign: manifest(places).display().to_string(),
         shared: shared(places, booted).map_err(|detail| Reason::KubernetesNotShared { detail }),
     })
+}
+
+/// Whether this node runs a control plane.
+#[must_use]
+pub fn is_here(places: &Places) -> bool {
+    manifest(places).exists()
+}
+
+fn manifest(places: &Places) -> PathBuf {
+    let manifest = names::API_SERVER_MANIFEST.trim_start_matches('/');
+    places.root.join(manifest)
 }
 
 /// Whether all deployments share the folder. The error says how it is instead.

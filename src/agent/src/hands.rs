@@ -7,11 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use upgrade::control_plane::Survey;
 use upgrade::observe::{Causes, Check};
 use upgrade::plan::{Found, Look};
 use upgrade::serving::{Serving, Units};
 use upgrade::step::{Effect, StepKind};
-use upgrade::{Doing, NoNetwork, Observation, Policy, Reason, Record, UpgradeId};
+use upgrade::{Doing, NoNetwork, Observation, Policy, Reason, Record, UpgradeId, Version};
 
 use crate::metrics::Disk;
 use crate::task::Task;
@@ -145,6 +146,19 @@ pub trait Hands: Send + Sync + 'static {
     /// # Errors
     /// Why the image is not available.
     fn look_ahead(&self, ahead: Ahead) -> impl Future<Output = Result<Found, Reason>> + Send;
+
+    /// Surveys the control plane of this node for a plan of an image of this version. `None` on a
+    /// worker.
+    ///
+    /// # Errors
+    /// Why it could not be surveyed.
+    fn survey(
+        &self,
+        version: Option<&Version>,
+    ) -> impl Future<Output = Result<Option<Survey>, Reason>> + Send {
+        let _ = version;
+        std::future::ready(Ok(None))
+    }
 
     /// Performs the task of a step.
     fn perform(

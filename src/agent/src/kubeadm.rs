@@ -10,6 +10,7 @@
 //! kubeadm when the server is back, before it uncordons the node.
 
 mod program;
+mod work;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,10 +18,11 @@ use std::time::Duration;
 use systemd::{ActiveState, Bus};
 use tracing::warn;
 use upgrade::observe::{Cause, Check};
-use upgrade::{Phase, Reason, Record, UpgradeId, names};
+use upgrade::{Phase, Reason, Record, Upgrade, UpgradeId, names};
 
 use crate::kubelet::patches;
 use program::Failure;
+pub use work::Work;
 
 /// How long kubeadm may take. It takes about 3 s on a quiet node; the limit leaves room for slow
 /// machines and a loaded API server.
@@ -28,6 +30,9 @@ const LIMIT: Duration = Duration::from_secs(90);
 
 /// What is noted before kubeadm runs, in case nothing can be noted afterwards.
 const CUT_SHORT: &str = "its service ended before kubeadm did";
+
+/// What is noted before the kubelet of a control-plane node starts.
+const TOO_EARLY: &str = "it runs when the API server of this node serves";
 
 /// What is noted about one upgrade, as files in /run: a new boot must prove it again.
 pub struct Notes {
@@ -172,31 +177,41 @@ pub fn on_trial(record: &Record) -> Option<&UpgradeId> {
     upgrade.phase.awaits_a_verdict().then_some(&upgrade.id)
 }
 
-/// The id of the upgrade for which kubeadm must succeed: a trial runs, or a system was blessed
-/// without kubeadm.
+/// The upgrade for which kubeadm must succeed: a trial runs, or a system was blessed without
+/// kubeadm.
 #[must_use]
-pub fn wanted(record: &Record) -> Option<&UpgradeId> {
-    let blessed = record.upgrade.as_ref();
-    let due = blessed.filter(|up| up.phase == Phase::Blessed && up.attempt.kubeadm.due);
-    on_trial(record).or(due.map(|up| &up.id))
+pub fn wanted(record: &Record) -> Option<&Upgrade> {
+    let upgrade = record.upgrade.as_ref()?;
+    let is_due = upgrade.phase == Phase::Blessed && upgrade.attempt.kubeadm.due;
+    (is_due || upgrade.phase.awaits_a_verdict()).then_some(upgrade)
 }
 
 /// Runs kubeadm with the policy's folder of patches, and notes its success, or why it failed.
 ///
 /// # Errors
 /// Why kubeadm did not succeed. The message is for a person.
-pub async fn run(id: &UpgradeId, patches: &str) -> Result<(), String> {
-    run_noting(&Notes::of(id), Path::new("/"), patches).await
+pub async fn run(id: &UpgradeId, patches: &str, work: Work) -> Result<(), String> {
+    run_noting(&Notes::of(id), Path::new("/"), patches, work).await
 }
 
 /// As [`run`], with these notes and the kubeadm of the system at this root.
 ///
 /// # Errors
 /// As [`run`].
-pub async fn run_noting(notes: &Notes, root: &Path, patches: &str) -> Result<(), String> {
+pub async fn run_noting(
+    notes: &Notes,
+    root: &Path,
+    patches: &str,
+    work: Work,
+) -> Result<(), String> {
+    if work == Work::KubeletConfig && !notes.owes_restart.exists() {
+        // The API server of this node begins after its kubelet, and kubeadm would wait for it.
+        notes.fail(TOO_EARLY, Cause::ApiServer);
+        return Ok(());
+    }
     notes.fail(CUT_SHORT, Cause::Unclear);
     let done = match patches::folder(root, patches) {
-        Ok(patches) => program::upgrade_node(root, patches.as_deref(), LIMIT).await,
+        Ok(patches) => program::upgrade_node(root, patches.as_deref(), work, LIMIT).await,
         Err(why) => Err(Failure::of_the_node(why)),
     };
     if let Err(Failure { why, cause }) = done {
@@ -245,11 +260,25 @@ mod tests {
             first.starts_with("it has not succeeded yet; see journalctl"),
             "{first}"
         );
-        let why = run_noting(&notes, folder.path(), "").await.unwrap_err();
+        let why = run_noting(&notes, folder.path(), "", Work::Node)
+            .await
+            .unwrap_err();
         assert!(why.contains("kubeadm is not in /usr/bin"), "{why}");
         assert_eq!(notes.why_not(), format!("{why}; {}", where_to_look()));
         assert_eq!(notes.cause(), Cause::Image, "the image has no kubeadm");
         assert_eq!(notes.check(), None);
+    }
+
+    #[tokio::test]
+    async fn kubeadm_waits_for_the_kubelet_of_a_control_plane() {
+        let (folder, notes) = notes();
+        let run = || run_noting(&notes, folder.path(), "", Work::KubeletConfig);
+        assert_eq!(run().await, Ok(()));
+        assert!(notes.why_not().starts_with(TOO_EARLY));
+        assert_eq!((notes.cause(), notes.check()), (Cause::ApiServer, None));
+        notes.owe_restart().unwrap();
+        let why = run().await.unwrap_err();
+        assert!(why.contains("kubeadm is not in /usr/bin"), "{why}");
     }
 
     #[test]

@@ -121,14 +121,15 @@ async fn note_that_it_lasted(agents: Agents) {
 /// kubelet must start either way.
 fn kubeadm_upgrade(cli: &Cli) -> Result<()> {
     let record = Store::new(&Places::running(&cli.root).sysroot).read();
-    let Some(id) = record.as_ref().ok().and_then(kubeadm::wanted) else {
+    let Some(upgrade) = record.as_ref().ok().and_then(kubeadm::wanted) else {
         tracing::info!("no upgrade needs it");
         return Ok(());
     };
     let state = Store::new(&Places::running(&cli.root).sysroot);
     let policy = policy_file::PolicyFile::new(cli.policy.clone(), state.folder()).read();
     let patches = &upgrade::policy::in_force(&policy).kubeadm.patches;
-    if let Err(detail) = runtime()?.block_on(kubeadm::run(id, patches)) {
+    let work = kubeadm::Work::of(upgrade);
+    if let Err(detail) = runtime()?.block_on(kubeadm::run(&upgrade.id, patches, work)) {
         tracing::warn!("{detail}; the agent tries again");
     }
     Ok(())

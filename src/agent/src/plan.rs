@@ -291,6 +291,10 @@ async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> Lo
         rehearsed.settings = forecast.told();
         rehearsed.refusal = forecast.refusal;
     }
+    let carried = found.facts.info.as_ref().map(|info| &info.kubernetes);
+    if let Some(survey) = tools.hands.survey(carried).await? {
+        rehearsed.take_survey(&survey);
+    }
     Ok((found, rehearsed))
 }
 

@@ -73,6 +73,7 @@ impl Work {
             node: node.clone(),
             is_taken: upgrade.is_some_and(|up| up.custody.taken().is_some()),
             kubelet: upgrade.and_then(kubelet),
+            deployment: upgrade.and_then(|up| up.to.clone()),
             has_tried: upgrade.is_some_and(|up| up.attempt.tries > 0),
             noted: upgrade.and_then(noted),
         };
@@ -179,6 +180,8 @@ const fn is_allowed_by_the_version(step: &Step) -> bool {
         | Step::Settle
         | Step::Undo { .. }
         | Step::Clean
+        // The survey compares the versions.
+        | Step::Control { .. }
         | Step::Pass => false,
     }
 }

@@ -1,6 +1,6 @@
 //! What a machine does for a step. A step that the API server performs has no task.
 
-use upgrade::{Deployment, Digest, Target};
+use upgrade::{Deployment, Digest, Target, Version, control_plane};
 
 /// One thing that a machine does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,19 @@ pub enum Task {
     },
     /// Runs `kubeadm upgrade node` again and restarts the kubelet.
     Kubeadm,
+    /// Runs careen-control.
+    Control(ControlOrder),
+}
+
+/// A task of careen-control and the image that it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlOrder {
+    /// The task.
+    pub task: control_plane::Task,
+    /// The Kubernetes version of the image, once it is known.
+    pub version: Option<Version>,
+    /// The image on the disk, once it is written.
+    pub deployment: Option<Deployment>,
 }
 
 /// A verb of careen-deploy and its subject (docs/architecture.md).
@@ -86,6 +99,15 @@ impl Task {
             | Self::Arm(_)
             | Self::Disarm
             | Self::Kubeadm => true,
+            Self::Control(ControlOrder { task, .. }) => match task {
+                control_plane::Task::SaveEtcd
+                | control_plane::Task::Raise
+                | control_plane::Task::GiveUp => true,
+                control_plane::Task::Survey
+                | control_plane::Task::Lock
+                | control_plane::Task::Yield
+                | control_plane::Task::Unlock => false,
+            },
         }
     }
 }

@@ -304,6 +304,19 @@ impl Default for Kubeadm {
 pub struct ControlPlane {
     /// Allow upgrades of a node that runs a control plane.
     pub enabled: bool,
+    /// What to do where this node is the only one of the control plane.
+    pub single_node: SingleNode,
+}
+
+/// What to do where the cluster is away with its only control-plane node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SingleNode {
+    /// Upgrade it when somebody asks for that.
+    #[default]
+    Allow,
+    /// Refuse every request.
+    Refuse,
 }
 
 /// What to do about settings that are only in the kubelet's configuration on this node.

@@ -7,7 +7,7 @@ mod status;
 
 pub use lifecycle::Lifecycle;
 use percent::percent;
-pub use status::{Cause, Status};
+pub use status::{Cause, ControlPlane, Status};
 
 pub use crate::answer::Answer;
 use crate::history::Past;
@@ -275,6 +275,7 @@ fn progress(up: &Upgrade, seen: Moment<'_>, doing: Option<&Doing>) -> Report {
         default_moved: up.attempt.default.is_moved(),
         reverts_for: reverts_for(up).map(Cause::from),
         differs: up.differs.clone(),
+        control_plane: up.control.as_ref().map(status::ControlPlane::from),
         reached: up.reached.clone(),
         waiting_since: up.bill.waiting.since.as_ref().map(|since| since.wall),
         ..Status::default()

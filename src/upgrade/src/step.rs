@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::control_plane::{Done, Task};
 use crate::id::Digest;
 use crate::image::{Deployment, ImageFacts};
 use crate::reason::Reason;
@@ -92,6 +93,9 @@ pub enum Step {
     },
     /// Remove deployments that are no longer needed.
     Clean,
+    /// Run one task of careen-control. Like [`Self::Unmark`], it is never written as an intent: each
+    /// task works out what is left to do.
+    Control { task: Task },
     /// In the initramfs: let this boot continue.
     Pass,
 }
@@ -121,6 +125,7 @@ impl Step {
             Self::Settle => StepKind::Settle,
             Self::Undo { .. } => StepKind::Undo,
             Self::Clean => StepKind::Clean,
+            Self::Control { task } => StepKind::Control(*task),
             Self::Pass => StepKind::Pass,
         }
     }
@@ -166,7 +171,8 @@ impl Step {
             | StepKind::Unmark
             | StepKind::Settle
             | StepKind::Undo
-            | StepKind::Clean => None,
+            | StepKind::Clean
+            | StepKind::Control(_) => None,
         }
     }
 }
@@ -206,12 +212,13 @@ pub enum StepKind {
     Settle,
     Undo,
     Clean,
+    Control(Task),
     Pass,
 }
 
 impl StepKind {
     /// All kinds of steps.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 28] = [
         Self::Fetch,
         Self::Verify,
         Self::Rehearse,
@@ -232,6 +239,13 @@ impl StepKind {
         Self::Settle,
         Self::Undo,
         Self::Clean,
+        Self::Control(Task::Survey),
+        Self::Control(Task::Lock),
+        Self::Control(Task::SaveEtcd),
+        Self::Control(Task::Raise),
+        Self::Control(Task::GiveUp),
+        Self::Control(Task::Yield),
+        Self::Control(Task::Unlock),
         Self::Pass,
     ];
 
@@ -259,6 +273,7 @@ impl StepKind {
             Self::Settle => "Settle",
             Self::Undo => "Undo",
             Self::Clean => "Clean",
+            Self::Control(task) => task.name(),
             Self::Pass => "Pass",
         }
     }
@@ -300,6 +315,8 @@ pub enum Effect {
     Saved { pods: Option<Vec<NodePod>> },
     /// The new deployment.
     Deployed(Deployment),
+    /// What careen-control answered.
+    Controlled(Done),
 }
 
 /// A step that has just ended.

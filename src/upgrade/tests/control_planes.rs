@@ -49,12 +49,11 @@ fn sections_about_members_begin_with_what_not_to_do() {
 }
 
 #[test]
-fn the_page_says_that_control_planes_are_still_refused() {
+fn the_page_says_that_upgrades_of_control_planes_are_off() {
     let page = page::read("control-planes.md");
     let first = page.split("\n## ").next().unwrap();
-    assert!(
-        first.contains("does not upgrade control planes yet"),
-        "{first}"
-    );
+    assert!(first.contains("control planes are off"), "{first}");
+    assert!(first.contains("test clusters only"), "{first}");
+    assert!(!upgrade::Policy::default().control_plane.enabled);
     assert!(first.contains("](runbook.md#controlplane)"), "{first}");
 }

@@ -56,6 +56,8 @@ fn under_way(case: &Case) -> Vec<(Record, Observation)> {
             Wanted::Image(target) => up.target = target,
             Wanted::Kept => (up.kept, up.target) = (true, Target::here(digest('b'))),
         }
+        let control_plane = seen.machine.control_plane.as_ref();
+        up.control = control_plane.map(|_| record::Control::default());
         up.facts = up.facts.take().map(|_| image(case));
         up.signatures = up.to.as_ref().map(|_| {
             let policy = policies(case).0;

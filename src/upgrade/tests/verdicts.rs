@@ -285,14 +285,14 @@ fn a_watchdog_is_missed_only_where_the_policy_demands_one() {
 }
 
 #[test]
-fn a_control_plane_is_refused_by_name() {
+fn a_control_plane_is_refused_unless_the_policy_enables_it() {
     let seen = asked().with(|seen| seen.machine.control_plane = Some(control_plane()));
     let reason = answer(seen.clone(), &Ok(at_once()));
     assert!(matches!(reason, Reason::ControlPlane { .. }));
     let mut enabled = at_once();
     enabled.control_plane.enabled = true;
-    let reason = answer(seen, &Ok(enabled));
-    assert!(matches!(reason, Reason::ControlPlane { .. }), "not yet");
+    let (_, act) = next_with(&seen, &Record::default(), &Ok(enabled));
+    assert_eq!(begun(&act), Some("Fetch"));
 }
 
 #[test]

@@ -268,7 +268,7 @@ fn in_format_1(step: &Step) -> &'static str {
         | Step::Undo { .. }
         | Step::Clean
         | Step::Pass => step.name(),
-        Step::Unmark | Step::Settle => "never in a record",
+        Step::Unmark | Step::Settle | Step::Control { .. } => "never in a record",
         // The record contains `Upgrade::reinstated` instead.
         Step::Reinstate { .. } => unreachable!("no record names it"),
     }

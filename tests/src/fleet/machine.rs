@@ -317,6 +317,7 @@ impl Hands for FleetMachine {
             Task::Arm(_) => self.state().one_shot = OneShot::Set,
             Task::Disarm => self.state().one_shot = OneShot::Clear,
             Task::Hooks(_) | Task::Snapshot | Task::Kubeadm => {}
+            Task::Control(order) => return Err(order.task.failed(&"this machine is a worker")),
         }
         Ok(StepEnd::Done(Effect::Plain))
     }

@@ -149,6 +149,7 @@ impl Hands for TestMachine {
             Task::Arm(_) => self.state().one_shot = OneShot::Set,
             Task::Disarm => self.state().one_shot = OneShot::Clear,
             Task::Kubeadm => self.state().local.kubeadm = Check::Pass,
+            Task::Control(order) => return Err(order.task.failed(&"this machine is a worker")),
             Task::Snapshot => {}
         }
         Ok(StepEnd::Done(Effect::Plain))

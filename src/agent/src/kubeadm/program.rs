@@ -14,6 +14,7 @@ use tokio::process::Command;
 
 use upgrade::observe::Cause;
 
+use super::work::Work;
 use crate::health::crash::is_a_crash;
 use crate::health::group::Group;
 
@@ -75,13 +76,15 @@ fn cause(status: ExitStatus) -> Cause {
     }
 }
 
-/// Runs `kubeadm upgrade node` of the system at this root, with the patches in this folder.
+/// Runs this work of `kubeadm upgrade node` of the system at this root, with the patches in this
+/// folder.
 ///
 /// # Errors
 /// Why kubeadm did not succeed.
 pub(super) async fn upgrade_node(
     root: &Path,
     patches: Option<&Path>,
+    work: Work,
     limit: Duration,
 ) -> Result<(), Failure> {
     let program = Program::Kubeadm
@@ -90,6 +93,12 @@ pub(super) async fn upgrade_node(
     let command = Program::Kubeadm.command_below(root);
     let mut command = Command::from(command.map_err(|missing| Failure::of_the_image(&missing))?);
     command.args(["upgrade", "node"]);
+    match work {
+        Work::Node => {}
+        Work::KubeletConfig => {
+            command.args(["phase", "kubelet-config"]);
+        }
+    }
     if let Some(patches) = patches {
         command.arg("--patches").arg(patches);
     }
@@ -198,7 +207,7 @@ mod tests {
 
     async fn ran(script: &str) -> Result<(), String> {
         let root = system(script);
-        let ran = upgrade_node(root.path(), None, Duration::from_secs(20)).await;
+        let ran = upgrade_node(root.path(), None, Work::Node, Duration::from_secs(20)).await;
         ran.map_err(|failure| failure.why.replace(root.path().to_str().unwrap(), ""))
     }
 
@@ -215,9 +224,19 @@ mod tests {
     async fn kubeadm_gets_the_folder_of_the_nodes_patches() {
         let root = system("[ \"$*\" = 'upgrade node --patches /etc/site' ]");
         let limit = Duration::from_secs(20);
-        let ran = upgrade_node(root.path(), Some("/etc/site".as_ref()), limit).await;
+        let ran = upgrade_node(
+            root.path(),
+            Some("/etc/site".as_ref()),
+            Work::KubeletConfig,
+            limit,
+        )
+        .await;
         assert_eq!(ran, Ok(()));
-        assert!(upgrade_node(root.path(), None, limit).await.is_err());
+        assert!(
+            upgrade_node(root.path(), None, Work::Node, limit)
+                .await
+                .is_err()
+        );
     }
 
     #[tokio::test]
@@ -261,7 +280,7 @@ mod tests {
             ("kill -KILL $$", Cause::Unclear),
         ] {
             let root = system(script);
-            let ran = upgrade_node(root.path(), None, Duration::from_secs(20)).await;
+            let ran = upgrade_node(root.path(), None, Work::Node, Duration::from_secs(20)).await;
             assert_eq!(ran.unwrap_err().cause, cause, "{script}");
         }
     }
@@ -270,7 +289,7 @@ mod tests {
     async fn an_image_without_kubeadm_says_where_it_was_looked_for() {
         let root = system("exit 0");
         fs::remove_file(root.path().join("usr/bin/kubeadm")).unwrap();
-        let ran = upgrade_node(root.path(), None, Duration::from_secs(20)).await;
+        let ran = upgrade_node(root.path(), None, Work::Node, Duration::from_secs(20)).await;
         let failure = ran.unwrap_err();
         assert!(failure.why.contains("/usr/bin"), "{failure:?}");
         assert_eq!(failure.cause, Cause::Image);
@@ -279,7 +298,7 @@ mod tests {
     #[tokio::test]
     async fn a_kubeadm_that_hangs_is_ended_and_its_last_line_told() {
         let root = system("echo 'waiting for the server' >&2; sleep 1000");
-        let ran = upgrade_node(root.path(), None, Duration::from_secs(1)).await;
+        let ran = upgrade_node(root.path(), None, Work::Node, Duration::from_secs(1)).await;
         let Failure { why, cause } = ran.unwrap_err();
         assert_eq!(cause, Cause::Unclear);
         assert!(

@@ -8,6 +8,7 @@ use host::loader;
 use host::snapshot::Here;
 use host::{Places, boot, etc, image_info, os, room};
 use tokio::sync::watch;
+use upgrade::control_plane::Survey;
 use upgrade::plan::Found;
 use upgrade::serving::Serving;
 use upgrade::step::Effect;
@@ -22,7 +23,7 @@ use crate::metrics::Disk;
 use crate::serving::UnitsWatch;
 use crate::step::hooks::Hooks;
 use crate::step::snapshot::{self, Snapshots};
-use crate::step::{arm, deploy, kubeadm, reboot};
+use crate::step::{arm, control, deploy, kubeadm, reboot};
 use crate::task::{Task, Verb};
 use crate::trusted_files;
 use crate::{clock, control_plane, health, last_trial, limits, settings, watchdog};
@@ -210,6 +211,7 @@ impl Node {
                 plain(reboot::perform(&places.boot, *force, policy).await)
             }
             Task::Kubeadm => kubeadm::perform(errand).await,
+            Task::Control(order) => control::perform(places, order, errand).await,
         }
     }
 }
@@ -250,6 +252,13 @@ impl Hands for Node {
 
     async fn look_ahead(&self, ahead: Ahead) -> Result<Found, Reason> {
         deploy::plan(ahead).await
+    }
+
+    async fn survey(&self, version: Option<&Version>) -> Result<Option<Survey>, Reason> {
+        if !control_plane::is_here(&self.places) {
+            return Ok(None);
+        }
+        control::survey(&self.places, version).await.map(Some)
     }
 
     async fn perform(&self, task: Task, errand: Errand) -> Result<StepEnd, Reason> {

@@ -4,6 +4,7 @@
 //! other files here are the implementation for a real machine.
 
 pub mod arm;
+pub mod control;
 pub mod deploy;
 mod drain;
 pub mod hooks;
@@ -17,11 +18,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use upgrade::serving::NodePod;
 use upgrade::step::Effect;
-use upgrade::{Reason, Step, Target, Version};
+use upgrade::{Deployment, Reason, Step, Target, Version};
 
 use crate::cluster::Cluster;
 use crate::hands::{Errand, Hands, StepEnd};
-use crate::task::{HookPoint, Task, Verb};
+use crate::task::{ControlOrder, HookPoint, Task, Verb};
 
 pub use drain::Held;
 
@@ -64,6 +65,8 @@ pub struct Order {
     pub is_taken: bool,
     /// The kubelet's version in the image, once it is known.
     pub kubelet: Option<Version>,
+    /// The image on the disk, once it is written.
+    pub deployment: Option<Deployment>,
     /// Whether the upgrade has had a trial.
     pub has_tried: bool,
     /// The pods that the upgrade noted, if it has had a trial since.
@@ -140,6 +143,11 @@ pub async fn perform<H: Hands>(
         }
         Step::Disarm => Task::Disarm,
         Step::Kubeadm => Task::Kubeadm,
+        Step::Control { task } => Task::Control(ControlOrder {
+            task,
+            version: order.kubelet,
+            deployment: order.deployment,
+        }),
         Step::Reboot { force } => {
             if !force {
                 last_word(tools.told.clone()).await;

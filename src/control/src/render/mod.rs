@@ -1,14 +1,10 @@
 //! A survey for a person, on one screen, and for a program.
 
-mod lines;
-
 use std::fmt::Write as _;
 
 use serde_json::json;
-use upgrade::control_plane::{Class, Finding, Survey};
+use upgrade::control_plane::{Class, Finding, Survey, lines};
 use upgrade::exit;
-
-use lines::lines;
 
 /// The widest line; longer ones are wrapped between words.
 const WIDTH: usize = 100;
@@ -107,7 +103,7 @@ fn summary(findings: &[Finding]) -> String {
             "This control plane is not ready: {refuse} to fix, {wait} to wait for, {warn} to check."
         ),
     };
-    format!("{verdict}\nCareen itself does not upgrade control planes yet.")
+    verdict
 }
 
 #[cfg(test)]

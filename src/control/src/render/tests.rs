@@ -66,7 +66,6 @@ room          /etc/kubernetes has 4096 MiB, and an upgrade takes 252 MiB
 lock          free
 
 Nothing is in the way of an upgrade of this control plane.
-Careen itself does not upgrade control planes yet.
 ";
     assert_eq!(text(&survey, &findings(&survey)), expected);
 }

@@ -96,6 +96,8 @@ impl World {
             | Step::PostHooks { .. }
             | Step::Unmark
             | Step::Settle
+            // This machine is a worker.
+            | Step::Control { .. }
             | Step::Pass => {}
         }
         Ok(Outcome::Done(Effect::Plain))

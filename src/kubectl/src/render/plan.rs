@@ -92,6 +92,7 @@ pub fn plan(preview: &Preview, wide: bool, look: Look) -> String {
         accounts(preview),
         look,
     );
+    text += &listed("control plane of this node", control_plane(preview), look);
     text += &listed("pods that would move", pods(preview), look);
     text += &listed(
         "pods that the cordon does not keep off this node (a controller may start them here again, or pins them; the drain does not wait for those)",
@@ -369,6 +370,16 @@ fn returning(preview: &Preview) -> Vec<Cell> {
     let named = preview.plan.iter().flat_map(|plan| &plan.returning);
     let left_out = preview.plan.as_ref().map(|plan| plan.returning_left_out);
     named.map(plain).chain(more(left_out)).collect()
+}
+
+/// What its survey finds; nothing on a worker.
+fn control_plane(preview: &Preview) -> Vec<Cell> {
+    let found = preview.plan.iter().flat_map(|plan| &plan.control_plane);
+    let left_out = preview
+        .plan
+        .as_ref()
+        .map(|plan| plan.control_plane_left_out);
+    found.map(plain).chain(more(left_out)).collect()
 }
 
 fn why_none(plan: &Plan) -> &'static str {

@@ -13,7 +13,7 @@ use upgrade::history::Past;
 use upgrade::names;
 use upgrade::plan::{Blocked, Change, Failure, Package, PlaceRoom, Plan};
 use upgrade::record::Reached;
-use upgrade::report::{Answer, Cause, Status};
+use upgrade::report::{Answer, Cause, ControlPlane, Status};
 
 const TEXT: &str = "text";
 
@@ -70,6 +70,8 @@ fn plan() -> Plan {
         returning_left_out: 1,
         settings: vec![text()],
         settings_left_out: 1,
+        control_plane: vec![text()],
+        control_plane_left_out: 1,
         expected_seconds: Some(1),
         window_seconds: Some(1),
         opens: Some(text()),
@@ -102,6 +104,11 @@ fn status() -> Status {
         paused: Some(text()),
         unknown_keys: vec![text()],
         differs: vec![text()],
+        control_plane: Some(ControlPlane {
+            locked: true,
+            raised: "v1.36.3".parse().ok(),
+            snapshot: Some(text()),
+        }),
         reached: vec![Reached {
             phase: text(),
             at: 1,

@@ -66,6 +66,7 @@ fn status_strings(status: &Status) -> usize {
         paused,
         unknown_keys,
         differs,
+        control_plane,
         // Stored as numbers, next to it.
         reached: _,
         waiting_since: _,
@@ -78,7 +79,8 @@ fn status_strings(status: &Status) -> usize {
     let lists: usize = lists.map(String::len).sum();
     let digests = [from, to].map(|digest| digest.as_ref().map_or(0, |one| one.as_str().len()));
     // Fields that are not counted by length have narrow limits of their own.
-    phase.len() + texts + cause + lists + digests.iter().sum::<usize>() + 256
+    let snapshot = control_plane.as_ref().map_or(0, |one| len(&one.snapshot));
+    phase.len() + snapshot + texts + cause + lists + digests.iter().sum::<usize>() + 256
 }
 
 fn len(text: &Option<String>) -> usize {

@@ -8,8 +8,8 @@
 //! The other verbs of `careen-control` have their decisions and answers here, too: `lock` (who may
 //! change the control plane), `snapshot` (etcd's data before a change) and `leadership` (who leads
 //! etcd meanwhile). `raise` decides how kubeadm runs and whether it did its work, and `repair`
-//! which manifests are written again after it was cut. Nothing here writes, and an upgrade of a
-//! control plane is still refused with `ControlPlane`.
+//! which manifests are written again after it was cut. `task` lists what an upgrade asks of
+//! careen-control, and `hurt` says whether this node's part is well after that. Nothing here writes.
 
 mod component;
 mod etcd;
@@ -18,7 +18,9 @@ mod expiry;
 mod failure;
 mod findings;
 mod fit;
+mod hurt;
 mod leadership;
+mod lines;
 mod lock;
 mod member;
 mod quorum;
@@ -28,6 +30,7 @@ mod room;
 mod snapshot;
 mod span;
 mod survey;
+mod task;
 mod text;
 mod verb;
 
@@ -39,6 +42,7 @@ pub use failure::Failure;
 pub use findings::{Class, Code, Finding, findings};
 pub use fit::LONGEST;
 pub use leadership::{Stay, Yielding, successor};
+pub use lines::lines;
 pub use lock::{
     Claim, Ending, Held, Holder, LOCK, LOCK_NAMESPACE, Locking, News, NoHolder, Taken, Unlocking,
     claim, ending,
@@ -50,5 +54,6 @@ pub use snapshot::{Kept, Refusal, Saved, Saving, fitness, surplus};
 pub use survey::{
     Alarm, AlarmKind, Drift, Kind, Lock, Other, Owner, Source, Survey, TooMany, Unseen, Versions,
 };
+pub use task::{Done, Task};
 pub use text::{Detail, Name, Text};
 pub use verb::{Verb, verb};

@@ -10,7 +10,7 @@ use super::{facts, safety, wanted};
 use crate::id::UpgradeId;
 use crate::phase::Phase;
 use crate::reason::Reason;
-use crate::record::{Record, Upgrade};
+use crate::record::{Control, Record, Upgrade};
 
 use crate::step::Step;
 use crate::target::{RawRequest, Target, Wanted};
@@ -156,6 +156,8 @@ fn upgrade(
         (false, false) => Phase::Accepted,
     };
     up.from_version.clone_from(&s.seen.machine.version);
+    let control_plane = s.seen.machine.control_plane.as_ref();
+    up.control = control_plane.map(|_| Control::default());
     up
 }
 

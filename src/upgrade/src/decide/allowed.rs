@@ -27,16 +27,27 @@ pub(super) fn check_policy(
 }
 
 /// A control plane whose deployments each have an /etc/kubernetes would fall back to older
-/// manifests on newer data. This version upgrades none, also where the policy enables it.
+/// manifests on newer data.
 fn check_control_plane(seen: &Observation, policy: &Policy) -> Result<(), Reason> {
-    let Some(found) = &seen.machine.control_plane else {
-        return Ok(());
-    };
-    if policy.control_plane.enabled {
-        found.shared.clone()?;
+    match &seen.machine.control_plane {
+        None => Ok(()),
+        Some(found) if policy.control_plane.enabled => found.shared.clone(),
+        Some(found) => {
+            let sign = found.sign.clone();
+            Err(Reason::ControlPlane { sign })
+        }
     }
-    let sign = found.sign.clone();
-    Err(Reason::ControlPlane { sign })
+}
+
+/// A node that has joined the control plane since the request was taken has no lock and no
+/// snapshot.
+fn check_still_a_worker(up: &Upgrade, seen: &Observation) -> Result<(), Reason> {
+    match (&up.control, &seen.machine.control_plane) {
+        (None, Some(found)) => Err(Reason::ControlPlane {
+            sign: found.sign.clone(),
+        }),
+        (Some(_), _) | (None, None) => Ok(()),
+    }
 }
 
 /// The new system would not have them, and nobody would be told.
@@ -54,6 +65,7 @@ fn check_local_changes(seen: &Observation, policy: &Policy) -> Result<(), Reason
 /// What the policy that is in force now says against an upgrade under way, by all that is known of
 /// its image.
 pub(super) fn check_again(up: &Upgrade, s: &Situation<'_>) -> Result<(), Reason> {
+    check_still_a_worker(up, s.seen)?;
     check_policy(&up.wanted(), s.seen, s.policy)?;
     if let Some(found) = &up.facts {
         facts::judge(found, &up.into(), s.seen, s.policy)?;

@@ -3,7 +3,7 @@
 use super::change::{Change, Move};
 use super::situation::Situation;
 use super::withdrawn::renamed;
-use super::{allowed, drain, signatures};
+use super::{allowed, control, drain, signatures};
 use crate::image::Deployment;
 use crate::observe::OneShot;
 use crate::phase::Phase;
@@ -61,14 +61,15 @@ fn go(deployment: Deployment, s: &Situation<'_>) -> Move {
 }
 
 /// Whether the policy asks more of signatures now, the new system would boot with an /etc that is
-/// not the present one, the reboot would end pods that are back, or a clean-up take what the trial
-/// falls back to.
+/// not the present one, the reboot would end pods that are back, a clean-up take what the trial
+/// falls back to, or the other members of the control plane were not seen lately.
 fn is_too_early(up: &Upgrade, s: &Situation<'_>) -> bool {
     let unsigned = signatures::ask_for_more(up, s.policy)
         || signatures::lack_the_verdict_of_skopeo(up, s.policy);
     let pinned = s.seen.machine.default_is_pinned();
     let renamed = renamed(up, s.seen).is_some();
-    unsigned || s.seen.machine.etc_stale || s.seen.node.uncordoned || !pinned || renamed
+    let unseen = control::is_stale(up, s);
+    unsigned || s.seen.machine.etc_stale || s.seen.node.uncordoned || !pinned || renamed || unseen
 }
 
 /// Back to before the arming, which does not count. It is written before the one-shot entry goes,

@@ -1,6 +1,7 @@
 //! The new system has proved itself: make it the default, give the node back, clean up.
 
 use super::change::{Change, Move};
+use super::control;
 use super::give_back::give_back;
 use super::situation::Situation;
 use super::{reinstate, rollback, soak, trial};
@@ -82,6 +83,9 @@ pub(super) fn blessed(up: &Upgrade, s: &Situation<'_>) -> Move {
         // Its unit looks for that in the record. The node is given back no sooner.
         return Move::begin(Step::Kubeadm).after([Change::KubeadmDue]);
     }
+    if let Some(first) = control::before_the_release(up, s) {
+        return first;
+    }
     if let Some(first) = give_back(up, s) {
         return first.into();
     }
@@ -89,7 +93,7 @@ pub(super) fn blessed(up: &Upgrade, s: &Situation<'_>) -> Move {
         return Move::begin(Step::Clean);
     }
     // Otherwise it waits for the API server.
-    let done = up.custody.is_given_back() && !owes_kubeadm(up, s);
+    let done = up.has_let_go() && !owes_kubeadm(up, s);
     Move::wait().after(done.then_some(Change::Phase(Phase::Upgraded)))
 }
 

@@ -7,7 +7,7 @@ use crate::image::{Deployment, ImageFacts};
 use crate::observe::TrialEnd;
 use crate::phase::Phase;
 use crate::reason::Reason;
-use crate::record::{Custody, Retry, Upgrade};
+use crate::record::{Control, Custody, Retry, Upgrade};
 use crate::record::{Reached, Signatures};
 use crate::serving::Serving;
 use crate::step::Step;
@@ -54,6 +54,8 @@ pub(super) enum Change {
     CountDrain,
     /// Who has the node.
     Custody(Custody),
+    /// What the upgrade has done to the control plane of the node.
+    Control(Control),
 
     /// The old system has reached the API server.
     OldReached,

@@ -62,7 +62,7 @@ fn intent(up: &Upgrade, act: &Act) -> Option<Change> {
         return None;
     }
     // An older version reads no record that names a step which it does not know.
-    let known = !matches!(step, Step::Reinstate { .. });
+    let known = !matches!(step, Step::Reinstate { .. } | Step::Control { .. });
     Some(Change::Intent(Some(step.clone()).filter(|_| known)))
 }
 

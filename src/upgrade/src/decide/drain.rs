@@ -2,6 +2,7 @@
 //! load balancers, then cordon and drain.
 
 use super::change::{Change, Move};
+use super::control;
 use super::decision::Act;
 use super::situation::Situation;
 use crate::phase::Phase;
@@ -11,21 +12,24 @@ use crate::serving::Serving;
 use crate::step::Step;
 
 /// The next step of it.
-pub(super) fn take(custody: &Custody, s: &Situation<'_>) -> Move {
+pub(super) fn take(up: &Upgrade, custody: &Custody, s: &Situation<'_>) -> Move {
     if let Some(wait) = s.unheard() {
         return wait.into();
     }
     let mut taken = custody.take(s.seen.node.name.as_ref());
-    let act = if s.seen.machine.hooks.pre && !taken.prepared {
-        Act::Begin(Step::PreHooks)
+    let first = if s.seen.machine.hooks.pre && !taken.prepared {
+        Some(Act::Begin(Step::PreHooks).into())
     } else {
-        exclusion(&taken, s).unwrap_or_else(|| Act::Begin(drain(&mut taken, s)))
+        exclusion(&taken, s).map(Move::act)
     };
+    let next = first
+        .or_else(|| control::raise(up))
+        .unwrap_or_else(|| Move::begin(drain(&mut taken, s)));
     // Its users have had it since the note, so it may serve otherwise by now.
     let noted = custody.is_given_back();
     let noted = noted.then(|| Change::Served(Serving::default()));
     let taken = Change::Custody(Custody::Upgrade(taken));
-    Move::act(act).after([taken].into_iter().chain(noted))
+    next.after([taken].into_iter().chain(noted))
 }
 
 /// Asks load balancers to leave the node out, and gives them time; nothing when that is over.

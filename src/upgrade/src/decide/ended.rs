@@ -3,7 +3,7 @@
 use super::change::Change;
 use super::situation::Situation;
 use super::write::NextRecord;
-use super::{facts, failed, memory};
+use super::{control, facts, failed, memory};
 use crate::id::Digest;
 use crate::image::Deployment;
 use crate::phase::Phase;
@@ -72,6 +72,7 @@ const fn belongs(step: &Step, phase: &Phase) -> bool {
                 | Phase::Healthy { .. }
                 | Phase::Reverting { .. }
         ),
+        Step::Control { .. } => !phase.is_end(),
         Step::Unmark | Step::Settle | Step::Pass => false,
     }
 }
@@ -117,6 +118,7 @@ fn done(
         (Step::Kubeadm, _) => vec![Change::Configured(s.seen.turn.boot.clone())],
         (Step::Release, _) => vec![Change::Custody(up.custody.give_back(Some(s.moment())))],
         (Step::Undo { .. } | Step::Clean, _) => vec![Change::Cleaned],
+        (Step::Control { .. }, Effect::Controlled(done)) => control::done(up, done, s),
         // Their effect is seen: the one-shot entry, the boot, the health. The others brought no
         // effect of their kind.
         (
@@ -130,7 +132,8 @@ fn done(
             | Step::Fetch { .. }
             | Step::Verify { .. }
             | Step::Rehearse
-            | Step::Deploy { .. },
+            | Step::Deploy { .. }
+            | Step::Control { .. },
             _,
         ) => Vec::new(),
     }

@@ -53,10 +53,20 @@ pub(crate) fn judge(
     }
     branch(facts, whom, policy)?;
     trial(facts, info, policy)?;
+    control(facts, info, seen)?;
     versions(info, whom, policy)?;
     age(facts, whom, seen, policy)?;
     room("the root file system", facts.root)?;
     room("/boot", facts.boot)
+}
+
+/// A system that knows no control plane would judge this node as a worker, and leave the lock.
+fn control(facts: &ImageFacts, info: &ImageInfo, seen: &Observation) -> Result<(), Reason> {
+    if seen.machine.control_plane.is_none() || info.carries_control() {
+        return Ok(());
+    }
+    let commit = facts.commit.short().to_owned();
+    Err(Reason::ControlNotCarried { commit })
 }
 
 /// Being on one allowed branch is enough for a commit of several. The kept system is held to what

@@ -3,7 +3,9 @@
 
 use super::arm::uncount;
 use super::change::Change;
+use super::control;
 use super::situation::{Situation, System};
+use crate::control_plane::Task;
 use crate::id::Moment;
 use crate::phase::Phase;
 use crate::reason::{Disposition, Reason};
@@ -29,6 +31,8 @@ enum Consequence {
     LeaveBehind,
     /// The upgrade goes on without the post-hooks.
     GoOn,
+    /// The upgrade goes on without this task of careen-control.
+    GoOnWithout(Task),
     /// The request ends for this reason.
     GiveUp,
     /// A person must look, since the way back does not go on.
@@ -54,6 +58,7 @@ pub(super) fn failed(up: &Upgrade, step: &Step, reason: &Reason, s: &Situation<'
         Consequence::Seen => Vec::new(),
         Consequence::LeaveBehind => vec![Change::Cleaned],
         Consequence::GoOn => post_hooks_over(up),
+        Consequence::GoOnWithout(task) => control::go_on_without(up, task, s),
         Consequence::GiveUp => with_uncount(up, s, [Change::GiveUp(reason.clone())]),
         Consequence::Halt => vec![Change::Retry(None), Change::Phase(halted(up, reason))],
     }
@@ -120,6 +125,7 @@ fn consequence(up: &Upgrade, step: &Step, failure: &Failure<'_>, s: &Situation<'
         Step::Verify { .. } | Step::Deploy { .. } => image(up, failure),
         Step::Undo { .. } | Step::Clean => clean_up(failure),
         Step::PostHooks { .. } => post_hooks(failure),
+        Step::Control { task } => control_plane(*task, &up.phase, failure),
         Step::Fetch { .. }
         | Step::Rehearse
         | Step::PreHooks
@@ -188,6 +194,19 @@ fn image(up: &Upgrade, failure: &Failure<'_>) -> Consequence {
         return Consequence::FetchAgain;
     }
     again_if_it_may_help(failure)
+}
+
+/// Nothing goes on over a part of the control plane that nobody could look at, and a lock that is
+/// not released holds up the other members. On the way to the trial the upgrade can be given up.
+fn control_plane(task: Task, phase: &Phase, failure: &Failure<'_>) -> Consequence {
+    match task {
+        Task::Yield => Consequence::GoOnWithout(task),
+        Task::GiveUp | Task::Unlock => Consequence::Again,
+        Task::Survey | Task::Lock | Task::SaveEtcd | Task::Raise if phase.can_be_withdrawn() => {
+            again_if_it_may_help(failure)
+        }
+        Task::Survey | Task::Lock | Task::SaveEtcd | Task::Raise => Consequence::Again,
+    }
 }
 
 /// The next upgrade tries again to remove what is left. The node is more important.

@@ -1,6 +1,8 @@
-//! Giving the node back to its users: the operator's hooks, then our cordon.
+//! Giving the node back to its users: the operator's hooks, then our cordon, then the lock of the
+//! control plane.
 
 use super::change::Change;
+use super::control;
 use super::decision::Act;
 use super::situation::Situation;
 use crate::phase::Phase;
@@ -11,7 +13,7 @@ use crate::step::Step;
 /// is given back.
 pub(super) fn give_back(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
     if up.custody.is_given_back() {
-        return None;
+        return control::unlock(up, s);
     }
     if let Some(first) = post_hooks(up, s) {
         return Some(first);
@@ -32,11 +34,15 @@ pub(super) fn post_hooks(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
 
 /// The way back to the users before anything is armed; nothing when they have the node.
 pub(super) fn way_back(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
-    if !up.is_taken() {
+    if !(up.is_taken() || up.holds_the_lock()) {
         return None;
     }
-    let first = s.backoff(up).or_else(|| give_back(up, s));
-    let told_later = (!up.custody.is_given_back()).then_some(Act::Wait(None));
+    let next = || match up.is_taken() {
+        true => give_back(up, s),
+        false => control::unlock(up, s),
+    };
+    let first = s.backoff(up).or_else(next);
+    let told_later = (!up.has_let_go()).then_some(Act::Wait(None));
     first.or(told_later)
 }
 

@@ -3,6 +3,7 @@
 //! takes the node that would not be over before the hours are.
 
 use super::change::{Change, Move};
+use super::control;
 use super::decision::Act;
 use super::give_back::{before_the_drain, way_back};
 use super::situation::Situation;
@@ -17,6 +18,9 @@ const AGAIN: u64 = 10;
 
 /// What happens instead of going on; nothing while the hours are open.
 pub(super) fn closed(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
+    if control::must_go_on(up) {
+        return None;
+    }
     if s.lacks_the_time() {
         return without_the_time(up, s);
     }

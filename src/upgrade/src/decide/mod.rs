@@ -43,6 +43,7 @@ mod alone;
 mod arm;
 mod bless;
 mod comeback;
+mod control;
 mod deploy;
 mod drain;
 mod fetch;

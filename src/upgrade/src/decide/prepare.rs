@@ -3,7 +3,7 @@
 use super::change::{Change, Move};
 use super::decision::Act;
 use super::situation::Situation;
-use super::{deploy, drain, fetch, hours, ready, signatures, wanted};
+use super::{control, deploy, drain, fetch, hours, ready, signatures, wanted};
 use crate::observe::Asked;
 use crate::phase::Phase;
 use crate::record::{Rehearsal, Upgrade};
@@ -69,7 +69,9 @@ fn next(up: &Upgrade, s: &Situation<'_>) -> Move {
 fn take(up: &Upgrade, s: &Situation<'_>) -> Move {
     match wanted::check_machine(s.seen) {
         Err(reason) if up.custody.taken().is_none() => Move::give_up(reason),
-        Ok(()) | Err(_) => drain::take(&up.custody, s),
+        Ok(()) | Err(_) => {
+            control::before_the_drain(up, s).unwrap_or_else(|| drain::take(up, &up.custody, s))
+        }
     }
 }
 
@@ -78,6 +80,8 @@ fn verified(up: &Upgrade, s: &Situation<'_>) -> Move {
         None => Move::wait(),
         Some(Err(reason)) => Move::give_up(reason),
         Some(Ok(())) if up.rehearsal == Rehearsal::Due => Move::begin(Step::Rehearse),
-        Some(Ok(())) => deploy::deploy(up, s),
+        Some(Ok(())) => {
+            control::before_the_deployment(up, s).unwrap_or_else(|| deploy::deploy(up, s))
+        }
     }
 }

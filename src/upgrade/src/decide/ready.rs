@@ -2,7 +2,7 @@
 
 use super::change::{Change, Move};
 use super::situation::Situation;
-use super::{arm, deploy, drain, signatures, wanted};
+use super::{arm, control, deploy, drain, signatures, wanted};
 use crate::reason::Reason;
 use crate::record::Upgrade;
 use crate::step::Step;
@@ -36,7 +36,7 @@ fn must_compare(up: &Upgrade) -> bool {
 fn settled(up: &Upgrade, s: &Situation<'_>) -> Move {
     if s.seen.node.uncordoned {
         return match drain::again(up, s) {
-            Ok(first) => drain::take(&up.custody.before_the_drain(), s).after(first),
+            Ok(first) => drain::take(up, &up.custody.before_the_drain(), s).after(first),
             Err(reason) => Move::give_up(reason),
         };
     }
@@ -53,6 +53,8 @@ fn settled(up: &Upgrade, s: &Situation<'_>) -> Move {
             deploy::again_while_etc_changes(up, s)
         }
         Ok(_) if !up.attempt.saved => Move::begin(Step::Snapshot),
-        Ok(deployment) => arm::arm(up, deployment, s),
+        Ok(deployment) => {
+            control::before_the_arming(up, s).unwrap_or_else(|| arm::arm(up, deployment, s))
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! gone, then the answer. In a trial the way there is a reboot.
 
 use super::change::{Change, Move};
+use super::control;
 use super::decision::Act;
 use super::give_back::give_back;
 use super::reinstate::{self, reinstate};
@@ -17,7 +18,13 @@ const POLITE_REBOOTS: u32 = 2;
 
 /// In the old system.
 pub(super) fn revert(up: &Upgrade, reason: &Reason, s: &Situation<'_>) -> Move {
-    if let Some(first) = s.backoff(up).or_else(|| give_back(up, s)) {
+    if let Some(first) = s.backoff(up).or_else(|| control::give_up_the_raise(up)) {
+        return first.into();
+    }
+    if let Some(first) = control::before_the_release(up, s) {
+        return first;
+    }
+    if let Some(first) = give_back(up, s) {
         return first.into();
     }
     if up.attempt.default.is_moved() {
@@ -38,8 +45,8 @@ pub(super) fn revert(up: &Upgrade, reason: &Reason, s: &Situation<'_>) -> Move {
         let commit = up.target.commit.clone();
         return Move::begin(Step::Undo { commit });
     }
-    if !up.custody.is_given_back() {
-        // Our cordon stays until the API server can be told.
+    if !up.has_let_go() {
+        // Our cordon and our lock stay until the API server can be told.
         return Move::wait();
     }
     let reason = reason.clone();
@@ -49,11 +56,17 @@ pub(super) fn revert(up: &Upgrade, reason: &Reason, s: &Situation<'_>) -> Move {
 /// The new system is the default and somebody booted the old one from the menu. The old one is
 /// proven and serves, so it must not stay cordoned. Only a person can say which of the two stays.
 pub(super) fn chosen_by_hand(up: &Upgrade, s: &Situation<'_>) -> Move {
-    if let Some(first) = s.backoff(up).or_else(|| give_back(up, s)) {
+    if let Some(wait) = s.backoff(up) {
+        return wait.into();
+    }
+    if let Some(first) = control::before_the_release(up, s) {
+        return first;
+    }
+    if let Some(first) = give_back(up, s) {
         return first.into();
     }
     let foreign = Change::GiveUp(s.seen.machine.foreign_default());
-    Move::wait().after(up.custody.is_given_back().then_some(foreign))
+    Move::wait().after(up.has_let_go().then_some(foreign))
 }
 
 /// In a trial: every exit that is not the blessing is a reboot, which is the old system.

@@ -123,7 +123,9 @@ impl<'a> Situation<'a> {
         Act::Wait(Some(self.seen.turn.now.plus_seconds(seconds)))
     }
 
-    /// The skew against the API server as it is now; nothing while its version is not known.
+    /// The skew against the API server as it is now; nothing while its version is not known. On a
+    /// control plane the server is raised to the image's version first, and the survey looks at the
+    /// one of this node.
     pub(super) fn skew(&self, up: &Upgrade) -> Option<Result<(), Reason>> {
         let Api::Reached {
             version: Some(server),
@@ -133,6 +135,8 @@ impl<'a> Situation<'a> {
             return None;
         };
         let kubelet = &up.facts.as_ref()?.info.as_ref()?.kubernetes;
+        let is_raised = up.control.is_some() && server.is_older_than(kubelet);
+        let server = if is_raised { kubelet } else { server };
         Some(skew(kubelet, server, self.policy.skew))
     }
 

@@ -7,7 +7,7 @@ use super::reinstate::{self, told};
 use super::serving::{Compared, compared};
 use super::situation::Situation;
 use super::soak::{self, Soak};
-use super::{alone, rollback, unreached};
+use super::{alone, control, rollback, unreached};
 use crate::id::{Moment, SinceBoot};
 use crate::observe::Check;
 use crate::phase::Phase;
@@ -22,6 +22,9 @@ const DEADMAN_SLACK: u64 = 60;
 /// of an hour, and the pauses between them. After that the deadman ends the trial, since an agent
 /// that cannot go on must not keep the node.
 const BLESSING: u64 = 3600;
+
+/// How long a look at the control plane may take, with the pause before it, in seconds.
+const LOOK: u64 = 240;
 
 /// On trial.
 pub(super) fn trial(up: &Upgrade, s: &Situation<'_>) -> Move {
@@ -81,12 +84,21 @@ fn so_far(up: &Upgrade, well_since: Option<&Moment>, s: &Situation<'_>) -> SoFar
 /// All checks pass. Where a soak is asked for, the system is watched until it is over.
 fn well(up: &Upgrade, well_since: Option<&Moment>, compared: &Compared, s: &Situation<'_>) -> Move {
     match soak::soak(up, well_since, s) {
-        None => healthy(compared, s),
+        None => blessable(up, compared, s),
         Some(soak) if s.seen.turn.now < soak.until => soaking(up, &soak, s),
         Some(soak) => {
             let over = [Change::WellSince(Some(soak.since)), Change::Waits(None)];
-            healthy(compared, s).after(over)
+            blessable(up, compared, s).after(over)
         }
+    }
+}
+
+/// A control plane is looked at once more. The deadman waits for that as well.
+fn blessable(up: &Upgrade, compared: &Compared, s: &Situation<'_>) -> Move {
+    let deadline = SinceBoot(0).plus_seconds(s.policy.health.deadline_seconds);
+    match control::before_the_blessing(up, deadline, s) {
+        None => healthy(compared, s),
+        Some(first) => first.after([hold(s, s.seen.turn.now.plus_seconds(LOOK))]),
     }
 }
 

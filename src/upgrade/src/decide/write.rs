@@ -150,6 +150,7 @@ fn write_upgrade(up: &mut Upgrade, change: Change) {
         Change::Served(served) => up.served = served,
         Change::CountDrain => up.redo.drained = up.redo.drained.saturating_add(1),
         Change::Custody(custody) => up.custody = custody,
+        Change::Control(control) => up.control = Some(control),
 
         Change::OldReached => up.api.from_old = true,
         Change::OldCompared => up.api.compared = true,

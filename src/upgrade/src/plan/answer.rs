@@ -114,6 +114,7 @@ pub fn answer(case: &Case<'_>, found: Found, rehearsed: Rehearsed) -> Plan {
         blocked: rehearsed.blocked,
         returning: rehearsed.returning,
         settings: rehearsed.settings,
+        control_plane: rehearsed.control_plane,
         expected_seconds: history::usual(
             case.record.past.iter().filter_map(Past::worked).collect(),
         ),
@@ -155,7 +156,14 @@ fn skews(case: &Case<'_>, found: &Found) -> Result<(), Reason> {
                 ..
             },
             Some(info),
-        ) => skew(&info.kubernetes, server, case.policy.skew),
+        ) => {
+            let kubelet = &info.kubernetes;
+            // A control plane is raised to the image's version first.
+            let is_raised =
+                case.seen.machine.control_plane.is_some() && server.is_older_than(kubelet);
+            let server = if is_raised { kubelet } else { server };
+            skew(kubelet, server, case.policy.skew)
+        }
         (Api::Reached { .. } | Api::Away, _) => Ok(()),
     }
 }
@@ -228,6 +236,7 @@ fn cut_to_fit(plan: &mut Plan) {
     plan.moving_left_out = shorten(&mut plan.moving);
     plan.settings_left_out = shorten(&mut plan.settings);
     plan.returning_left_out = shorten(&mut plan.returning);
+    plan.control_plane_left_out = shorten(&mut plan.control_plane);
     plan.blocked_left_out = number(plan.blocked.len().saturating_sub(ENTRIES));
     plan.blocked.truncate(ENTRIES);
     for blocked in &mut plan.blocked {

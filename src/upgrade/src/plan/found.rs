@@ -44,4 +44,6 @@ pub struct Rehearsed {
     pub settings: Vec<String>,
     /// Why the rehearsal would end an upgrade.
     pub refusal: Option<Reason>,
+    /// What a survey of the control plane finds, line by line; empty on a worker.
+    pub control_plane: Vec<String>,
 }

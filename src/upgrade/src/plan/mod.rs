@@ -5,6 +5,7 @@
 //! the question is removed, the agent removes the answer.
 
 mod answer;
+mod control_plane;
 mod found;
 mod look;
 mod question;

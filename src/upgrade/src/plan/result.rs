@@ -82,6 +82,12 @@ pub struct Plan {
     /// How many more settings did not fit.
     #[serde(skip_serializing_if = "is_none")]
     pub settings_left_out: u32,
+    /// What a survey of the control plane finds, line by line; empty on a worker.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub control_plane: Vec<String>,
+    /// How many more lines did not fit.
+    #[serde(skip_serializing_if = "is_none")]
+    pub control_plane_left_out: u32,
     /// The expected duration by this node's own history, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_seconds: Option<u64>,

@@ -36,6 +36,7 @@ impl Reason {
             Self::Paused { .. } => return Class::Waits(Wait::Pause),
             Self::WindowClosed { .. } => return Class::Waits(Wait::Window),
             Self::Soaking { .. } => return Class::Waits(Wait::Soak),
+            Self::ControlPlaneWaits { .. } => return Class::Waits(Wait::ControlPlane),
             Self::RemoteAway { .. }
             | Self::LockHeld { .. }
             | Self::DeployDied { .. }
@@ -47,6 +48,8 @@ impl Reason {
             | Self::Busy { .. }
             | Self::ApiAwayInTrial { .. }
             | Self::KubeadmFailed { .. }
+            | Self::ControlFailed { .. }
+            | Self::RaiseFailed { .. }
             | Self::HookFailed { .. }
             | Self::UnhealthyBefore { .. }
             | Self::RecordUnwritten { .. }
@@ -63,6 +66,8 @@ impl Reason {
             | Self::RollbackOff
             | Self::ControlPlane { .. }
             | Self::KubernetesNotShared { .. }
+            | Self::ControlPlaneUnfit { .. }
+            | Self::ControlNotCarried { .. }
             | Self::NoWatchdog { .. }
             | Self::StateOwed { .. }
             | Self::CheckUntrusted { .. }
@@ -110,6 +115,7 @@ impl Reason {
             Self::RecordNewer { .. }
             | Self::RecordDamaged { .. }
             | Self::UnknownSystem { .. }
+            | Self::ControlPlaneHurt { .. }
             | Self::ForeignDefault { .. } => Halt,
         };
         Class::Failed(disposition)

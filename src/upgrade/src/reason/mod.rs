@@ -43,7 +43,7 @@ pub use wait::Wait;
 pub use words::bare;
 use words::{
     after_a_check, bytes_or_inodes, found_instead, how_it_ended, in_brackets, made_before,
-    place_in_file, resume, said_of_stage, span, unreached, wider_change, withdrawn,
+    place_in_file, resume, said_of_stage, sentence, span, unreached, wider_change, withdrawn,
 };
 
 reasons! {
@@ -141,6 +141,13 @@ reasons! {
         bare(.detail)
     )]
     KubernetesNotShared { detail: String },
+    /// A survey of the control plane has found something that somebody must change.
+    #[advice(
+        "fix what the sentence above names; `careen-control survey` on the node shows all findings",
+        Retry
+    )]
+    #[error("this control plane cannot be upgraded now ({finding}): {} Ask again with a new careen.dev/upgrade-id.", sentence(.detail))]
+    ControlPlaneUnfit { finding: String, detail: String },
     /// The policy requires a watchdog, and the node has no reliable one.
     #[advice(
         "load the driver of the machine's watchdog, or remove require-watchdog from /etc/careen/policy.toml; \
@@ -746,6 +753,32 @@ reasons! {
         "the running deployment {booted} is neither the old nor the new system of this upgrade. Make the system that should stay the default, boot it, and ask again with a new careen.dev/upgrade-id."
     )]
     UnknownSystem { booted: String },
+    /// The image does not have what a trial on a control plane needs.
+    #[advice(LOOK_AT_IMAGE)]
+    #[error(
+        "commit {commit} lacks what a control-plane node needs: its image.json does not say control = 1. Build it with careen-control and careen-repair.service, and ask for that image."
+    )]
+    ControlNotCarried { commit: String },
+    /// careen-control could not do its part.
+    #[advice(
+        "run `careen-control survey` on the node, and fix what it names",
+        Retry
+    )]
+    #[error(
+        "careen-control {verb} failed: {}. Run `careen-control survey` on the node if trying again does not help.",
+        bare(.detail)
+    )]
+    ControlFailed { verb: String, detail: String },
+    /// The new version's kubeadm has not raised the control plane of this node.
+    #[advice(
+        "read kubeadm.log in the newest /sysroot/ostree/careen/control-* on the node, and fix what it names",
+        Retry
+    )]
+    #[error(
+        "the control plane of this node is not raised: {}. Look at kubeadm's log on the node; a mix of old and new static pods is supported meanwhile.",
+        bare(.detail)
+    )]
+    RaiseFailed { detail: String },
     /// The default is not what it should be.
     #[advice(LOOK_AT_NODE)]
     #[error(
@@ -755,6 +788,18 @@ reasons! {
         generator = names::GENERATOR
     )]
     ForeignDefault { default: String },
+
+    /// This node's part of the control plane is not well after its turn.
+    #[advice(
+        "remove no member of etcd, delete none of its data, and upgrade no other member; look at the static pods of this node with `crictl ps -a` and at etcd's log, \
+         and follow the runbook; when the member is well, ask again",
+        Retry
+    )]
+    #[error(
+        "this member of the control plane is not well after its turn: {}. Remove no member of etcd and delete none of its data; no other member is upgraded until somebody has looked at this one.",
+        bare(.detail)
+    )]
+    ControlPlaneHurt { detail: String },
 
     // The operator's own rules.
     /// The node is opted out of all upgrades.
@@ -785,6 +830,13 @@ reasons! {
         "the new system is healthy, and is watched for {seconds} s before it becomes the default. No action is needed."
     )]
     Soaking { seconds: u64 },
+    /// Something about the control plane can end by itself, such as a turn of another member.
+    #[advice(
+        "wait; if it does not end, fix what the sentence above names",
+        Nothing
+    )]
+    #[error("the upgrade waits for the control plane ({finding}): {}", sentence(.detail))]
+    ControlPlaneWaits { finding: String, detail: String },
     /// A hook failed.
     #[advice(
         "fix what the hook reports, or the hook: it is in /etc/careen/pre.d or /usr/lib/careen/pre.d on the node",

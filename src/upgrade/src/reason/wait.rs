@@ -1,6 +1,6 @@
-//! Reasons that are not failures: the upgrade waits, for as long as somebody wants it to.
+//! Reasons that are not failures: the upgrade waits until something ends that no try hastens.
 
-/// What an upgrade waits for because somebody wants it to.
+/// What an upgrade waits for without a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// The end of a pause.
@@ -9,10 +9,12 @@ pub enum Wait {
     Window,
     /// The end of a healthy system's soak.
     Soak,
+    /// Something about the control plane, such as another member's turn.
+    ControlPlane,
 }
 
 impl Wait {
-    const ALL: [Self; 3] = [Self::Pause, Self::Window, Self::Soak];
+    const ALL: [Self; 4] = [Self::Pause, Self::Window, Self::Soak, Self::ControlPlane];
 
     /// The code of the reason for this wait, as in a Node's status.
     #[must_use]
@@ -21,6 +23,7 @@ impl Wait {
             Self::Pause => "Paused",
             Self::Window => "WindowClosed",
             Self::Soak => "Soaking",
+            Self::ControlPlane => "ControlPlaneWaits",
         }
     }
 

@@ -17,6 +17,11 @@ pub fn bare(text: &str) -> &str {
     text.trim_end_matches(|letter: char| letter == '.' || letter.is_whitespace())
 }
 
+/// A sentence of another program with one full stop.
+pub(super) fn sentence(text: &str) -> String {
+    format!("{}.", bare(text))
+}
+
 pub(super) fn found_instead(found: &Option<String>) -> String {
     found
         .as_ref()

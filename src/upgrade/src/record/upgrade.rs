@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::attempt::{ApiSeen, Attempt, Redo, Rehearsal};
+use super::control::Control;
 use super::custody::Custody;
 use super::reached::Reached;
 use super::retry::Retry;
@@ -56,6 +57,8 @@ pub struct Upgrade {
     pub redo: Redo,
     /// Which system has reached the API server.
     pub api: ApiSeen,
+    /// The control plane of this node; `None` on a worker.
+    pub control: Option<Control>,
     /// The Node was paused when the agent last saw it. A restarted agent sees the Node only later.
     pub paused: bool,
     /// Why the upgrade waits although nothing failed.
@@ -97,6 +100,7 @@ impl Upgrade {
             attempt: Attempt::none(),
             redo: Redo::default(),
             api: ApiSeen::default(),
+            control: None,
             paused: false,
             waits: None,
             retry: None,
@@ -118,6 +122,19 @@ impl Upgrade {
     #[must_use]
     pub fn is_taken(&self) -> bool {
         self.phase == Phase::Drained || self.custody.is_taken()
+    }
+
+    /// Whether nothing of this upgrade keeps the node from its users, or other members of the
+    /// control plane from their turn.
+    #[must_use]
+    pub fn has_let_go(&self) -> bool {
+        self.custody.is_given_back() && !self.holds_the_lock()
+    }
+
+    /// Whether this upgrade holds the lock of the control plane, or may hold it.
+    #[must_use]
+    pub fn holds_the_lock(&self) -> bool {
+        self.control.as_ref().is_some_and(Control::holds_the_lock)
     }
 
     /// Whether Careen itself has begun to make the new system the default. The agent writes the

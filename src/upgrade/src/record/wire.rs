@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{
-    ApiSeen, Attempt, Custody, Kubeadm, NewDefault, Reached, Redo, Rehearsal, Retry, Signatures,
-    Taken, Upgrade,
+    ApiSeen, Attempt, Control, Custody, Kubeadm, NewDefault, Reached, Redo, Rehearsal, Retry,
+    Signatures, Taken, Upgrade,
 };
 use crate::bill::Bill;
 use crate::id::{BootId, Moment, UpgradeId};
@@ -174,6 +174,9 @@ pub(super) struct Wire {
     /// How the new system differs from that, in sentences; for display only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) differs: Vec<String>,
+    /// The control plane of this node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) control: Option<Control>,
     /// Fields of a newer version, unknown to this one.
     #[serde(flatten)]
     pub(super) unknown: Map<String, Value>,
@@ -243,6 +246,7 @@ impl From<Wire> for Upgrade {
             bill: wire.bill,
             served: wire.served,
             differs: wire.differs,
+            control: wire.control,
             unknown: wire.unknown,
         }
     }
@@ -397,6 +401,7 @@ impl From<Upgrade> for Wire {
             bill: up.bill,
             served: up.served,
             differs: up.differs,
+            control: up.control,
             unknown: up.unknown,
         }
     }

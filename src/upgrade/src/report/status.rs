@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{BootId, Digest, UpgradeId};
 use crate::reason::Reason;
-use crate::record::Reached;
+use crate::record::{Control, Raise, Reached, Snapshot};
 use crate::version::Version;
 
 /// The JSON of [`crate::names::STATUS`].
@@ -63,12 +63,45 @@ pub struct Status {
     /// How the new system differs from the old one, in sentences. The upgrade passed all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differs: Vec<String>,
+    /// What the upgrade has done to the control plane of this node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_plane: Option<ControlPlane>,
     /// When phases were reached, by the wall clock.
     pub reached: Vec<Reached>,
     /// Since when the upgrade waits for the maintenance window or the end of a pause, by the wall
     /// clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting_since: Option<u64>,
+}
+
+/// What an upgrade has done to the control plane of its node, for display.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ControlPlane {
+    /// The upgrade holds the lock, so no other member has its turn.
+    pub locked: bool,
+    /// The version to which it has raised the static pods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raised: Option<Version>,
+    /// The path of its snapshot of etcd on this node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
+}
+
+impl From<&Control> for ControlPlane {
+    fn from(control: &Control) -> Self {
+        Self {
+            locked: control.holds_the_lock(),
+            raised: match &control.raise {
+                Raise::Raised { version } => Some(version.clone()),
+                Raise::Due | Raise::Begun | Raise::GivenUp => None,
+            },
+            snapshot: match &control.snapshot {
+                Snapshot::Kept { file } => Some(file.clone()),
+                Snapshot::Due | Snapshot::NotHere => None,
+            },
+        }
+    }
 }
 
 /// A reason: its code and its sentence.

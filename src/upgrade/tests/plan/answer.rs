@@ -89,6 +89,7 @@ fn an_answer_fits_and_leaves_out_the_smallest_changes_first() {
         returning: vec!["r".repeat(300); 500],
         settings: vec!["s".repeat(300); 500],
         refusal: None,
+        control_plane: vec!["c".repeat(300); 500],
     };
     let paused = quiet().with(|seen| seen.node.paused = Some("\u{1}".repeat(100_000).into()));
     let plan = answered_on(&paused, &Policy::default(), many, pods);
@@ -101,6 +102,7 @@ fn an_answer_fits_and_leaves_out_the_smallest_changes_first() {
     assert_eq!((plan.accounts.len(), plan.accounts_left_out), (15, 85));
     assert_eq!((plan.blocked.len(), plan.blocked_left_out), (15, 485));
     assert_eq!((plan.returning.len(), plan.returning_left_out), (15, 485));
+    assert_eq!(plan.control_plane_left_out, 485);
 }
 
 #[test]

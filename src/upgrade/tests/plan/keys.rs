@@ -41,6 +41,8 @@ fn full() -> Plan {
         returning_left_out: 1,
         settings: vec!["x".to_owned()],
         settings_left_out: 1,
+        control_plane: vec!["lock: free".to_owned()],
+        control_plane_left_out: 1,
         expected_seconds: Some(1),
         window_seconds: Some(1),
         opens: some(),

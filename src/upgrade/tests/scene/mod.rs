@@ -5,6 +5,7 @@ pub mod layers;
 pub mod page;
 pub mod reasons;
 
+use upgrade::control_plane::Task;
 use upgrade::record::{Custody, Rehearsal, Taken};
 use upgrade::*;
 
@@ -326,6 +327,8 @@ pub fn steps() -> Vec<(Step, Effect)> {
         Step::Clean,
         Step::Pass,
     ];
+    let control = Task::ALL.map(|task| Step::Control { task });
+    let plain = plain.into_iter().chain(control);
     let plain = plain.map(|step| (step, Effect::Plain));
     telling.into_iter().chain(plain).collect()
 }

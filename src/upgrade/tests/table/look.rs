@@ -1,6 +1,7 @@
 //! What the table goes through: what is seen, what is remembered, how a step has ended.
 
 use super::scene::*;
+use upgrade::control_plane::Task;
 use upgrade::*;
 
 /// A key that is nearly ours.
@@ -384,7 +385,7 @@ fn checks(health: &Health) -> Vec<(&'static str, String)> {
 }
 
 /// How many forms of steps there are.
-pub const STEPS: usize = 24;
+pub const STEPS: usize = 31;
 
 /// Each step's place among them; a flag that changes what is done makes two.
 pub const fn place_of_step(step: &Step) -> usize {
@@ -413,6 +414,15 @@ pub const fn place_of_step(step: &Step) -> usize {
         Step::Unmark => 21,
         Step::Reinstate { .. } => 22,
         Step::Settle => 23,
+        Step::Control { task: Task::Survey } => 24,
+        Step::Control { task: Task::Lock } => 25,
+        Step::Control {
+            task: Task::SaveEtcd,
+        } => 26,
+        Step::Control { task: Task::Raise } => 27,
+        Step::Control { task: Task::GiveUp } => 28,
+        Step::Control { task: Task::Yield } => 29,
+        Step::Control { task: Task::Unlock } => 30,
     }
 }
 

@@ -255,7 +255,15 @@ fn around() -> Vec<(&'static str, Class)> {
         local_settings: REHEARSED,
     });
     let control_plane = classed!(ControlPlane {
-        enabled: Class::RefusesNone("this version upgrades no control plane, whatever it says"),
+        enabled: Class::Refuses(Case {
+            loosen: |policy| policy.control_plane.enabled = true,
+            tighten: |policy| policy.control_plane.enabled = false,
+            seen: |seen| seen.machine.control_plane = Some(control_plane()),
+            image: |facts| facts.info.as_mut().unwrap().control = 1,
+            code: "ControlPlane",
+            ..NOTHING
+        }),
+        single_node: Class::RefusesNone("each survey applies it, and one precedes the arming"),
     });
     [
         hooks,

@@ -1,12 +1,17 @@
-//! The lines of a survey.
+//! The lines of a survey, for a person.
 
-use upgrade::control_plane::{
-    Component, EtcdTag, Expiry, Hold, Kind, Leave, Member, Place, Quorum, Step, Survey, etcd_step,
-    expiry, quorum, undo, wanted,
-};
+use super::component::Component;
+use super::etcd::EtcdTag;
+use super::etcd_step::{Step, etcd_step, undo};
+use super::expiry::{Expiry, expiry};
+use super::member::Member;
+use super::quorum::{Hold, Leave, Quorum, quorum};
+use super::room::{Place, wanted};
+use super::survey::{Kind, Survey};
 
 /// The lines: a name and what is found.
-pub(super) fn lines(survey: &Survey) -> Vec<(&'static str, String)> {
+#[must_use]
+pub fn lines(survey: &Survey) -> Vec<(&'static str, String)> {
     let mut lines = vec![
         ("node", node(survey)),
         ("kubernetes", kubernetes(survey)),

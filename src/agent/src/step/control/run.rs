@@ -1,0 +1,199 @@
+//! One run of careen-control: its unit, its arguments, and how long it may take.
+
+use std::path::Path;
+
+use host::Places;
+use upgrade::control_plane::Task;
+use upgrade::{Policy, UpgradeId, Version};
+
+use crate::task::ControlOrder;
+
+/// One run of careen-control.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The unit's name without its suffix. Upgrade and verb determine it, so that a restarted agent
+    /// finds the run that it started before.
+    pub unit: String,
+    /// The task.
+    pub task: Task,
+    /// The arguments after the program's name.
+    pub arguments: Vec<String>,
+    /// How long the run may take, in seconds; 0 for one that systemd never ends.
+    pub seconds: u64,
+}
+
+impl Run {
+    /// Whether kubeadm runs in it. Half a raise is worse than a late one, so nobody ends it.
+    #[must_use]
+    pub const fn is_raise(&self) -> bool {
+        matches!(self.task, Task::Raise)
+    }
+
+    /// Whether the run succeeds without a word.
+    #[must_use]
+    pub const fn is_silent(&self) -> bool {
+        matches!(self.task, Task::GiveUp)
+    }
+}
+
+/// How long each task may take, in seconds: several times what it takes on a loaded machine. A
+/// survey asks each member, and the API server, with limits of their own.
+const fn longest(task: Task) -> u64 {
+    match task {
+        Task::Survey => 150,
+        Task::Lock | Task::Unlock | Task::Yield => 60,
+        Task::SaveEtcd => 1800,
+        Task::GiveUp => 60,
+        Task::Raise => 0,
+    }
+}
+
+/// The run of a task.
+#[must_use]
+pub fn run(places: &Places, order: &ControlOrder, id: &UpgradeId, policy: &Policy) -> Run {
+    let task = order.task;
+    let mut arguments = vec![task.verb().to_owned()];
+    arguments.extend(match task {
+        Task::Survey => survey(places, order),
+        Task::Lock | Task::Unlock | Task::SaveEtcd => [of(id), vec!["--json".to_owned()]].concat(),
+        Task::Yield => vec!["--json".to_owned()],
+        Task::GiveUp => of(id),
+        Task::Raise => [of(id), raise(places, order, policy)].concat(),
+    });
+    Run {
+        unit: format!("careen-control-{id}-{}", task.verb()),
+        task,
+        arguments,
+        seconds: longest(task),
+    }
+}
+
+/// The run of a survey for a plan. The image is not on the disk then.
+#[must_use]
+pub fn survey_for_a_plan(places: &Places, version: Option<&Version>) -> Run {
+    let order = ControlOrder {
+        task: Task::Survey,
+        version: version.cloned(),
+        deployment: None,
+    };
+    let arguments = [vec![Task::Survey.verb().to_owned()], survey(places, &order)];
+    Run {
+        unit: "careen-control-plan".to_owned(),
+        task: Task::Survey,
+        arguments: arguments.concat(),
+        seconds: longest(Task::Survey),
+    }
+}
+
+fn of(id: &UpgradeId) -> Vec<String> {
+    pair("--upgrade", id.as_str())
+}
+
+fn survey(places: &Places, order: &ControlOrder) -> Vec<String> {
+    let mut arguments = vec!["--json".to_owned()];
+    if let Some(version) = &order.version {
+        arguments.extend(pair("--target-version", &version.to_string()));
+        arguments.extend(kubeadm(places, order));
+    }
+    arguments
+}
+
+fn raise(places: &Places, order: &ControlOrder, policy: &Policy) -> Vec<String> {
+    let version = order.version.as_ref();
+    let mut arguments = version.map_or_else(Vec::new, |version| {
+        pair("--target-version", &version.to_string())
+    });
+    arguments.extend(kubeadm(places, order));
+    arguments.extend(pair("--old-kubelet-path", "/usr/bin"));
+    let patches = policy.kubeadm.patches.as_str();
+    if !patches.is_empty() && Path::new(patches).is_dir() {
+        arguments.extend(pair("--patches", patches));
+    }
+    arguments
+}
+
+/// The new system's kubeadm, where it is on the disk before that system boots.
+fn kubeadm(places: &Places, order: &ControlOrder) -> Vec<String> {
+    let Some(deployment) = &order.deployment else {
+        return Vec::new();
+    };
+    let program = places.deployment(deployment).join("usr/bin/kubeadm");
+    pair("--kubeadm", &program.display().to_string())
+}
+
+fn pair(flag: &str, value: &str) -> Vec<String> {
+    vec![flag.to_owned(), value.to_owned()]
+}
+
+#[cfg(test)]
+mod tests {
+    use upgrade::Deployment;
+
+    use super::*;
+
+    fn order(task: Task) -> ControlOrder {
+        let deployment = Deployment {
+            digest: "ab".repeat(32).parse().unwrap(),
+            serial: 0,
+            stateroot: "os".to_owned(),
+            bootcsum: "cd".repeat(32),
+            pinned: false,
+            kept: false,
+        };
+        ControlOrder {
+            task,
+            version: Some("v1.36.3".parse().unwrap()),
+            deployment: Some(deployment),
+        }
+    }
+
+    fn words(task: Task) -> String {
+        let places = Places::running(Path::new("/"));
+        let id = "u1".parse().unwrap();
+        run(&places, &order(task), &id, &Policy::default())
+            .arguments
+            .join(" ")
+    }
+
+    #[test]
+    fn each_task_is_one_verb_of_careen_control() {
+        let kubeadm = format!(
+            "--kubeadm /sysroot/ostree/deploy/os/deploy/{}.0/usr/bin/kubeadm",
+            "ab".repeat(32)
+        );
+        assert_eq!(
+            words(Task::Survey),
+            format!("survey --json --target-version v1.36.3 {kubeadm}")
+        );
+        assert_eq!(words(Task::Lock), "lock --upgrade u1 --json");
+        assert_eq!(words(Task::SaveEtcd), "save --upgrade u1 --json");
+        assert_eq!(words(Task::Yield), "yield --json");
+        assert_eq!(words(Task::Unlock), "unlock --upgrade u1 --json");
+        assert_eq!(words(Task::GiveUp), "give-up --upgrade u1");
+        let raise = words(Task::Raise);
+        let begin = format!("raise --upgrade u1 --target-version v1.36.3 {kubeadm}");
+        assert!(raise.starts_with(&begin), "{raise}");
+    }
+
+    #[test]
+    fn a_raise_is_never_ended_and_all_else_is() {
+        let places = Places::running(Path::new("/"));
+        let id = "u1".parse().unwrap();
+        for task in Task::ALL {
+            let run = run(&places, &order(task), &id, &Policy::default());
+            assert_eq!(run.seconds == 0, run.is_raise(), "{task:?}");
+            assert_eq!(run.unit, format!("careen-control-u1-{}", task.verb()));
+        }
+    }
+
+    #[test]
+    fn an_image_that_is_not_deployed_yet_has_no_kubeadm_to_ask() {
+        let places = Places::running(Path::new("/"));
+        let mut order = order(Task::Survey);
+        order.deployment = None;
+        let id = "u1".parse().unwrap();
+        let run = run(&places, &order, &id, &Policy::default());
+        assert!(!run.arguments.iter().any(|word| word == "--kubeadm"));
+        assert!(run.arguments.iter().any(|word| word == "v1.36.3"));
+    }
+}

@@ -1,0 +1,113 @@
+//! Whether this node's part of the control plane is well, once an upgrade has touched it.
+
+use super::failure::told;
+use super::member::Member;
+use super::survey::{Kind, Source, Survey};
+
+impl Survey {
+    /// What is not well with this node's part, for a person; nothing if it is well. What is wrong
+    /// with other nodes is not asked here.
+    #[must_use]
+    pub fn hurt(&self) -> Option<String> {
+        self.unanswered().or_else(|| match self.kind {
+            Kind::Stacked => self.hurt_member(),
+            // No member of an external etcd is on this node.
+            Kind::External => None,
+        })
+    }
+
+    fn unanswered(&self) -> Option<String> {
+        let needed = |source| match source {
+            Source::Credential | Source::Api | Source::Etcd | Source::Manifest => true,
+            Source::Certificate | Source::Room | Source::Kubeadm | Source::Runtime => false,
+        };
+        let missed = self.unseen.iter().find(|unseen| needed(unseen.source))?;
+        Some(told(missed.source, &missed.why))
+    }
+
+    fn hurt_member(&self) -> Option<String> {
+        let own = |member: &&Member| Some(member.id) == self.me;
+        let Some(member) = self.members.iter().find(own) else {
+            return Some("etcd's list of members does not have this node's member".to_owned());
+        };
+        let name = member.called();
+        if let Some(why) = &member.sick {
+            return Some(format!("etcd's member {name} is not healthy: {why}"));
+        }
+        if !member.started || member.learner {
+            return Some(format!("etcd's member {name} does not have a vote"));
+        }
+        let alarm = self.alarms.iter().find(|alarm| alarm.member == member.id)?;
+        Some(format!("etcd has an alarm of {name}: {:?}", alarm.kind))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Alarm, AlarmKind, EtcdId};
+    use super::*;
+
+    fn member(id: u64) -> Member {
+        Member {
+            id: EtcdId(id),
+            name: format!("cp-{id}").into(),
+            version: None,
+            started: true,
+            learner: false,
+            leader: false,
+            lag: Some(0),
+            sick: None,
+        }
+    }
+
+    fn of(members: Vec<Member>) -> Survey {
+        let mut survey = Survey::of("cp-1".into(), Kind::Stacked, 1);
+        survey.me = Some(EtcdId(1));
+        survey.members = members;
+        survey
+    }
+
+    #[test]
+    fn a_healthy_member_of_this_node_is_well() {
+        let mut other = member(2);
+        other.sick = Some("no route".into());
+        assert_eq!(of(vec![member(1), other]).hurt(), None);
+    }
+
+    #[test]
+    fn what_is_wrong_with_this_node_is_named() {
+        let mut sick = member(1);
+        sick.sick = Some("no leader".into());
+        assert!(of(vec![sick]).hurt().unwrap().contains("no leader"));
+        let mut learner = member(1);
+        learner.learner = true;
+        assert!(of(vec![learner]).hurt().unwrap().contains("vote"));
+        assert!(of(vec![member(2)]).hurt().unwrap().contains("list"));
+        let mut alarmed = of(vec![member(1)]);
+        let (member, kind) = (EtcdId(1), AlarmKind::NoSpace);
+        alarmed.alarms = vec![Alarm { member, kind }];
+        assert!(alarmed.hurt().unwrap().contains("NoSpace"));
+    }
+
+    #[test]
+    fn an_answer_that_is_missing_is_not_well() {
+        for (source, is_needed) in [
+            (Source::Api, true),
+            (Source::Etcd, true),
+            (Source::Credential, true),
+            (Source::Manifest, true),
+            (Source::Certificate, false),
+            (Source::Room, false),
+            (Source::Kubeadm, false),
+            (Source::Runtime, false),
+        ] {
+            let mut survey = of(vec![member(1)]);
+            survey.miss(source, "no answer");
+            assert_eq!(survey.hurt().is_some(), is_needed, "{source:?}");
+        }
+        let mut external = Survey::of("cp-1".into(), Kind::External, 1);
+        assert_eq!(external.hurt(), None);
+        external.miss(Source::Api, "no answer");
+        assert!(external.hurt().is_some());
+    }
+}

@@ -1,0 +1,132 @@
+//! After this node's turn: whether its part of the control plane is well, and the end of the turn.
+
+use super::super::change::{Change, Move};
+use super::super::decision::Act;
+use super::super::situation::Situation;
+use super::pace::{RECENT, UNWELL, again, begin, is_within, look_again};
+use crate::control_plane::Task;
+use crate::id::SinceBoot;
+use crate::observe::Cause;
+use crate::phase::Phase;
+use crate::reason::Reason;
+use crate::record::{Control, Hurt, Look, Raise, Upgrade};
+
+/// What a look says after the node's turn.
+enum Part<'a> {
+    /// It is well.
+    Well,
+    /// It is not.
+    Unwell(&'a Look, &'a Hurt),
+    /// Nobody has looked in this boot, or not lately.
+    Unseen,
+}
+
+/// In the trial: a system in which this node's part is not well is not blessed. Its time is that of
+/// the trial, and at least [`UNWELL`] from the first look on.
+pub(in super::super) fn before_the_blessing(
+    up: &Upgrade,
+    deadline: SinceBoot,
+    s: &Situation<'_>,
+) -> Option<Move> {
+    let control = up.control.as_ref()?;
+    match part(control, s) {
+        Part::Well => None,
+        Part::Unseen => Some(look_again(None)),
+        Part::Unwell(look, hurt) => {
+            let until = deadline.max(hurt.since.at.plus_seconds(UNWELL));
+            if s.seen.turn.now < until {
+                return Some(again(Task::Survey, &look.seen, None, s));
+            }
+            // Other members, the network and the clock can be the cause as well.
+            let reason = Reason::Unhealthy {
+                check: "control plane".to_owned(),
+                detail: hurt.detail.clone(),
+                seconds: s.seen.turn.now.0 / 1000,
+                cause: Cause::Unclear,
+            };
+            let bad = [
+                Change::Retry(None),
+                Change::Phase(Phase::Reverting { reason }),
+            ];
+            Some(Move::look(bad))
+        }
+    }
+}
+
+/// Before the node is given back, if the upgrade has touched its part: it must be well. Nobody goes
+/// on over a part that is not, so the cordon and the lock stay until a person has looked.
+pub(in super::super) fn before_the_release(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
+    let control = up.control.as_ref().filter(|_| is_touched(up))?;
+    if !up.holds_the_lock() {
+        return None;
+    }
+    match part(control, s) {
+        Part::Well => None,
+        Part::Unseen => Some(look_again(up.waits.clone())),
+        Part::Unwell(look, hurt) if is_within(&hurt.since, UNWELL, s) => {
+            Some(again(Task::Survey, &look.seen, up.waits.clone(), s))
+        }
+        Part::Unwell(_, hurt) => {
+            let detail = hurt_words(up, hurt);
+            Some(Move::give_up(Reason::ControlPlaneHurt { detail }))
+        }
+    }
+}
+
+/// On the way back from a raise that did not end well: its manifests stay as they are, and no boot
+/// changes them.
+pub(in super::super) fn give_up_the_raise(up: &Upgrade) -> Option<Act> {
+    let control = up.control.as_ref()?;
+    (control.raise == Raise::Begun).then_some(Act::Begin(crate::step::Step::Control {
+        task: Task::GiveUp,
+    }))
+}
+
+/// The end of the turn, once the node is given back; nothing when the lock is released.
+pub(in super::super) fn unlock(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
+    if !up.holds_the_lock() {
+        return None;
+    }
+    if !s.reached {
+        return s.connecting();
+    }
+    begin(Task::Unlock).act
+}
+
+/// Whether the static pods or the system below them have changed.
+fn is_touched(up: &Upgrade) -> bool {
+    let raised = up.control.as_ref().map(|control| &control.raise);
+    up.attempt.tries > 0 || raised.is_some_and(|raise| !raise.is_due())
+}
+
+fn part<'a>(control: &'a Control, s: &Situation<'_>) -> Part<'a> {
+    let look = control.look.as_ref();
+    match look.filter(|look| is_within(&look.seen, RECENT, s)) {
+        None => Part::Unseen,
+        Some(look) => look
+            .hurt
+            .as_ref()
+            .map_or(Part::Well, |hurt| Part::Unwell(look, hurt)),
+    }
+}
+
+/// What is hurt, and what the upgrade was doing.
+fn hurt_words(up: &Upgrade, hurt: &Hurt) -> String {
+    match &up.phase {
+        Phase::Reverting { reason } => {
+            format!("{}; the upgrade was rolling back: {reason}", hurt.detail)
+        }
+        Phase::Accepted
+        | Phase::Fetched
+        | Phase::Verified
+        | Phase::Deployed
+        | Phase::Drained
+        | Phase::Armed { .. }
+        | Phase::Trial { .. }
+        | Phase::Healthy { .. }
+        | Phase::Blessed
+        | Phase::Upgraded
+        | Phase::Failed { .. }
+        | Phase::Halted { .. } => hurt.detail.clone(),
+    }
+}

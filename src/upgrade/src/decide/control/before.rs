@@ -1,0 +1,109 @@
+//! On the way to the trial: the looks, the lock, the snapshot, the raise, the leadership.
+
+use super::super::change::{Change, Move};
+use super::super::situation::Situation;
+use super::pace::{ARMING, RECENT, again, begin, is_within, look_again, with_raise};
+use crate::control_plane::{Code, Task};
+use crate::reason::Reason;
+use crate::record::{Control, Lock, Raise, Upgrade};
+
+/// Before the new system is written: what speaks against the upgrade is said before anything
+/// changes.
+pub(in super::super) fn before_the_deployment(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
+    let control = up.control.as_ref()?;
+    match &control.look {
+        // A look of an earlier hour has said that nothing is in the way.
+        Some(look) if look.waits.is_none() => None,
+        Some(_) | None => look(control, RECENT, s),
+    }
+}
+
+/// Before the node is taken from its users: the lock, then a look at all members, then the
+/// snapshot.
+pub(in super::super) fn before_the_drain(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
+    let control = up.control.as_ref()?;
+    lock(control, s)
+        .or_else(|| look(control, RECENT, s))
+        .or_else(|| control.snapshot.is_due().then(|| begin(Task::SaveEtcd)))
+}
+
+/// When users and load balancers have left the node: the raise, if kubeadm has work to do.
+pub(in super::super) fn raise(up: &Upgrade) -> Option<Move> {
+    let control = up.control.as_ref()?;
+    let has_work = control.look.as_ref().is_some_and(|look| look.raises);
+    match &control.raise {
+        Raise::Due if has_work => {
+            Some(begin(Task::Raise).after([with_raise(control, Raise::Begun)]))
+        }
+        Raise::Begun => Some(begin(Task::Raise)),
+        Raise::Due | Raise::Raised { .. } | Raise::GivenUp => None,
+    }
+}
+
+/// Whether kubeadm has begun and not ended well. Static pods of two versions are not left until the
+/// operator's next hours.
+pub(in super::super) fn must_go_on(up: &Upgrade) -> bool {
+    let control = up.control.as_ref();
+    control.is_some_and(|control| control.raise == Raise::Begun)
+}
+
+/// Before the node goes away: the lock is still this upgrade's, another member leads, and the
+/// others are seen to keep the quorum.
+pub(in super::super) fn before_the_arming(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
+    let control = up.control.as_ref()?;
+    lock(control, s)
+        .or_else(|| lead(control, s))
+        .or_else(|| look(control, ARMING, s))
+}
+
+/// Whether an armed node must look once more, because its reboot was refused for some time.
+pub(in super::super) fn is_stale(up: &Upgrade, s: &Situation<'_>) -> bool {
+    up.control.as_ref().is_some_and(|control| {
+        let look = control.look.as_ref();
+        let looked = look.is_some_and(|look| is_within(&look.seen, RECENT, s));
+        !looked || lock(control, s).is_some()
+    })
+}
+
+fn lock(control: &Control, s: &Situation<'_>) -> Option<Move> {
+    match &control.lock {
+        Lock::Held { seen } if is_within(seen, RECENT, s) => None,
+        // Its return is seen.
+        Lock::Free | Lock::Asked | Lock::Held { .. } | Lock::Busy { .. } if !s.reached => {
+            Some(Move::wait())
+        }
+        Lock::Busy { seen, holder } => {
+            let waits = Reason::ControlPlaneWaits {
+                finding: Code::ControlPlaneBusy.name().to_owned(),
+                detail: format!("{holder} has its turn"),
+            };
+            Some(again(Task::Lock, seen, Some(waits), s))
+        }
+        Lock::Free | Lock::Asked | Lock::Held { .. } => {
+            Some(begin(Task::Lock).after([Change::Control(control.asking())]))
+        }
+    }
+}
+
+fn look(control: &Control, recent: u64, s: &Situation<'_>) -> Option<Move> {
+    let Some(look) = &control.look else {
+        let first = if s.reached {
+            look_again(None)
+        } else {
+            Move::wait()
+        };
+        return Some(first);
+    };
+    match &look.waits {
+        Some(_) | None if !s.reached && !is_within(&look.seen, recent, s) => Some(Move::wait()),
+        Some(waits) => Some(again(Task::Survey, &look.seen, Some(waits.clone()), s)),
+        None if is_within(&look.seen, recent, s) => None,
+        None => Some(look_again(None)),
+    }
+}
+
+fn lead(control: &Control, s: &Situation<'_>) -> Option<Move> {
+    let yielded = control.yielded.as_ref();
+    let is_recent = yielded.is_some_and(|seen| is_within(seen, RECENT, s));
+    (!is_recent).then(|| begin(Task::Yield))
+}

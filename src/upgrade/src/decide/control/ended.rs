@@ -1,0 +1,131 @@
+//! What the answers of careen-control mean for the record.
+
+use super::super::change::Change;
+use super::super::situation::Situation;
+use super::pace::{with_lock, with_raise};
+use crate::control_plane::{Class, Code, Done, Finding, Saved, Survey, Task, Verb, findings};
+use crate::policy::SingleNode;
+use crate::reason::{Reason, complaint};
+use crate::record::{Control, Hurt, Lock, Look, Raise, Snapshot, Upgrade};
+
+/// The changes that follow from an answer.
+pub(in super::super) fn done(up: &Upgrade, done: &Done, s: &Situation<'_>) -> Vec<Change> {
+    let Some(control) = &up.control else {
+        return Vec::new();
+    };
+    let seen = s.moment();
+    match done {
+        Done::Surveyed(survey) => surveyed(up, control, survey, s),
+        Done::Locked => vec![with_lock(control, Lock::Held { seen })],
+        Done::Busy { holder } => {
+            let holder = holder.to_string();
+            vec![with_lock(control, Lock::Busy { seen, holder })]
+        }
+        Done::SavedEtcd(saved) => vec![saved_etcd(control, saved.as_ref())],
+        Done::Raised(version) => {
+            let version = version.clone();
+            vec![with_raise(control, Raise::Raised { version })]
+        }
+        Done::GivenUp => vec![with_raise(control, Raise::GivenUp)],
+        Done::Yielded => vec![yielded(control, s)],
+        Done::Unlocked => vec![Change::Control(control.let_go())],
+    }
+}
+
+/// A task that failed without a consequence for the upgrade: whether another member leads etcd
+/// decides nothing, since the quorum is counted after it.
+pub(in super::super) fn go_on_without(up: &Upgrade, task: Task, s: &Situation<'_>) -> Vec<Change> {
+    let control = up.control.as_ref().filter(|_| task == Task::Yield);
+    let yielded = control.map(|control| yielded(control, s));
+    yielded.into_iter().chain([Change::Retry(None)]).collect()
+}
+
+fn yielded(control: &Control, s: &Situation<'_>) -> Change {
+    Change::Control(Control {
+        yielded: Some(s.moment()),
+        ..control.clone()
+    })
+}
+
+fn saved_etcd(control: &Control, saved: Option<&Saved>) -> Change {
+    let kept = |saved: &Saved| Snapshot::Kept {
+        file: saved.file.to_string(),
+    };
+    Change::Control(Control {
+        snapshot: saved.map_or(Snapshot::NotHere, kept),
+        ..control.clone()
+    })
+}
+
+fn surveyed(up: &Upgrade, control: &Control, survey: &Survey, s: &Situation<'_>) -> Vec<Change> {
+    let found = findings(survey);
+    let first = |class| {
+        found
+            .iter()
+            .find(|one| one.class == class && counts(control, one))
+    };
+    let look = Look {
+        seen: s.moment(),
+        waits: first(Class::Wait).map(waits),
+        hurt: hurt(control, survey, s),
+        raises: raises(survey),
+    };
+    let refused = first(Class::Refuse).map(unfit);
+    let refused = refused.or_else(|| single(&found, s));
+    let refused = refused.filter(|_| up.phase.can_be_withdrawn());
+    let look = Change::Control(Control {
+        look: Some(look),
+        ..control.clone()
+    });
+    [look]
+        .into_iter()
+        .chain(refused.map(Change::GiveUp))
+        .collect()
+}
+
+/// Once kubeadm has run, what it would meet is no question any more. What is wrong with etcd still
+/// is.
+fn counts(control: &Control, finding: &Finding) -> bool {
+    control.raise.is_due() || finding.class != Class::Refuse || finding.code == Code::EtcdAlarm
+}
+
+fn raises(survey: &Survey) -> bool {
+    survey.verb().is_some_and(|verb| match verb {
+        Verb::Apply | Verb::Node => true,
+        Verb::Nothing | Verb::ManagedElsewhere | Verb::StepTooLarge | Verb::CutShort => false,
+    })
+}
+
+fn hurt(control: &Control, survey: &Survey, s: &Situation<'_>) -> Option<Hurt> {
+    let detail = complaint(&survey.hurt()?);
+    let before = control.look.as_ref().and_then(|look| look.hurt.as_ref());
+    let since = before.filter(|hurt| hurt.since.boot == s.seen.turn.boot);
+    let since = since.map_or_else(|| s.moment(), |hurt| hurt.since.clone());
+    Some(Hurt { detail, since })
+}
+
+fn waits(finding: &Finding) -> Reason {
+    Reason::ControlPlaneWaits {
+        finding: finding.code.name().to_owned(),
+        detail: finding.says.clone(),
+    }
+}
+
+fn unfit(finding: &Finding) -> Reason {
+    Reason::ControlPlaneUnfit {
+        finding: finding.code.name().to_owned(),
+        detail: finding.says.clone(),
+    }
+}
+
+/// A cluster of one is away with its node, which the policy may forbid.
+fn single(found: &[Finding], s: &Situation<'_>) -> Option<Reason> {
+    let alone = found.iter().find(|one| one.code == Code::SingleMember)?;
+    match s.policy.control_plane.single_node {
+        SingleNode::Allow => None,
+        SingleNode::Refuse => Some(Reason::ControlPlaneUnfit {
+            finding: alone.code.name().to_owned(),
+            detail: "the policy says control-plane.single-node = \"refuse\", and this is the only member. Allow it there, or choose another way".to_owned(),
+        }),
+    }
+}

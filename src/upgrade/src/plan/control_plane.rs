@@ -1,0 +1,89 @@
+//! What a plan says of the control plane.
+
+use super::found::Rehearsed;
+use crate::control_plane::{Class, Finding, Survey, findings, lines};
+use crate::reason::Reason;
+
+/// The names of lines that a plan shows. The others say what the plan says elsewhere.
+const SHOWN: [&str; 7] = [
+    "kubernetes",
+    "upgrade",
+    "etcd",
+    "members",
+    "drift",
+    "certificates",
+    "lock",
+];
+
+impl Rehearsed {
+    /// Adds what a survey has found: its lines, then what an upgrade would wait for or should know.
+    /// The first finding that would end an upgrade becomes the refusal.
+    pub fn take_survey(&mut self, survey: &Survey) {
+        let shown = lines(survey).into_iter();
+        let shown = shown.filter(|(name, _)| SHOWN.contains(name));
+        let shown = shown.map(|(name, text)| format!("{name}: {text}"));
+        let found = findings(survey);
+        let told = found.iter().filter(|one| one.class != Class::Refuse);
+        let told = told.map(|one| format!("{}: {}", one.code.name(), one.says));
+        self.control_plane = shown.chain(told).collect();
+        let refused = found.iter().find(|one| one.class == Class::Refuse);
+        self.refusal = self.refusal.take().or(refused.map(unfit));
+    }
+}
+
+fn unfit(finding: &Finding) -> Reason {
+    Reason::ControlPlaneUnfit {
+        finding: finding.code.name().to_owned(),
+        detail: finding.says.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control_plane::{Alarm, AlarmKind, EtcdId, Kind, Member};
+
+    fn survey() -> Survey {
+        let mut survey = Survey::of("cp-1".into(), Kind::Stacked, 1);
+        survey.me = Some(EtcdId(1));
+        survey.members = vec![Member {
+            id: EtcdId(1),
+            name: "cp-1".into(),
+            version: None,
+            started: true,
+            learner: false,
+            leader: true,
+            lag: Some(0),
+            sick: None,
+        }];
+        survey
+    }
+
+    #[test]
+    fn a_plan_shows_the_lines_and_the_findings_of_a_survey() {
+        let mut rehearsed = Rehearsed::default();
+        rehearsed.take_survey(&survey());
+        let text = rehearsed.control_plane.join("\n");
+        for part in [
+            "members: 1 of 1 healthy; this is the only one",
+            "lock: free",
+            "SingleMember: this is the only member: the API server is away",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(rehearsed.refusal, None);
+    }
+
+    #[test]
+    fn a_finding_that_ends_an_upgrade_refuses_the_plan() {
+        let mut survey = survey();
+        let (member, kind) = (EtcdId(1), AlarmKind::NoSpace);
+        survey.alarms = vec![Alarm { member, kind }];
+        let mut rehearsed = Rehearsed::default();
+        rehearsed.take_survey(&survey);
+        assert!(matches!(
+            rehearsed.refusal,
+            Some(Reason::ControlPlaneUnfit { ref finding, .. }) if finding == "EtcdAlarm"
+        ));
+    }
+}
