@@ -86,14 +86,32 @@ pub async fn is_ready(client: &Client) -> bool {
     }
 }
 
-async fn connect(port: u16, mut parts: Value) -> Result<Client> {
-    parts["cluster"]["server"] = json!(format!("https://127.0.0.1:{port}"));
-    let content: Kubeconfig = serde_json::from_value(json!({
-        "clusters": [{"name": "native", "cluster": parts["cluster"]}],
+/// A kubeconfig for the API server at this port of loopback, with these files.
+pub fn kubeconfig(port: u16, authority: &Path, client: &Path) -> Value {
+    content(
+        port,
+        &json!({
+            "cluster": { "certificate-authority": authority },
+            "user": { "client-certificate": client, "client-key": client },
+        }),
+    )
+}
+
+fn content(port: u16, parts: &Value) -> Value {
+    let mut cluster = parts["cluster"].clone();
+    cluster["server"] = json!(format!("https://127.0.0.1:{port}"));
+    json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "native", "cluster": cluster}],
         "users": [{"name": "native", "user": parts["user"]}],
         "contexts": [{"name": "native", "context": {"cluster": "native", "user": "native"}}],
         "current-context": "native",
-    }))?;
+    })
+}
+
+async fn connect(port: u16, parts: Value) -> Result<Client> {
+    let content: Kubeconfig = serde_json::from_value(content(port, &parts))?;
     let mut config = Config::from_custom_kubeconfig(content, &KubeConfigOptions::default()).await?;
     config.read_timeout = Some(PATIENCE);
     config.default_retry = false;

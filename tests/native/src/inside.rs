@@ -1,7 +1,7 @@
 //! Work inside a member: its programs, its files, its static pods, its servers.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -127,6 +127,24 @@ impl Member {
     pub async fn client(&self) -> Result<Client> {
         let (door, _) = self.doors();
         answers::administrator(door, &self.path("/etc/kubernetes/admin.conf")?).await
+    }
+
+    /// Writes a kubeconfig with the credential of its kubelet, for a client of its own API server
+    /// outside its namespaces.
+    ///
+    /// # Errors
+    ///
+    /// Fails while the power is off, or before the kubelet has a credential.
+    pub fn kubelet_config(&self, folder: &Path) -> Result<PathBuf> {
+        let pem = self.run("cat", &["/var/lib/kubelet/pki/kubelet-client-current.pem"])?;
+        let authority = self.read("/etc/kubernetes/pki/ca.crt")?;
+        let (own, ca) = (folder.join("kubelet.pem"), folder.join("ca.crt"));
+        fs::write(&own, pem)?;
+        fs::write(&ca, authority)?;
+        let (door, _) = self.doors();
+        let config = folder.join("kubelet.conf");
+        fs::write(&config, answers::kubeconfig(door, &ca, &own).to_string())?;
+        Ok(config)
     }
 
     /// A client of its etcd. It works on while the power is off, and then gets no answer.

@@ -74,6 +74,16 @@ impl Member {
     ///
     /// Fails when something cannot be mounted or started.
     pub fn boot(&self) -> Result<()> {
+        self.boot_without_kubelet()?;
+        self.start_kubelet()
+    }
+
+    /// Boots it with its network alone. It does nothing while the power is on.
+    ///
+    /// # Errors
+    ///
+    /// Fails when something cannot be mounted or started.
+    pub fn boot_without_kubelet(&self) -> Result<()> {
         if lock(&self.power).is_some() {
             return Ok(());
         }
@@ -83,7 +93,7 @@ impl Member {
             kubelet: None,
             namespaces,
         });
-        self.start_kubelet()
+        Ok(())
     }
 
     /// Kills all its processes at once. What it wrote stays, also without fsync.

@@ -123,7 +123,8 @@ async fn report(pods: &Api<Pod>, current: &Pod, shown: &Shown, ready: bool) -> R
         .as_ref()
         .and_then(|status| status.container_statuses.as_ref()?.first())
         .map(|container| (container.started, container.ready, container.restart_count));
-    if said == Some((Some(shown.runs), ready, shown.restarts)) {
+    let is_said = said == Some((Some(shown.runs), ready, shown.restarts));
+    if is_said && says_ready(current) == ready {
         return Ok(());
     }
     let name = current.metadata.name.as_deref().unwrap_or_default();
@@ -131,6 +132,15 @@ async fn report(pods: &Api<Pod>, current: &Pod, shown: &Shown, ready: bool) -> R
     pods.patch_status(name, &PatchParams::default(), &patch)
         .await?;
     Ok(())
+}
+
+/// The node controller marks the pods of a node that is away as not Ready, and leaves it to the
+/// kubelet to take that back.
+fn says_ready(pod: &Pod) -> bool {
+    let status = pod.status.as_ref();
+    let conditions = status.and_then(|status| status.conditions.as_ref());
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|one| one.type_ == "Ready" && one.status == "True")
 }
 
 fn status(shown: &Shown, ready: bool) -> Value {
