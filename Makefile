@@ -7,8 +7,9 @@ S ?=
 # Nodes side by side: each has one processor and takes 3 GB.
 J ?= 2
 MINUTES ?= 10
-# `make demo`: WAY=annotate, WAY=daemonset, WAY=cluster-api, WAY=tutorial or WAY=newcomer (CONTRIBUTING.md).
+# The stories of `make demo` (CONTRIBUTING.md).
 WAY ?= annotate
+WAYS := annotate daemonset cluster-api tutorial newcomer
 # `make test` runs all Cluster API tests only if it can end within 45 minutes with a warm cache, and 80 with an empty one. These tests take a
 # quarter of an hour, and ten minutes more if their managers must be built. On a slow machine `make test` runs a part of them (three minutes).
 BEGUN := $(shell date +%s)
@@ -33,7 +34,7 @@ SEEDS ?= 10
   fuzz help integration manifests monitoring newest-cluster-api newest-rollout \
   newest-tests old-record packages packages-check part-of-cluster-api pictures \
   prose recording rig setup soak soak-disks soak-kills soak-long soak-model \
-  soak-power soak-report soak-rollouts test tools vm vm-shell
+  soak-power soak-report soak-rollouts test tools vm vm-shell way
 
 ##@ Develop
 
@@ -97,7 +98,11 @@ pictures: setup ## draw docs/pictures from their sources
 rig: setup
 	@.ci/progress "the rig" 300 cargo build -p vm-tests
 
-demo: $(if $(filter newcomer,$(WAY)),packages) rig ## upgrade a node in a VM, break one, watch it recover
+# Before anything is built, which takes minutes.
+way:
+	@$(if $(filter $(WAYS),$(WAY)),:,echo 'WAY is "$(WAY)", which is no demo. Use $(WAYS).' >&2; exit 2)
+
+demo: way $(if $(filter newcomer,$(WAY)),packages) rig ## upgrade a node in a VM, break one, watch it recover
 	$(RIG) demo $(WAY)
 
 demo-capi: WAY := cluster-api

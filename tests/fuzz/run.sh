@@ -6,6 +6,10 @@ cd "$(dirname "$0")"
 minutes=$1
 shift
 targets=("$@")
+[[ $minutes =~ ^[1-9][0-9]*$ ]] || { echo "fuzz: MINUTES is \"$minutes\". Use a whole number from 1 on." >&2; exit 2; }
+for target in "${targets[@]}"; do
+  [ -d "corpus/$target" ] || { echo "fuzz: T is \"$target\", which is no target. Use one of:" $(ls corpus) >&2; exit 2; }
+done
 [ ${#targets[@]} -gt 0 ] || targets=($(ls corpus))
 cache=${CAREEN_CACHE:-$HOME/.cache/careen}/fuzz
 host=$(rustc -vV | sed -n 's/^host: //p')

@@ -49,7 +49,7 @@ pub enum Command {
         #[arg(long)]
         offline: bool,
         /// First, on a control plane, move /etc/kubernetes to a folder that all deployments share.
-        /// The kubelet stops for some seconds; containers go on.
+        /// The kubelet stops for some seconds; containers continue to run.
         #[arg(long)]
         fix: bool,
     },

@@ -2,7 +2,7 @@
 //! shows how it ended.
 
 pub mod evidence;
-pub mod said;
+pub mod last_errors;
 
 use std::fs;
 use std::path::Path;

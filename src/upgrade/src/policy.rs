@@ -13,8 +13,8 @@ mod serving;
 pub use outside::Outside;
 use serde::{Deserialize, Serialize};
 
+use crate::drain_order::Group;
 use crate::listen::Listen;
-use crate::order::Group;
 use crate::reason::Reason;
 use crate::window::Window;
 

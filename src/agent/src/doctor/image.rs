@@ -24,7 +24,7 @@ pub(super) fn system(patient: &Patient, booted: host::Result<Deployment>) -> Fin
         Err(error) => Finding::bad(
             NAME,
             error.to_string(),
-            "mount /boot; repair a damaged entry after its neighbours in /boot/loader/entries, until `ostree admin status` lists every deployment again",
+            "mount /boot; repair a damaged entry in /boot/loader/entries (compare it with the others), until `ostree admin status` lists every deployment again",
         ),
         Ok(all) => match all.iter().position(|one| one.same(&booted)) {
             Some(0) => Finding::ok(

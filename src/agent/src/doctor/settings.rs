@@ -58,7 +58,7 @@ pub(super) fn local_changes(
         LocalChanges::Refuse => Finding::bad(
             NAME,
             format!("another image does not have them: {found}"),
-            "undo them (rpm-ostree reset), or put them into the image; local-changes = \"drop\" in the policy goes without them",
+            "undo them (rpm-ostree reset), put them into the image, or set local-changes = \"drop\" in the policy",
         ),
         LocalChanges::Drop => Finding::warn(
             NAME,

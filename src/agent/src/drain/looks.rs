@@ -59,7 +59,7 @@ impl Looks {
         let seconds = now.saturating_duration_since(failing.since).as_secs();
         let why = &failing.why;
         Some(format!(
-            "the list of the node's pods fails since {seconds} s: {why}"
+            "the list of the node's pods has failed for {seconds} s: {why}"
         ))
     }
 }
@@ -102,7 +102,7 @@ mod tests {
         looks.failed(&ApiError::Refused("forbidden (403)".to_owned()), now);
         looks.failed(&ApiError::Away("no answer".to_owned()), now + 9 * APART);
         let told = looks.told(now + 20 * APART).unwrap();
-        assert!(told.ends_with("fails since 20 s: no answer"), "{told}");
+        assert!(told.ends_with("has failed for 20 s: no answer"), "{told}");
         looks.saw(1, now + 21 * APART);
         assert_eq!(looks.told(now + 21 * APART), None);
     }

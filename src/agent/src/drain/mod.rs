@@ -12,14 +12,14 @@ mod change;
 mod cordon;
 mod evict;
 mod exclude;
-mod foretold;
 mod looks;
-mod lost;
+mod lost_marks;
 pub(crate) mod own_pods;
 mod pods;
 mod rehearsal;
 mod returning;
 mod shield;
+mod slow_pods;
 mod task;
 mod volumes;
 
@@ -29,7 +29,7 @@ use std::time::Duration;
 use kube::Client;
 use tokio::time::{Instant, sleep};
 use tracing::warn;
-use upgrade::order::{self, Turn};
+use upgrade::drain_order::{self, Turn};
 use upgrade::policy::AtDeadline;
 use upgrade::{Reason, SinceBoot, UpgradeId};
 
@@ -41,7 +41,7 @@ use looks::{APART, Looks};
 use pods::{Victim, found};
 use returning::Returning;
 
-pub use lost::{Again, Away};
+pub use lost_marks::{Again, Away};
 pub use rehearsal::{preview, rehearse};
 pub use task::Drain;
 
@@ -141,7 +141,7 @@ impl Drain<'_> {
     /// The pods to evict now.
     fn at_turn(&self, turn: &mut Turn, victims: &[Victim], start: Instant) -> Vec<Victim> {
         let order = &self.policy.order;
-        let place = |victim: &Victim| order::place(order, &victim.namespace, victim.priority);
+        let place = |victim: &Victim| drain_order::place(order, &victim.namespace, victim.priority);
         let left: Vec<_> = victims.iter().map(place).collect();
         let now = SinceBoot(0).plus_seconds(start.elapsed().as_secs());
         turn.go_on(order, &left, now);
@@ -271,7 +271,7 @@ impl Drain<'_> {
                     if looks.saw(victims.len(), Instant::now()) {
                         return;
                     }
-                    let given = |victim: &Victim| foretold::given(victim, self.policy);
+                    let given = |victim: &Victim| slow_pods::given(victim, self.policy);
                     longest = longest.max(victims.iter().map(given).max());
                     self.say_forced(victims.len());
                     let fresh = victims.into_iter();
@@ -336,7 +336,7 @@ pub async fn unmark(
 ) -> Result<(), ApiError> {
     let nodes = &cluster.nodes().await?;
     let write = |marks: Vec<Mark>| async move {
-        change::change(nodes, node, |seen| lost::answered(seen, &marks, away)).await
+        change::change(nodes, node, |seen| lost_marks::answered(seen, &marks, away)).await
     };
     change::apart(&marks::ALL, write).await
 }

@@ -8,9 +8,9 @@ use upgrade::{Reason, policy};
 
 use super::answers::{self, AGAIN, foreseen, is_settled};
 use super::evict::{Answer, all};
-use super::foretold;
 use super::own_pods::own_pods;
 use super::pods::{self, Found, Victim};
+use super::slow_pods;
 use crate::cluster::{ApiError, Cluster};
 
 /// Does a dry run of the drain, without cordoning the node or touching a pod.
@@ -24,7 +24,7 @@ pub async fn rehearse(
 ) -> Result<Option<Reason>, ApiError> {
     let client = cluster.client().await?;
     let found = own_pods(&client, node, pods::found).await?;
-    let warning = foretold::warning(&found, policy, Timestamp::now());
+    let warning = slow_pods::warning(&found, policy, Timestamp::now());
     let answers = dry_run(&client, victims(found)).await;
     Ok(foreseen(&answers).or(warning))
 }
@@ -57,12 +57,12 @@ pub async fn preview(
     let mut returning: Vec<_> = pods.iter().filter_map(|pod| pod.returns.clone()).collect();
     returning.sort();
     let found: Vec<_> = pods.into_iter().filter_map(|pod| pod.moves).collect();
-    let foretold = foretold::foretold(&found, policy, Timestamp::now());
+    let slow = slow_pods::slow_pods(&found, policy, Timestamp::now());
     let victims = victims(found);
     let mut moving: Vec<_> = victims.iter().map(ToString::to_string).collect();
     moving.sort();
     let mut blocked = answers::holders(&dry_run(&client, victims).await);
-    blocked.extend(foretold);
+    blocked.extend(slow);
     blocked.sort();
     Ok(Rehearsed {
         moving,

@@ -299,7 +299,7 @@ async fn report_wanted(policy: Arc<Policy>, mut found: watch::Receiver<Option<Lo
 async fn until_settled(mut wanted: UserChecks) {
     while !wanted.are_settled() {
         let tell = |name: &str, why: &str| {
-            tracing::warn!("wanted check {name} failed (this decides nothing): {why}");
+            tracing::warn!("wanted check {name} failed (this does not change the verdict): {why}");
         };
         wanted.round_telling(tell).await;
         tokio::time::sleep(PAUSE).await;

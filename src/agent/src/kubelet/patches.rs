@@ -132,7 +132,7 @@ fn read(file: &Path) -> Result<Vec<Value>, String> {
 /// Applies the patches to the configuration.
 ///
 /// # Errors
-/// A patch does not fit, or does what this program cannot foretell. The message is for a person.
+/// A patch does not fit, or this program cannot compute its result. The message is for a person.
 pub fn apply(patches: &[Patch], config: &mut Value) -> Result<(), String> {
     for patch in patches {
         let cannot = |why: String| format!("{}: {why}", patch.file.display());
@@ -145,7 +145,7 @@ pub fn apply(patches: &[Patch], config: &mut Value) -> Result<(), String> {
             }
             Kind::Strategic if has_directive(&patch.text) => {
                 return Err(cannot(
-                    "Careen cannot foretell a patch with a \"$\" key".to_owned(),
+                    "Careen cannot compute the result of a patch with a \"$\" key".to_owned(),
                 ));
             }
             Kind::Merge | Kind::Strategic => json_patch::merge(config, &patch.text),

@@ -26,7 +26,7 @@ use crate::step::snapshot::{self, Snapshots};
 use crate::step::{arm, control, deploy, kubeadm, reboot};
 use crate::task::{Task, Verb};
 use crate::trusted_files;
-use crate::{clock, control_plane, health, last_trial, limits, settings, watchdog};
+use crate::{clock, control_plane, health, last_trial, limits, trial_settings, watchdog};
 
 /// This machine.
 pub struct Node {
@@ -144,7 +144,7 @@ impl Node {
                 let found = self.errors.get_or_init(|| {
                     (
                         boot.clone(),
-                        last_trial::said::errors(&self.places.root, boot),
+                        last_trial::last_errors::errors(&self.places.root, boot),
                     )
                 });
                 Some(found)
@@ -191,7 +191,7 @@ impl Node {
                 }
                 let ended = deploy::perform(places, verb, errand).await;
                 if self.has_passed_its_trial() {
-                    settings::restore(places, &places.root).await;
+                    trial_settings::restore(places, &places.root).await;
                 }
                 ended
             }
@@ -202,7 +202,7 @@ impl Node {
             }
             Task::Arm(deployment) => {
                 last_trial::evidence::note(places, &places.root);
-                settings::note(places, &places.root).await;
+                trial_settings::note(places, &places.root).await;
                 plain(arm::arm(places, deployment))
             }
             Task::Disarm => plain(arm::disarm(places)),

@@ -163,7 +163,7 @@ pub enum Why {
     StalledElsewhere { node: String, seconds: i64 },
     /// The agent does not support the protocol of this request.
     #[error(
-        "the agent on Node {node} is too old or too new, for it answers without naming the request: {}. Update careen-agent there.",
+        "the agent on Node {node} is too old or too new, because it answers without naming the request: {}. Update careen-agent there.",
         bare(detail)
     )]
     AgentUnfit { node: String, detail: String },

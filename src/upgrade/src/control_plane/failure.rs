@@ -45,26 +45,26 @@ const fn words(source: Source) -> (&'static str, &'static str) {
             "Run `kubeadm certs check-expiration` on this node",
         ),
         Source::Api => (
-            "the API server was asked in vain",
-            "Look at the API server, then ask again",
+            "a request to the API server failed",
+            "Check the API server, then try again",
         ),
         Source::Etcd => (
-            "etcd was asked in vain",
+            "a request to etcd failed",
             "Do not delete its data; look at its log first",
         ),
         Source::Manifest => (
             "a manifest cannot be read",
             "Correct it, or write it again with kubeadm",
         ),
-        Source::Certificate => ("a certificate cannot be read", "Look at the file"),
+        Source::Certificate => ("a certificate cannot be read", "Check that file"),
         Source::Room => (
-            "the room on a file system is not known",
-            "Compare `df` with the documentation",
+            "the free room on a file system is not known",
+            "Check it with `df -h`, and the disk with `journalctl -k`",
         ),
-        Source::Kubeadm => ("kubeadm was asked in vain", "Run it by hand to see why"),
+        Source::Kubeadm => ("a run of kubeadm failed", "Run it by hand to see why"),
         Source::Runtime => (
-            "the container runtime was asked in vain",
-            "Look at its unit, and compare `crictl images` with `kubeadm config images list`",
+            "a request to the container runtime failed",
+            "Check its unit, and compare `crictl images` with `kubeadm config images list`",
         ),
     }
 }

@@ -17,7 +17,6 @@ mod etcd_step;
 mod expiry;
 mod failure;
 mod findings;
-mod fit;
 mod hurt;
 mod leadership;
 mod lines;
@@ -29,6 +28,7 @@ pub mod repair;
 mod room;
 mod snapshot;
 mod span;
+mod stored;
 mod survey;
 mod task;
 mod text;
@@ -40,7 +40,6 @@ pub use etcd_step::{Step, TooOld, etcd_step, undo};
 pub use expiry::{Certificate, Expiry, SOON, expiry};
 pub use failure::Failure;
 pub use findings::{Class, Code, Finding, findings};
-pub use fit::LONGEST;
 pub use leadership::{Stay, Yielding, successor};
 pub use lines::lines;
 pub use lock::{
@@ -51,6 +50,7 @@ pub use member::{Answer, LAG, Listed, Member, Status, members};
 pub use quorum::{Hold, Leave, Quorum, quorum};
 pub use room::{Place, Use, wanted};
 pub use snapshot::{Kept, Refusal, Saved, Saving, fitness, surplus};
+pub use stored::LONGEST;
 pub use survey::{
     Alarm, AlarmKind, Drift, Kind, Lock, Other, Owner, Source, Survey, TooMany, Unseen, Versions,
 };

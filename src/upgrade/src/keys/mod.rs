@@ -7,7 +7,7 @@
 
 mod domain;
 mod leaving;
-mod looks;
+mod misspelled;
 mod place;
 
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::names::{self, Kind};
 use crate::reason::Reason;
 use crate::target::request;
 pub use leaving::{Leaving, TERMINATING};
-use looks::Looks;
+use misspelled::Meaning;
 use place::Pairs;
 pub use place::Place;
 
@@ -148,13 +148,13 @@ fn looked_at(place: Place, pairs: &Pairs) -> impl Iterator<Item = (Stray, bool)>
         .filter(move |(key, value)| !is_known(place, key, value));
     unknown.filter_map(move |(key, value)| {
         let (domain, name) = domain::of(key);
-        let looks = looks::looks(domain, &name, value, key)?;
-        let meant = match looks {
-            Looks::Paused => Some(names::PAUSED),
-            Looks::OptedOut => Some(names::OPT_OUT),
-            Looks::Unknown { meant } => meant,
+        let meaning = misspelled::likely_meaning(domain, &name, value, key)?;
+        let meant = match meaning {
+            Meaning::Paused => Some(names::PAUSED),
+            Meaning::OptedOut => Some(names::OPT_OUT),
+            Meaning::Unknown { meant } => meant,
         };
-        let holds = !matches!(looks, Looks::Unknown { .. });
+        let holds = !matches!(meaning, Meaning::Unknown { .. });
         Some((stray(place, (key, value), meant), holds))
     })
 }
@@ -166,7 +166,7 @@ fn is_known(place: Place, key: &str, value: &str) -> bool {
         Place::Label => Kind::Label,
         Place::Taint => return false,
     };
-    let asks = key == names::ANSWER && looks::is_scheduled(value);
+    let asks = key == names::ANSWER && misspelled::is_scheduled(value);
     let mut rows = names::TABLE.iter();
     !asks && rows.any(|row| row.kind == kind && row.name == key)
 }

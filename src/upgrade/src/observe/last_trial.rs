@@ -60,7 +60,7 @@ impl TrialEnd {
         match self {
             Self::Panic => "its kernel panicked",
             Self::Watchdog => "the hardware watchdog reset the machine",
-            Self::Deadman => "the deadman ended it, for its agent came to no verdict",
+            Self::Deadman => "the deadman ended it, because its agent reached no verdict",
             Self::Unheard => "what ended it is not known to this version",
         }
     }

@@ -6,7 +6,7 @@ use super::{
     Drain, Health, Hooks, Kubeadm, Limits, LoadBalancer, Neighbours, Policy, Reboot, Registry,
     SOAK_MAX, Serving, serving,
 };
-use crate::order::Group;
+use crate::drain_order::Group;
 use crate::target::is_remote;
 use crate::window::{LAST_BEGIN, Window};
 

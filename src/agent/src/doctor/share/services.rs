@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// The services of a node.
 pub trait Services {
-    /// Stops the kubelet. Its containers go on. Returns whether it ran.
+    /// Stops the kubelet. Its containers continue to run. Returns whether it ran.
     fn stop_kubelet(&self) -> impl Future<Output = Result<bool>>;
     /// Starts the kubelet, and waits until it reports that it is healthy.
     fn start_kubelet(&self) -> impl Future<Output = Result<()>>;

@@ -169,7 +169,7 @@ async fn until_it_passes(asked: &SandboxRequest, found: &watch::Sender<Found>, d
 fn tell(now: &Found, demand: Demand) {
     let decides = match demand {
         Demand::Require => "",
-        Demand::Warn | Demand::Off => " (this decides nothing)",
+        Demand::Warn | Demand::Off => " (this does not change the verdict)",
     };
     for (what, check) in [("pod sandbox", &now.sandbox), ("pod network", &now.network)] {
         if let Check::Fail(why) = check {

@@ -1,4 +1,4 @@
-//! The member that shall lead instead of this one.
+//! The member that leads etcd next, in place of this one.
 
 use serde::{Deserialize, Serialize};
 

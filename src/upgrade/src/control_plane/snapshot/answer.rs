@@ -33,7 +33,7 @@ pub enum Saving {
 pub struct Saved {
     /// Its path on the node.
     pub file: Text<320>,
-    /// The bytes of the database, without the digest behind it.
+    /// The bytes of the database, without the digest after it.
     pub bytes: u64,
     /// The SHA-256 of these bytes, as etcd sent it and as it was computed here.
     pub sha256: Digest,

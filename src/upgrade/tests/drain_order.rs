@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use upgrade::SinceBoot;
-use upgrade::order::{Group, Turn, place};
+use upgrade::drain_order::{Group, Turn, place};
 
 const fn at(seconds: u64) -> SinceBoot {
     SinceBoot(seconds * 1000)

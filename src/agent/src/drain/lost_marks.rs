@@ -78,7 +78,9 @@ fn answer(node: &Node, mark: &Mark, away: Option<&Away<'_>>) -> Vec<PatchOperati
     let left = change::unmarked(mark, node);
     if away.is_some() && !left.is_empty() {
         let name = mark.name();
-        warn!("somebody has removed or replaced {name} while the node is away; it stays so");
+        warn!(
+            "somebody has removed or replaced {name} while the node is away; the agent does not set it again"
+        );
     }
     left
 }

@@ -5,7 +5,7 @@ use crate::names::{self, Kind};
 
 /// The likely meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Looks {
+pub(super) enum Meaning {
     /// A pause.
     Paused,
     /// An opt-out of all upgrades.
@@ -147,7 +147,12 @@ const NO_VALUES: [&str; 5] = ["false", "no", "never", "none", "0"];
 const READ: usize = 64;
 
 /// The likely meaning of an unknown key; `None` if it does not matter to Careen.
-pub(super) fn looks(domain: Domain, name: &str, value: &str, key: &str) -> Option<Looks> {
+pub(super) fn likely_meaning(
+    domain: Domain,
+    name: &str,
+    value: &str,
+    key: &str,
+) -> Option<Meaning> {
     let (tokens, whole) = (tokens(name), plain(name));
     let asks = asks(domain, &tokens, &whole, value).then_some(names::REQUEST);
     let meant = match domain {
@@ -155,17 +160,17 @@ pub(super) fn looks(domain: Domain, name: &str, value: &str, key: &str) -> Optio
         Domain::ClusterApi => asks.or_else(|| spelt(&whole, key)),
         Domain::Foreign => asks,
     };
-    let unknown = Looks::Unknown { meant };
-    let looks = like_a_pause(domain, &tokens, &whole, value)
+    let unknown = Meaning::Unknown { meant };
+    let meaning = like_a_pause(domain, &tokens, &whole, value)
         .or_else(|| by_domain(domain, key))
         .unwrap_or(unknown);
     let concerns_us = match domain {
         Domain::Ours => true,
         Domain::Nearly | Domain::ClusterApi | Domain::Foreign => {
-            looks != Looks::Unknown { meant: None }
+            meaning != Meaning::Unknown { meant: None }
         }
     };
-    concerns_us.then_some(looks)
+    concerns_us.then_some(meaning)
 }
 
 /// Whether it is a request in all but its key: the value of one, with a name like that of one.
@@ -193,9 +198,9 @@ fn as_upgrade(whole: &str) -> String {
     whole.replace("update", "upgrade")
 }
 
-fn like_a_pause(domain: Domain, tokens: &[String], whole: &str, value: &str) -> Option<Looks> {
-    let is_spelt_so = is_near(whole, &PAUSE[..2]).then_some(Looks::Paused);
-    let is_spelt_so = is_spelt_so.or(is_near(whole, &OPT_OUT[..1]).then_some(Looks::OptedOut));
+fn like_a_pause(domain: Domain, tokens: &[String], whole: &str, value: &str) -> Option<Meaning> {
+    let is_spelt_so = is_near(whole, &PAUSE[..2]).then_some(Meaning::Paused);
+    let is_spelt_so = is_spelt_so.or(is_near(whole, &OPT_OUT[..1]).then_some(Meaning::OptedOut));
     match domain {
         Domain::Foreign => None,
         // Other projects have keys with their own words in this domain.
@@ -207,7 +212,7 @@ fn like_a_pause(domain: Domain, tokens: &[String], whole: &str, value: &str) -> 
 }
 
 /// `paused.careen.dev/backup`: by a word of the domain.
-fn by_domain(domain: Domain, key: &str) -> Option<Looks> {
+fn by_domain(domain: Domain, key: &str) -> Option<Meaning> {
     let text = domain::text(key);
     match domain {
         Domain::Ours | Domain::Nearly => by_words(&tokens(text), &plain(text)),
@@ -216,14 +221,14 @@ fn by_domain(domain: Domain, key: &str) -> Option<Looks> {
 }
 
 /// By one word in it, by two words joined, or by a negation.
-fn by_words(tokens: &[String], whole: &str) -> Option<Looks> {
+fn by_words(tokens: &[String], whole: &str) -> Option<Meaning> {
     let has = |list: &[&str]| list.contains(&whole) || has(tokens, list);
     let nearly = |list: &[&str]| tokens.iter().any(|token| is_one_off(token, list));
     if has(&PAUSE) || nearly(&PAUSE[..2]) {
-        return Some(Looks::Paused);
+        return Some(Meaning::Paused);
     }
     let opts_out = has(&OPT_OUT) || nearly(&OPT_OUT[..1]) || denies(tokens, whole);
-    opts_out.then_some(Looks::OptedOut)
+    opts_out.then_some(Meaning::OptedOut)
 }
 
 /// `do-not-upgrade`, `noupgrade`.
@@ -253,7 +258,7 @@ fn is_deed(token: &str) -> bool {
 }
 
 /// `upgrades=off`, `enabled=false`, `mode=do-not-upgrade`, and any key with the value `paused`.
-fn by_value(words: &[String], value: &str) -> Option<Looks> {
+fn by_value(words: &[String], value: &str) -> Option<Meaning> {
     let switches = |word: &String| is_deed(word) || SWITCHES.contains(&word.as_str());
     let value: String = value.chars().take(READ).collect();
     let (said, whole) = (tokens(&value), plain(&value));
@@ -267,7 +272,7 @@ fn by_value(words: &[String], value: &str) -> Option<Looks> {
     });
     let begins_so = stops(begin) || denies(&said, &whole);
     let no = is_no || stops(&said);
-    (begins_so || no && words.iter().any(switches)).then_some(Looks::OptedOut)
+    (begins_so || no && words.iter().any(switches)).then_some(Meaning::OptedOut)
 }
 
 /// The requester's annotation that is possibly misspelt.

@@ -3,7 +3,7 @@
 
 use k8s_openapi::jiff::Timestamp;
 use upgrade::Reason;
-use upgrade::order;
+use upgrade::drain_order;
 use upgrade::plan::Blocked;
 use upgrade::policy::{AtDeadline, Drain};
 use upgrade::reason::few;
@@ -15,7 +15,7 @@ use super::pods::{Found, Victim};
 const LATE: i64 = 120;
 
 /// The pods that would hold up the drain or be cut short by it, each with the cause.
-pub(super) fn foretold(found: &[Found], policy: &Drain, now: Timestamp) -> Vec<Blocked> {
+pub(super) fn slow_pods(found: &[Found], policy: &Drain, now: Timestamp) -> Vec<Blocked> {
     let held = found.iter().filter_map(|pod| {
         let by = overdue(pod, now).or_else(|| slow(pod, found, policy, now))?;
         let pod = pod.victim.to_string();
@@ -80,7 +80,7 @@ fn slow(pod: &Found, found: &[Found], policy: &Drain, now: Timestamp) -> Option<
 /// Terminating already does not wait for its turn.
 fn waits(pod: &Found, found: &[Found], policy: &Drain, now: Timestamp) -> u64 {
     let order = &policy.order;
-    let place = |pod: &Found| order::place(order, &pod.victim.namespace, pod.victim.priority);
+    let place = |pod: &Found| drain_order::place(order, &pod.victim.namespace, pod.victim.priority);
     if pod.ending.is_some() {
         return 0;
     }
@@ -139,7 +139,7 @@ mod tests {
 
     fn told(found: &[Found], at_deadline: AtDeadline, now: &str) -> Option<String> {
         let policy = policy(at_deadline);
-        let held = foretold(found, &policy, at(now));
+        let held = slow_pods(found, &policy, at(now));
         let said = held.first().map(|one| format!("{} {}", one.pod, one.by));
         let warned = warning(found, &policy, at(now)).map(|why| why.to_string());
         let aborts = at_deadline == AtDeadline::Abort;
@@ -206,7 +206,7 @@ mod tests {
             let pod = json!({ "metadata": meta, "spec": spec, "status": { "phase": "Running" } });
             serde_json::from_value::<Pod>(pod).unwrap()
         };
-        let group = |namespace: &str, seconds| order::Group {
+        let group = |namespace: &str, seconds| drain_order::Group {
             namespaces: vec![namespace.to_owned()],
             priority: None,
             seconds,
@@ -216,7 +216,7 @@ mod tests {
             order,
             ..policy(AtDeadline::Abort)
         };
-        let held = |policy: &Drain| foretold(&found, policy, at(NOW));
+        let held = |policy: &Drain| slow_pods(&found, policy, at(NOW));
         assert_eq!(held(&by(vec![])), [], "all leave together");
         let one_by_one = by(vec![group("b", 0), group("c", 0)]);
         let last = held(&one_by_one);
