@@ -8,6 +8,7 @@ mod check;
 mod checked;
 pub(crate) mod crash;
 mod credential;
+mod disk;
 pub(crate) mod flags;
 pub(crate) mod group;
 pub(crate) mod kubelet;
