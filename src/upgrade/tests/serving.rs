@@ -47,6 +47,7 @@ fn offer(containers: &str) -> Offer {
         resources: resources.map(text).into(),
         taints: None,
         drivers: None,
+        handlers: None,
         pods: vec![pod("cni", "p1", containers)],
     }
 }
@@ -246,6 +247,33 @@ fn csi_driver_that_is_gone_fails_the_trial_without_blame() {
     policy.serving.except.clear();
     policy.serving.drivers = Demand::Warn;
     assert!(healthy(phase(drivers(&[]), &policy)));
+}
+
+#[test]
+fn runtime_handler_that_is_gone_fails_the_trial_without_blame() {
+    let handlers = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.node.as_mut().unwrap().handlers = handlers(&["kata", "runc"]);
+    let phase = |names: Option<std::collections::BTreeSet<String>>, policy: &Policy| {
+        let seen = now(|now| now.handlers = names);
+        phase_of(&next_by(&seen, &record, policy).0)
+    };
+    let Phase::Reverting {
+        reason: Reason::ServesLess { missing, cause, .. },
+    } = phase(handlers(&["runc"]), &at_once())
+    else {
+        panic!("it passes");
+    };
+    assert!(missing.contains("handler kata"), "{missing}");
+    assert_eq!(cause, Cause::Unclear);
+    let healthy = |phase: Phase| matches!(phase, Phase::Healthy { .. });
+    let more = handlers(&["kata", "nvidia", "runc"]);
+    assert!(healthy(phase(more, &at_once())));
+    assert!(healthy(phase(None, &at_once())), "the runtime tells none");
+    let mut policy = at_once();
+    policy.serving.except = vec!["handler:kata".to_owned()];
+    assert!(healthy(phase(handlers(&["runc"]), &policy)));
 }
 
 #[test]

@@ -45,6 +45,10 @@ struct Driver {
 /// have a comparison of their own.
 const OF_KUBERNETES: &str = "node.kubernetes.io/";
 
+/// The one among them that a person or a remediator sets, and that nobody else removes: it evicts
+/// every pod (k8s.io/api/core/v1/well_known_taints.go, `TaintNodeOutOfService`).
+const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Spec {
@@ -59,11 +63,18 @@ struct Taint {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct Status {
     conditions: Vec<Condition>,
     addresses: Vec<Address>,
     allocatable: BTreeMap<String, String>,
+    runtime_handlers: Vec<Handler>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Handler {
+    name: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -133,8 +144,18 @@ fn names(registered: Registered) -> BTreeSet<String> {
 fn taints(spec: Spec) -> BTreeSet<String> {
     let taints = spec.taints.into_iter();
     let taints = taints.filter(|taint| taint.effect != "PreferNoSchedule");
-    let taints = taints.filter(|taint| !taint.key.starts_with(OF_KUBERNETES));
+    let is_its_own = |key: &str| key.starts_with(OF_KUBERNETES) && key != OUT_OF_SERVICE;
+    let taints = taints.filter(|taint| !is_its_own(&taint.key));
     taints.take(MOST).map(|taint| cut(&taint.key)).collect()
+}
+
+/// The handlers of the runtime, without the name of the default one, which is empty. A runtime that
+/// reports none, as containerd before 2.0, does not tell them.
+fn handlers(handlers: Vec<Handler>) -> Option<BTreeSet<String>> {
+    let told = !handlers.is_empty();
+    let names = handlers.into_iter().map(|handler| cut(&handler.name));
+    let names = names.filter(|name| !name.is_empty()).take(MOST);
+    told.then(|| names.collect())
 }
 
 fn of(status: Status) -> Offer {
@@ -152,6 +173,7 @@ fn of(status: Status) -> Offer {
             .collect(),
         taints: None,
         drivers: None,
+        handlers: handlers(status.runtime_handlers),
         pods: Vec::new(),
     }
 }
@@ -188,18 +210,31 @@ mod tests {
             { "key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule" },
             { "key": "node.cilium.io/agent-not-ready", "effect": "NoExecute" },
             { "key": "a.example/soft", "effect": "PreferNoSchedule" },
+            { "key": OUT_OF_SERVICE, "value": "nodeshutdown", "effect": "NoExecute" },
         ]});
         let spec = serde_json::from_value(spec).unwrap();
-        assert_eq!(
-            taints(spec),
-            BTreeSet::from(["node.cilium.io/agent-not-ready".to_owned()])
-        );
+        let compared = ["node.cilium.io/agent-not-ready", OUT_OF_SERVICE];
+        assert_eq!(taints(spec), compared.map(str::to_owned).into());
         let offer = of(node.status.unwrap());
         let conditions = [("DiskPressure".to_owned(), "False".to_owned())];
         assert_eq!(offer.conditions, BTreeMap::from(conditions));
         let addresses = [("InternalIP".to_owned(), "10.0.0.7".to_owned())];
         assert_eq!(offer.addresses, addresses);
         assert_eq!(offer.resources["nvidia.com/gpu"], "2");
+    }
+
+    #[test]
+    fn handlers_of_the_runtime_are_noted_where_it_tells_them() {
+        let read = |status: serde_json::Value| of(serde_json::from_value(status).unwrap()).handlers;
+        let told = json!({ "runtimeHandlers": [
+            { "name": "", "features": { "recursiveReadOnlyMounts": true } },
+            { "name": "runc", "features": {} },
+            { "name": "kata" },
+        ]});
+        assert_eq!(read(told), Some(["kata", "runc"].map(str::to_owned).into()));
+        assert_eq!(read(json!({})), None, "containerd 1.7 tells none");
+        let plain = json!({ "runtimeHandlers": [{ "name": "" }] });
+        assert_eq!(read(plain), Some(BTreeSet::new()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::demand::Demand;
 
 /// The accepted form of an exception.
-pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"condition:<type>\", \"taint:<key>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
+pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"handler:<name>\", \"condition:<type>\", \"taint:<key>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
 
 /// What a trial compares with the node as it was before the drain, and what follows from a
 /// difference.
@@ -14,7 +14,7 @@ pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>
 pub struct Serving {
     /// Pods of DaemonSets and static pods that were Ready.
     pub pods: Demand,
-    /// Resources of device plugins, and huge pages.
+    /// Resources of device plugins, huge pages, and handlers of the container runtime.
     pub resources: Demand,
     /// CSI drivers that were registered.
     pub drivers: Demand,
@@ -73,6 +73,7 @@ pub(super) fn is_key(text: &str) -> bool {
         "pod:",
         "resource:",
         "driver:",
+        "handler:",
         "condition:",
         "taint:",
         "address:",

@@ -28,6 +28,7 @@ pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Demand, Lack
     let all = [
         (policy.pods, pods(before, now)),
         (policy.resources, resources(before, now)),
+        (policy.resources, handlers(before, now)),
         (policy.drivers, drivers(before, now)),
         (policy.capacity, capacity(before, now)),
         (policy.conditions, pressures(before, now)),
@@ -204,6 +205,24 @@ fn drivers(before: &Offer, now: &Offer) -> Vec<Lack> {
                 "CSI driver {name} was registered on this node before the drain and is not: its volumes cannot be mounted"
             );
             Lack::new(format!("driver:{name}"), what, Cause::Unclear)
+        })
+        .collect()
+}
+
+/// A pod whose RuntimeClass names a handler that the runtime does not have stays
+/// `ContainerCreating`, on a Node that is Ready. The handlers are those of the runtime's
+/// configuration, which may be the image's, the node's or a pod's.
+fn handlers(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let (Some(before), Some(now)) = (&before.handlers, &now.handlers) else {
+        return Vec::new();
+    };
+    before
+        .difference(now)
+        .map(|name| {
+            let what = format!(
+                "the container runtime had handler {name} before the drain and does not have it: pods whose RuntimeClass names it cannot start"
+            );
+            Lack::new(format!("handler:{name}"), what, Cause::Unclear)
         })
         .collect()
 }

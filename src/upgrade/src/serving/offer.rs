@@ -22,6 +22,10 @@ pub struct Offer {
     /// node, and in a note of an older agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drivers: Option<BTreeSet<String>>,
+    /// The handlers of the container runtime that a RuntimeClass can name, as the kubelet reports
+    /// them. `None` if the runtime does not tell them, and in a note of an older agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handlers: Option<BTreeSet<String>>,
     /// The pods that stay on the node through a drain. Before the drain only those that were Ready.
     pub pods: Vec<NodePod>,
 }
