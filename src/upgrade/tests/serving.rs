@@ -148,6 +148,14 @@ fn pod_whose_container_cannot_be_started_blames_the_image() {
         now.pods[0].unready = Some(Unready { why, pulls, broken });
     });
     assert!(image);
+    let broken = |now: &mut Offer| {
+        let why = "container cni: RunContainerError".into();
+        let (pulls, broken) = (false, true);
+        now.pods[0].unready = Some(Unready { why, pulls, broken });
+    };
+    let seen = now(broken).with(|seen| seen.turn.health.causes.runtime = Cause::Node);
+    let (_, image) = less(&seen, &at_once()).unwrap();
+    assert!(!image, "the runtime's configuration is the node's own");
 }
 
 #[test]
@@ -384,6 +392,12 @@ fn resource_that_was_zero_before_the_drain_is_not_missed() {
 fn lost_device_or_huge_page_fails_the_trial() {
     let (missing, image) = fails(|now| drop(now.resources.remove("hugepages-2Mi")));
     assert!(missing.contains("hugepages-2Mi") && image, "{missing}");
+    let (missing, image) =
+        fails(|now| drop(now.resources.insert("hugepages-2Mi".into(), "0".into())));
+    assert!(
+        missing.contains("hugepages-2Mi") && !image,
+        "somebody may have reserved them by hand: {missing}"
+    );
     let (missing, image) =
         fails(|now| drop(now.resources.insert("nvidia.com/gpu".into(), "1".into())));
     assert!(

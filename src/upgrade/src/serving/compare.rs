@@ -1,6 +1,6 @@
 //! What a node lacks against what it was before the drain.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::lack::Lack;
@@ -141,27 +141,29 @@ fn capacity(before: &Offer, now: &Offer) -> Vec<Lack> {
 }
 
 /// Less than this share of a resource. A quantity that cannot be read is compared with nothing.
-fn less(name: &str, was: &str, now: &Offer, share: f64) -> Option<Lack> {
-    let is = now.resources.get(name).map_or("0", String::as_str);
+fn less(name: &str, was: &str, other: &Offer, share: f64) -> Option<Lack> {
+    let is = other.resources.get(name).map_or("0", String::as_str);
     let (now, before) = (value(is)?, value(was)?);
     (now < before * share).then(|| {
         let key = format!("resource:{name}");
         let what = format!("resource {name} was {was} before the drain and is {is}");
-        // Hardware or a setting takes a part. A kernel that lacks it takes all.
-        let cause = if now > 0.0 || is_of_a_plugin(name) {
-            Cause::Unclear
-        } else {
+        let cause = if is_unknown_to_the_kernel(name, &other.resources) {
             Cause::Image
+        } else {
+            Cause::Unclear
         };
         Lack::new(key, what, cause)
     })
 }
 
-/// The kubelet reports such a resource as 0 after a boot until its device plugin registers again,
-/// and a plugin without its driver registers with 0 devices as well (kubernetes,
-/// pkg/kubelet/cm/devicemanager, `GetCapacity`). So 0 does not show whose fault it is.
-fn is_of_a_plugin(name: &str) -> bool {
-    name.contains('/')
+/// The kubelet removes a size of huge pages only if the kernel does not know it (kubernetes,
+/// pkg/kubelet/kubelet_node_status.go, `reconcileHugePageResource`). With 0 pages of a size that
+/// the kernel knows, somebody reserved them at run time, and the kubelet counts them when it starts.
+/// The kubelet reports a resource of a device plugin as 0 after a boot until the plugin registers
+/// again, and a plugin without its driver registers with 0 devices (pkg/kubelet/cm/devicemanager,
+/// `GetCapacity`). So 0 does not show whose fault it is.
+fn is_unknown_to_the_kernel(name: &str, resources: &BTreeMap<String, String>) -> bool {
+    name.starts_with("hugepages-") && !resources.contains_key(name)
 }
 
 fn pressures(before: &Offer, now: &Offer) -> Vec<Lack> {
