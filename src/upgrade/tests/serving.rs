@@ -48,6 +48,7 @@ fn offer(containers: &str) -> Offer {
         taints: None,
         drivers: None,
         handlers: None,
+        devices: None,
         pods: vec![pod("cni", "p1", containers)],
     }
 }
@@ -282,6 +283,31 @@ fn runtime_handler_that_is_gone_fails_the_trial_without_blame() {
     let mut policy = at_once();
     policy.serving.except = vec!["handler:kata".to_owned()];
     assert!(healthy(phase(handlers(&["runc"]), &policy)));
+}
+
+#[test]
+fn driver_that_offers_no_device_any_more_fails_the_trial() {
+    let devices = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.node.as_mut().unwrap().devices = devices(&["gpu.example", "nic.example"]);
+    let phase = |names: Option<std::collections::BTreeSet<String>>, policy: &Policy| {
+        let seen = now(|now| now.devices = names);
+        phase_of(&next_by(&seen, &record, policy).0)
+    };
+    let Phase::Reverting {
+        reason: Reason::ServesLess { missing, cause, .. },
+    } = phase(devices(&["nic.example"]), &at_once())
+    else {
+        panic!("it passes");
+    };
+    assert!(missing.contains("driver gpu.example offered"), "{missing}");
+    assert_eq!(cause, Cause::Unclear);
+    let healthy = |phase: Phase| matches!(phase, Phase::Healthy { .. });
+    assert!(healthy(phase(None, &at_once())), "the server tells none");
+    let mut policy = at_once();
+    policy.serving.except = vec!["device:gpu.*".to_owned()];
+    assert!(healthy(phase(devices(&["nic.example"]), &policy)));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use client::Condition;
 use k8s_openapi::api::storage::v1::CSINode;
 use kube::Client;
-use kube::api::Api;
-use kube::core::{ApiResource, NotUsed, Object};
+use kube::api::{Api, ListParams};
+use kube::core::{ApiResource, GroupVersionKind, NotUsed, Object};
 use serde::Deserialize;
 use upgrade::names;
 use upgrade::reason::cut;
@@ -23,6 +23,19 @@ const MOST: usize = 64;
 
 /// A Node, with what is compared.
 type Node = Object<Option<Spec>, Status>;
+
+/// A `ResourceSlice`, with what is compared.
+type Slice = Object<Devices, NotUsed>;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Devices {
+    driver: String,
+    devices: Option<Vec<Device>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Device {}
 
 /// A `CSINode`, with what is compared.
 type Drivers = Object<Option<Registered>, NotUsed>;
@@ -110,6 +123,7 @@ async fn look(cluster: &Cluster, name: &str, doubted: Duration) -> Result<Offer,
     let mut offer = of(node.status.unwrap_or_default());
     offer.taints = Some(taints(node.spec.unwrap_or_default()));
     offer.drivers = drivers(&client, name, doubted).await?;
+    offer.devices = devices(&client, name, doubted).await?;
     found.sort_by(|one, other| (&one.owner, &one.uid).cmp(&(&other.owner, &other.uid)));
     found.truncate(MOST);
     offer.pods = found;
@@ -133,6 +147,32 @@ async fn drivers(
         Err(ApiError::Refused(_) | ApiError::Unfit(_)) => Ok(None),
         Err(error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_))) => Err(error),
     }
+}
+
+/// The drivers that offer a device of this node. The Node authorizer lets a kubelet list the slices
+/// of its own name (kubernetes, plugin/pkg/auth/authorizer/node, `authorizeResourceSlice`). An API
+/// server without them answers 404, and then nothing is compared.
+async fn devices(
+    client: &Client,
+    name: &str,
+    doubted: Duration,
+) -> Result<Option<BTreeSet<String>>, ApiError> {
+    let kind = GroupVersionKind::gvk("resource.k8s.io", "v1", "ResourceSlice");
+    let slices: Api<Slice> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
+    let of_this_node = ListParams::default().fields(&format!("spec.nodeName={name}"));
+    let ask = || limited(slices.list(&of_this_node));
+    match doubt::lasting(doubted, ask).await {
+        Ok(list) => Ok(Some(offering(list.items))),
+        Err(ApiError::Missing | ApiError::Refused(_) | ApiError::Unfit(_)) => Ok(None),
+        Err(error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_))) => Err(error),
+    }
+}
+
+fn offering(slices: Vec<Slice>) -> BTreeSet<String> {
+    let slices = slices.into_iter().map(|slice| slice.spec);
+    let offering = slices.filter(|spec| spec.devices.iter().flatten().next().is_some());
+    let drivers: BTreeSet<_> = offering.map(|spec| cut(&spec.driver)).collect();
+    drivers.into_iter().take(MOST).collect()
 }
 
 fn names(registered: Registered) -> BTreeSet<String> {
@@ -174,6 +214,7 @@ fn of(status: Status) -> Offer {
         taints: None,
         drivers: None,
         handlers: handlers(status.runtime_handlers),
+        devices: None,
         pods: Vec::new(),
     }
 }
@@ -214,7 +255,7 @@ mod tests {
         ]});
         let spec = serde_json::from_value(spec).unwrap();
         let compared = ["node.cilium.io/agent-not-ready", OUT_OF_SERVICE];
-        assert_eq!(taints(spec), compared.map(str::to_owned).into());
+        assert_eq!(taints(spec), BTreeSet::from(compared.map(str::to_owned)));
         let offer = of(node.status.unwrap());
         let conditions = [("DiskPressure".to_owned(), "False".to_owned())];
         assert_eq!(offer.conditions, BTreeMap::from(conditions));
@@ -231,10 +272,32 @@ mod tests {
             { "name": "runc", "features": {} },
             { "name": "kata" },
         ]});
-        assert_eq!(read(told), Some(["kata", "runc"].map(str::to_owned).into()));
+        let names = BTreeSet::from(["kata", "runc"].map(str::to_owned));
+        assert_eq!(read(told), Some(names));
         assert_eq!(read(json!({})), None, "containerd 1.7 tells none");
         let plain = json!({ "runtimeHandlers": [{ "name": "" }] });
         assert_eq!(read(plain), Some(BTreeSet::new()));
+    }
+
+    #[test]
+    fn driver_with_a_slice_without_devices_offers_none() {
+        let slice = |driver: &str, devices: serde_json::Value| {
+            let slice = json!({ "metadata": { "name": driver }, "spec": {
+                "driver": driver, "nodeName": "n", "devices": devices,
+                "pool": { "name": "n", "generation": 1, "resourceSliceCount": 1 },
+            }});
+            serde_json::from_value::<Slice>(slice).unwrap()
+        };
+        let found = offering(vec![
+            slice(
+                "gpu.example",
+                json!([{ "name": "gpu-0", "attributes": {} }]),
+            ),
+            slice("gpu.example", json!([{ "name": "gpu-1" }])),
+            slice("nic.example", json!([])),
+            slice("fpga.example", json!(null)),
+        ]);
+        assert_eq!(found, BTreeSet::from(["gpu.example".to_owned()]));
     }
 
     #[test]

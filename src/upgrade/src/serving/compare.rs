@@ -29,6 +29,7 @@ pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Demand, Lack
         (policy.pods, pods(before, now)),
         (policy.resources, resources(before, now)),
         (policy.resources, handlers(before, now)),
+        (policy.resources, devices(before, now)),
         (policy.drivers, drivers(before, now)),
         (policy.capacity, capacity(before, now)),
         (policy.conditions, pressures(before, now)),
@@ -225,6 +226,23 @@ fn handlers(before: &Offer, now: &Offer) -> Vec<Lack> {
                 "the container runtime had handler {name} before the drain and does not have it: pods whose RuntimeClass names it cannot start"
             );
             Lack::new(format!("handler:{name}"), what, Cause::Unclear)
+        })
+        .collect()
+}
+
+/// A driver of dynamic resource allocation that offers nothing any more: the device is gone, or the
+/// driver's pod does not find it. How many devices a driver offers may change with every pod.
+fn devices(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let (Some(before), Some(now)) = (&before.devices, &now.devices) else {
+        return Vec::new();
+    };
+    before
+        .difference(now)
+        .map(|name| {
+            let what = format!(
+                "driver {name} offered devices of this node before the drain and offers none: pods that claim one cannot run here"
+            );
+            Lack::new(format!("device:{name}"), what, Cause::Unclear)
         })
         .collect()
 }

@@ -26,6 +26,10 @@ pub struct Offer {
     /// them. `None` if the runtime does not tell them, and in a note of an older agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handlers: Option<BTreeSet<String>>,
+    /// The drivers of dynamic resource allocation that offer a device in a `ResourceSlice` of this
+    /// node. `None` if the server does not have or tell them, and in a note of an older agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices: Option<BTreeSet<String>>,
     /// The pods that stay on the node through a drain. Before the drain only those that were Ready.
     pub pods: Vec<NodePod>,
 }
