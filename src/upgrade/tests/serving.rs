@@ -49,6 +49,7 @@ fn offer(containers: &str) -> Offer {
         drivers: None,
         handlers: None,
         devices: None,
+        services: std::collections::BTreeSet::new(),
         pods: vec![pod("cni", "p1", containers)],
     }
 }
@@ -308,6 +309,31 @@ fn driver_that_offers_no_device_any_more_fails_the_trial() {
     let mut policy = at_once();
     policy.serving.except = vec!["device:gpu.*".to_owned()];
     assert!(healthy(phase(devices(&["nic.example"]), &policy)));
+}
+
+#[test]
+fn kube_proxy_that_is_ready_and_writes_no_rules_fails_the_trial() {
+    let families = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.node.as_mut().unwrap().services = families(&["IPv4", "IPv6"]);
+    let phase = |names: &[&str], policy: &Policy| {
+        let seen = now(|now| now.services = families(names));
+        phase_of(&next_by(&seen, &record, policy).0)
+    };
+    let Phase::Reverting {
+        reason: Reason::ServesLess { missing, cause, .. },
+    } = phase(&["IPv6"], &at_once())
+    else {
+        panic!("it passes");
+    };
+    assert!(missing.contains("the IPv4 rules of services"), "{missing}");
+    assert_eq!(cause, Cause::Unclear);
+    let healthy = |phase: Phase| matches!(phase, Phase::Healthy { .. });
+    assert!(healthy(phase(&["IPv4", "IPv6"], &at_once())));
+    let mut policy = at_once();
+    policy.serving.except = vec!["proxy:kube-proxy".to_owned()];
+    assert!(healthy(phase(&[], &policy)));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use upgrade::reason::cut;
 use upgrade::serving::Offer;
 
 use super::pods::{Pod, booted, pods};
+use super::proxy;
 use crate::cluster::{ApiError, Cluster, doubt, limited};
 use crate::drain::own_pods::own_pods;
 
@@ -124,6 +125,7 @@ async fn look(cluster: &Cluster, name: &str, doubted: Duration) -> Result<Offer,
     offer.taints = Some(taints(node.spec.unwrap_or_default()));
     offer.drivers = drivers(&client, name, doubted).await?;
     offer.devices = devices(&client, name, doubted).await?;
+    offer.services = proxy::written().await;
     found.sort_by(|one, other| (&one.owner, &one.uid).cmp(&(&other.owner, &other.uid)));
     found.truncate(MOST);
     offer.pods = found;
@@ -215,6 +217,7 @@ fn of(status: Status) -> Offer {
         drivers: None,
         handlers: handlers(status.runtime_handlers),
         devices: None,
+        services: BTreeSet::new(),
         pods: Vec::new(),
     }
 }

@@ -27,6 +27,7 @@ const SHRINKS: f64 = 0.95;
 pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Demand, Lack)> {
     let all = [
         (policy.pods, pods(before, now)),
+        (policy.pods, services(before, now)),
         (policy.resources, resources(before, now)),
         (policy.resources, handlers(before, now)),
         (policy.resources, devices(before, now)),
@@ -112,6 +113,20 @@ fn gone(was: &NodePod, key: String) -> Lack {
         cause: Cause::Neighbour,
         may_come: true,
     }
+}
+
+/// kube-proxy's pod is Ready also where the kernel lacks what its rules need.
+fn services(before: &Offer, now: &Offer) -> Vec<Lack> {
+    before
+        .services
+        .difference(&now.services)
+        .map(|family| {
+            let what = format!(
+                "kube-proxy had written the {family} rules of services before the drain and has not since the boot"
+            );
+            Lack::new("proxy:kube-proxy".to_owned(), what, Cause::Unclear)
+        })
+        .collect()
 }
 
 /// Resources that a device plugin or the kernel's command line brings. Pods that ask for them do
