@@ -5,6 +5,8 @@
 //! judges a trial. The time zone database of its image may lack the zone; then only the policy's
 //! hours are lost.
 
+mod misnamed;
+
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -32,6 +34,9 @@ struct Loaded {
 fn load(path: &Path, zones: &Path) -> Result<Loaded, Reason> {
     if let Some(fault) = trust::fault(path) {
         return Err(policy::untrusted(path, &fault));
+    }
+    if let Some((file, meant)) = misnamed::first(path) {
+        return Err(policy::misnamed(&file, meant));
     }
     let Loaded { text, mut policy } = parsed(path)?;
     let window = &mut policy.window;
@@ -209,6 +214,28 @@ mod tests {
         assert_eq!(trials(&mut file), Ok(4));
         fs::set_permissions(&real, fs::Permissions::from_mode(0o666)).unwrap();
         assert_eq!(trials(&mut file), Err(4));
+    }
+
+    #[test]
+    fn policy_with_nearly_the_right_name_refuses_requests() {
+        let (folder, mut file) = with("trials = 3\n");
+        assert_eq!(trials(&mut file), Ok(3));
+        let yaml = folder.path().join("policy.yaml");
+        fs::write(&yaml, "opt-out: backup\n").unwrap();
+        let (reason, last) = refused(file.read());
+        assert_eq!(last, 3);
+        let text = reason.to_string();
+        let parts = [yaml.display().to_string(), names::POLICY_FILE.to_owned()];
+        for part in parts {
+            assert!(text.contains(&part), "{part}: {text}");
+        }
+        let disabled = folder.path().join("policy.yaml.disabled");
+        fs::rename(&yaml, disabled).unwrap();
+        fs::write(folder.path().join("policy.yaml~"), "").unwrap();
+        assert_eq!(trials(&mut file), Ok(3));
+        fs::create_dir(folder.path().join("require.d")).unwrap();
+        let (reason, _) = refused(file.read());
+        assert!(reason.to_string().contains(names::REQUIRED_CHECKS));
     }
 
     #[test]

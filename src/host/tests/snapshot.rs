@@ -59,6 +59,25 @@ fn a_list_that_others_may_write_is_not_gone_by() {
 }
 
 #[test]
+fn line_of_a_list_that_names_nothing_is_an_error() {
+    for (line, why) in [
+        ("var/lib/app", "begin with /"),
+        ("~/app", "begin with /"),
+        ("\"/var/lib/app\"", "begin with /"),
+        ("/var/lib/*/state", "* before its last part"),
+    ] {
+        let (node, image) = (node(), node());
+        node.write("etc/careen/snapshot.d/app", &format!("# app\n{line}\n"));
+        let error = snapshot::rehearse(&node.places).unwrap_err().to_string();
+        for word in ["snapshot.d/app", "line 2", why] {
+            assert!(error.contains(word), "{word}: {error}");
+        }
+        image.write("usr/lib/careen/snapshot.d/app", &format!("{line}\n"));
+        snapshot::rehearse(&image.places).unwrap();
+    }
+}
+
+#[test]
 fn second_save_with_the_same_id_replaces_the_snapshot() {
     let node = node();
     node.save();
@@ -87,7 +106,7 @@ fn files_and_folders_that_image_and_operator_name_are_saved_too() {
     node.write("usr/lib/careen/snapshot.d/app", "/var/lib/app\n");
     node.write(
         "etc/careen/snapshot.d/mine",
-        "/var/lib/mine/*.db\nnot/absolute\n/var/lib/nowhere\n",
+        "/var/lib/mine/*.db\n\n# a note\n/var/lib/nowhere\n",
     );
     node.write("var/lib/app/deep/state", "old");
     node.write("var/lib/mine/a.db", "old");

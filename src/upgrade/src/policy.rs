@@ -6,6 +6,7 @@
 mod branches;
 mod demand;
 pub mod keys;
+pub mod misnamed;
 mod outside;
 mod rules;
 mod serving;

@@ -232,6 +232,25 @@ fn panic_watchdog_and_deadman_are_evidence_against_the_image() {
 }
 
 #[test]
+fn panic_from_outside_blames_no_image_unless_another_trial_does() {
+    let last = LastTrial {
+        end: Some(TrialEnd::OutsidePanic),
+        shown_by: Some("/sys/fs/pstore/dmesg-1: \"softlockup: hung tasks\"".into()),
+        ..LastTrial::default()
+    };
+    let reason = no_verdict(last.clone());
+    let text = reason.to_string();
+    assert!(!reason.blames_image(), "{text}");
+    for words in ["outside of the image", "softlockup: hung tasks"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let (seen, mut record) = back();
+    record.upgrade.as_mut().unwrap().attempt.ended_by = Some(TrialEnd::Panic);
+    let seen = seen.with(|seen| seen.machine.last_trial = last);
+    assert!(reverting(&next(&seen, &record).0).blames_image());
+}
+
+#[test]
 fn dead_trial_is_told_with_its_evidence_and_last_errors() {
     let reason = no_verdict(LastTrial {
         end: Some(TrialEnd::Panic),

@@ -47,6 +47,9 @@ fn offer(containers: &str) -> Offer {
         resources: resources.map(text).into(),
         taints: None,
         drivers: None,
+        handlers: None,
+        devices: None,
+        services: std::collections::BTreeSet::new(),
         pods: vec![pod("cni", "p1", containers)],
     }
 }
@@ -147,6 +150,14 @@ fn pod_whose_container_cannot_be_started_blames_the_image() {
         now.pods[0].unready = Some(Unready { why, pulls, broken });
     });
     assert!(image);
+    let broken = |now: &mut Offer| {
+        let why = "container cni: RunContainerError".into();
+        let (pulls, broken) = (false, true);
+        now.pods[0].unready = Some(Unready { why, pulls, broken });
+    };
+    let seen = now(broken).with(|seen| seen.turn.health.causes.runtime = Cause::Node);
+    let (_, image) = less(&seen, &at_once()).unwrap();
+    assert!(!image, "the runtime's configuration is the node's own");
 }
 
 #[test]
@@ -246,6 +257,83 @@ fn csi_driver_that_is_gone_fails_the_trial_without_blame() {
     policy.serving.except.clear();
     policy.serving.drivers = Demand::Warn;
     assert!(healthy(phase(drivers(&[]), &policy)));
+}
+
+#[test]
+fn runtime_handler_that_is_gone_fails_the_trial_without_blame() {
+    let handlers = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.node.as_mut().unwrap().handlers = handlers(&["kata", "runc"]);
+    let phase = |names: Option<std::collections::BTreeSet<String>>, policy: &Policy| {
+        let seen = now(|now| now.handlers = names);
+        phase_of(&next_by(&seen, &record, policy).0)
+    };
+    let Phase::Reverting {
+        reason: Reason::ServesLess { missing, cause, .. },
+    } = phase(handlers(&["runc"]), &at_once())
+    else {
+        panic!("it passes");
+    };
+    assert!(missing.contains("handler kata"), "{missing}");
+    assert_eq!(cause, Cause::Unclear);
+    let healthy = |phase: Phase| matches!(phase, Phase::Healthy { .. });
+    let more = handlers(&["kata", "nvidia", "runc"]);
+    assert!(healthy(phase(more, &at_once())));
+    assert!(healthy(phase(None, &at_once())), "the runtime tells none");
+    let mut policy = at_once();
+    policy.serving.except = vec!["handler:kata".to_owned()];
+    assert!(healthy(phase(handlers(&["runc"]), &policy)));
+}
+
+#[test]
+fn driver_that_offers_no_device_any_more_fails_the_trial() {
+    let devices = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.node.as_mut().unwrap().devices = devices(&["gpu.example", "nic.example"]);
+    let phase = |names: Option<std::collections::BTreeSet<String>>, policy: &Policy| {
+        let seen = now(|now| now.devices = names);
+        phase_of(&next_by(&seen, &record, policy).0)
+    };
+    let Phase::Reverting {
+        reason: Reason::ServesLess { missing, cause, .. },
+    } = phase(devices(&["nic.example"]), &at_once())
+    else {
+        panic!("it passes");
+    };
+    assert!(missing.contains("driver gpu.example offered"), "{missing}");
+    assert_eq!(cause, Cause::Unclear);
+    let healthy = |phase: Phase| matches!(phase, Phase::Healthy { .. });
+    assert!(healthy(phase(None, &at_once())), "the server tells none");
+    let mut policy = at_once();
+    policy.serving.except = vec!["device:gpu.*".to_owned()];
+    assert!(healthy(phase(devices(&["nic.example"]), &policy)));
+}
+
+#[test]
+fn kube_proxy_that_is_ready_and_writes_no_rules_fails_the_trial() {
+    let families = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.node.as_mut().unwrap().services = families(&["IPv4", "IPv6"]);
+    let phase = |names: &[&str], policy: &Policy| {
+        let seen = now(|now| now.services = families(names));
+        phase_of(&next_by(&seen, &record, policy).0)
+    };
+    let Phase::Reverting {
+        reason: Reason::ServesLess { missing, cause, .. },
+    } = phase(&["IPv6"], &at_once())
+    else {
+        panic!("it passes");
+    };
+    assert!(missing.contains("the IPv4 rules of services"), "{missing}");
+    assert_eq!(cause, Cause::Unclear);
+    let healthy = |phase: Phase| matches!(phase, Phase::Healthy { .. });
+    assert!(healthy(phase(&["IPv4", "IPv6"], &at_once())));
+    let mut policy = at_once();
+    policy.serving.except = vec!["proxy:kube-proxy".to_owned()];
+    assert!(healthy(phase(&[], &policy)));
 }
 
 #[test]
@@ -356,6 +444,12 @@ fn resource_that_was_zero_before_the_drain_is_not_missed() {
 fn lost_device_or_huge_page_fails_the_trial() {
     let (missing, image) = fails(|now| drop(now.resources.remove("hugepages-2Mi")));
     assert!(missing.contains("hugepages-2Mi") && image, "{missing}");
+    let (missing, image) =
+        fails(|now| drop(now.resources.insert("hugepages-2Mi".into(), "0".into())));
+    assert!(
+        missing.contains("hugepages-2Mi") && !image,
+        "somebody may have reserved them by hand: {missing}"
+    );
     let (missing, image) =
         fails(|now| drop(now.resources.insert("nvidia.com/gpu".into(), "1".into())));
     assert!(

@@ -4,35 +4,12 @@
 use std::path::Path;
 
 use systemd::{ActiveState, Bus};
-use upgrade::names;
 use upgrade::observe::Check;
 
 use super::finding::Finding;
 use super::patient::Patient;
+use crate::health::addresses::{CONTAINERD, KUBELET, Service};
 use crate::health::{kubelet, runtime};
-
-/// One service.
-struct Service {
-    name: &'static str,
-    unit: &'static str,
-    /// Where it must answer.
-    at: &'static str,
-    fix: &'static str,
-}
-
-const KUBELET: Service = Service {
-    name: "kubelet",
-    unit: names::KUBELET_UNIT,
-    at: kubelet::ADDRESS,
-    fix: "keep healthzBindAddress and healthzPort of its configuration at their defaults; otherwise see journalctl -u kubelet",
-};
-
-const CONTAINERD: Service = Service {
-    name: "containerd",
-    unit: names::RUNTIME_UNIT,
-    at: runtime::SOCKET,
-    fix: "keep the address of its [grpc] at the default (/etc/containerd/config.toml); otherwise see journalctl -u containerd",
-};
 
 /// The state of each service. Only for the running system, because the services of another root
 /// cannot be asked.
@@ -55,8 +32,8 @@ async fn ask() -> Vec<Finding> {
     let kubelet = kubelet::check().await;
     let containerd = runtime::check(Path::new(runtime::SOCKET)).await;
     vec![
-        judge(&KUBELET, &kubelet, state(&KUBELET).await.as_ref()),
-        judge(&CONTAINERD, &containerd, state(&CONTAINERD).await.as_ref()),
+        judge(&KUBELET, &kubelet, KUBELET.state().await.as_ref()),
+        judge(&CONTAINERD, &containerd, CONTAINERD.state().await.as_ref()),
         system().await,
     ]
 }
@@ -95,12 +72,6 @@ fn judge_system(state: &str, failed: &[String]) -> Finding {
         format!("systemd says {state}; failed units: {named}{more}"),
         "read systemctl status of each, and fix it, or clear an old failure with systemctl reset-failed",
     )
-}
-
-/// `None` if systemd does not answer.
-async fn state(service: &Service) -> Option<ActiveState> {
-    let bus = Bus::system().await.ok()?;
-    bus.state(service.unit).await.ok()?
 }
 
 /// A node may be examined before its kubelet is up. A kubelet that is up and does not answer here

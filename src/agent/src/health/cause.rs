@@ -13,6 +13,7 @@ use upgrade::names::{KUBELET_UNIT, RUNTIME_UNIT};
 use upgrade::observe::{Cause, Check};
 
 use super::crash::is_a_crash;
+use super::disk;
 use super::flags;
 use super::starts::Starts;
 
@@ -33,15 +34,24 @@ pub struct Found {
     pub cause: Cause,
     /// The first file of the node that the service runs with.
     pub file: Option<PathBuf>,
+    /// What is wrong with the disk that the service writes to.
+    pub disk: Option<String>,
+}
+
+impl Found {
+    const fn of(cause: Cause) -> Self {
+        Self {
+            cause,
+            file: None,
+            disk: None,
+        }
+    }
 }
 
 impl Default for Found {
     /// Before anybody has looked.
     fn default() -> Self {
-        Self {
-            cause: Cause::Unclear,
-            file: None,
-        }
+        Self::of(Cause::Unclear)
     }
 }
 
@@ -104,16 +114,18 @@ impl Services {
     }
 }
 
-/// The check with the file of the node that it fails for.
+/// The check with what of the node it fails for.
 #[must_use]
 pub fn told(check: Check, found: &Found) -> Check {
-    let Some(file) = &found.file else {
-        return check;
+    let why = match (&found.file, &found.disk) {
+        (Some(file), _) => format!(
+            "it runs with {}, which is this node's own and not the image's",
+            file.display()
+        ),
+        (None, Some(disk)) => disk.clone(),
+        (None, None) => return check,
     };
-    let add = |detail: String| {
-        let file = file.display();
-        format!("{detail}; it runs with {file}, which is this node's own and not the image's")
-    };
+    let add = |detail: String| format!("{detail}; {why}");
     match check {
         Check::Fail(detail) => Check::Fail(add(detail)),
         Check::Broken(detail) => Check::Broken(add(detail)),
@@ -127,7 +139,8 @@ async fn of(unit: &str, settings: &[&str], otherwise: Cause) -> (Found, Option<P
     let made = async { Bus::system().await?.made(unit).await };
     match made.await {
         Ok(made) => {
-            let found = judge(root, &made, settings, otherwise);
+            let found = judge(root, &made, settings);
+            let found = found.unwrap_or_else(|| unshown(disk::amiss(root), otherwise));
             let program = made.program.filter(|program| !is_the_nodes(root, program));
             (found, program)
         }
@@ -135,31 +148,33 @@ async fn of(unit: &str, settings: &[&str], otherwise: Cause) -> (Found, Option<P
     }
 }
 
-/// `otherwise`: the cause of a service that fails with no file of this node.
-fn judge(root: &Path, made: &Made, settings: &[&str], otherwise: Cause) -> Found {
+/// What the service shows by itself and by the files that it runs with.
+fn judge(root: &Path, made: &Made, settings: &[&str]) -> Option<Found> {
     let program = made.program.as_deref();
     if let Some(program) = program.filter(|program| is_the_nodes(root, program)) {
-        return of_the_node(program);
+        return Some(of_the_node(program));
     }
     let lacks = program.is_some_and(|program| !below(root, program).exists());
     if lacks || made.signal.is_some_and(is_a_crash) {
-        return Found {
-            cause: Cause::Image,
-            file: None,
-        };
+        return Some(Found::of(Cause::Image));
     }
     let settings = settings.iter().map(Path::new);
     let mut files = made.files.iter().map(PathBuf::as_path).chain(settings);
     let own = files.find(|file| is_the_nodes(root, file));
     let own = own.map(Path::to_owned).or_else(|| flagged(root, made));
-    let own = own.as_deref();
-    own.map_or(
-        Found {
-            cause: otherwise,
-            file: None,
+    own.as_deref().map(of_the_node)
+}
+
+/// Of a service that fails and shows nothing: no program can work on a disk without room, or one
+/// that can only be read.
+fn unshown(disk: Option<String>, otherwise: Cause) -> Found {
+    match disk {
+        Some(_) => Found {
+            disk,
+            ..Found::of(Cause::Node)
         },
-        of_the_node,
-    )
+        None => Found::of(otherwise),
+    }
 }
 
 /// The first file of the node that a flag names. A drop-in below /var/lib/kubelet is not kubeadm's.
@@ -170,8 +185,8 @@ fn flagged(root: &Path, made: &Made) -> Option<PathBuf> {
 
 fn of_the_node(file: &Path) -> Found {
     Found {
-        cause: Cause::Node,
         file: Some(file.to_owned()),
+        ..Found::of(Cause::Node)
     }
 }
 
@@ -248,7 +263,19 @@ mod tests {
     }
 
     fn cause(files: &[(&str, &str)], made: &Made) -> Cause {
-        judge(root(files).path(), made, &PATCHES, Cause::Image).cause
+        let found = judge(root(files).path(), made, &PATCHES);
+        found.unwrap_or_else(|| unshown(None, Cause::Image)).cause
+    }
+
+    #[test]
+    fn full_or_broken_disk_under_the_runtime_blames_no_image() {
+        let found = unshown(Some("/var has no room".into()), Cause::Image);
+        assert_eq!(found.cause, Cause::Node);
+        let Check::Fail(text) = told(Check::Fail("refused".into()), &found) else {
+            panic!()
+        };
+        assert_eq!(text, "refused; /var has no room");
+        assert_eq!(unshown(None, Cause::Image).cause, Cause::Image);
     }
 
     #[test]
@@ -274,7 +301,7 @@ mod tests {
             ("usr/etc/default/kubelet", "A=1"),
         ];
         for files in [&changed[..], &changed[..1]] {
-            let found = judge(root(files).path(), &made(), &PATCHES, Cause::Image);
+            let found = judge(root(files).path(), &made(), &PATCHES).unwrap();
             assert_eq!(
                 (found.cause, found.file),
                 (Cause::Node, Some(SETTINGS.into()))
@@ -308,8 +335,8 @@ mod tests {
         assert_eq!(cause(&image, &made()), Cause::Image, "no drop-in is there");
         let drop_in = ("var/lib/kubelet/config.d/10-site.conf", "maxPods: x");
         let files = [image[0], image[1], drop_in];
-        let found = judge(root(&files).path(), &made(), &PATCHES, Cause::Unclear);
-        let file = found.file.unwrap();
+        let found = judge(root(&files).path(), &made(), &PATCHES);
+        let file = found.unwrap().file.unwrap();
         assert_eq!(file, Path::new("/var/lib/kubelet/config.d/10-site.conf"));
         let config = "KUBELET_EXTRA_ARGS=--config=/var/lib/kubelet/config.yaml";
         let kubeadms = [
@@ -319,10 +346,10 @@ mod tests {
         ];
         assert_eq!(cause(&kubeadms, &made()), Cause::Image);
         let site = [("etc/site/kubeletconfiguration.yaml", "x")];
-        let found = judge(root(&site).path(), &made(), &["/etc/site"], Cause::Unclear);
-        assert_eq!(found.cause, Cause::Node);
-        let none = judge(root(&site).path(), &made(), &[""], Cause::Unclear);
-        assert_eq!(none.cause, Cause::Unclear, "the policy names no folder");
+        let found = judge(root(&site).path(), &made(), &["/etc/site"]);
+        assert_eq!(found.unwrap().cause, Cause::Node);
+        let none = judge(root(&site).path(), &made(), &[""]);
+        assert_eq!(none, None, "the policy names no folder");
     }
 
     #[test]

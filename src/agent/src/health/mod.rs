@@ -3,11 +3,13 @@
 //! "Could not check" is never "bad": a check that could not look is pending, and the deadline
 //! decides.
 
+pub(crate) mod addresses;
 pub(crate) mod cause;
 mod check;
 mod checked;
 pub(crate) mod crash;
 mod credential;
+mod disk;
 pub(crate) mod flags;
 pub(crate) mod group;
 pub(crate) mod kubelet;
@@ -232,8 +234,9 @@ fn tell(before: Option<&Local>, now: &Local) {
     }
 }
 
-/// Runs the operator's required checks on the old system, before the node is taken from its users.
-/// A check that fails here fails in the trial as well, and would blame the image.
+/// Looks whether the kubelet and the runtime of the old system listen where a trial asks them, and
+/// runs the operator's required checks, before the node is taken from its users. What fails here
+/// fails in the trial as well.
 ///
 /// # Errors
 /// [`Reason::UnhealthyBefore`] with the first check that does not pass, if the policy demands it.
@@ -241,27 +244,37 @@ pub async fn rehearse(root: &Path, policy: &Policy) -> Result<(), Reason> {
     if policy.health.rehearse == Demand::Off {
         return Ok(());
     }
+    // The services of another root cannot be asked.
+    if root == Path::new("/") {
+        demand(addresses::rehearse().await, policy)?;
+    }
+    demand(operators_checks(root, policy).await, policy)
+}
+
+/// What the policy makes of a check that fails on the old system.
+fn demand(amiss: Result<(), Reason>, policy: &Policy) -> Result<(), Reason> {
+    match amiss {
+        Err(reason) if policy.health.rehearse != Demand::Require => {
+            tracing::warn!("{reason}");
+            Ok(())
+        }
+        passed_or_required => passed_or_required,
+    }
+}
+
+async fn operators_checks(root: &Path, policy: &Policy) -> Result<(), Reason> {
     let [_, operators] = REQUIRED;
     let folder = root.join(operators.trim_start_matches('/'));
     let mut checks = UserChecks::rehearsed(root, &folder, &policy.health);
     checks.until_settled(AGAIN).await;
-    let amiss = checks
-        .results()
-        .into_iter()
-        .find_map(|(check, result)| match result {
-            Check::Pass => None,
-            Check::Pending(detail) | Check::Fail(detail) | Check::Broken(detail) => {
-                Some(Reason::UnhealthyBefore { check, detail })
-            }
-        });
-    match amiss {
-        Some(reason) if policy.health.rehearse == Demand::Require => Err(reason),
-        Some(reason) => {
-            tracing::warn!("{reason}");
-            Ok(())
+    let mut results = checks.results().into_iter();
+    let amiss = results.find_map(|(check, result)| match result {
+        Check::Pass => None,
+        Check::Pending(detail) | Check::Fail(detail) | Check::Broken(detail) => {
+            Some(Reason::UnhealthyBefore { check, detail })
         }
-        None => Ok(()),
-    }
+    });
+    amiss.map_or(Ok(()), Err)
 }
 
 /// Checks that the operator's required checks may run. The running image's checks are left out,

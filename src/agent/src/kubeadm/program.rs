@@ -9,6 +9,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use host::programs::{Program, ended, last_line};
+use nix::errno::Errno;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
@@ -76,6 +77,26 @@ fn cause(status: ExitStatus) -> Cause {
     }
 }
 
+/// Errors by which a program does not start for a disk that fails, or for want of memory or of
+/// processes, whatever the program is.
+const OF_THE_NODE: [Errno; 5] = [
+    Errno::EAGAIN,
+    Errno::EIO,
+    Errno::EMFILE,
+    Errno::ENFILE,
+    Errno::ENOMEM,
+];
+
+/// What an error by which the program does not start shows.
+fn of_the_start(error: &std::io::Error) -> Cause {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    if errno.is_some_and(|errno| OF_THE_NODE.contains(&errno)) {
+        Cause::Unclear
+    } else {
+        Cause::Image
+    }
+}
+
 /// Runs this work of `kubeadm upgrade node` of the system at this root, with the patches in this
 /// folder.
 ///
@@ -112,7 +133,8 @@ pub(super) async fn upgrade_node(
         }),
         Ok(Err(error)) => {
             let why = format!("cannot run {}: {error}", program.display());
-            Err(Failure::of_the_image(&why))
+            let cause = of_the_start(&error);
+            Err(Failure { why, cause })
         }
         Err(_) => Err(Failure {
             why: late(&program, limit, &words.borrow()),
@@ -283,6 +305,15 @@ mod tests {
             let ran = upgrade_node(root.path(), None, Work::Node, Duration::from_secs(20)).await;
             assert_eq!(ran.unwrap_err().cause, cause, "{script}");
         }
+    }
+
+    #[test]
+    fn disk_or_memory_that_fails_at_its_start_is_not_the_images() {
+        let start = |errno: Errno| of_the_start(&std::io::Error::from(errno));
+        assert_eq!(start(Errno::EIO), Cause::Unclear);
+        assert_eq!(start(Errno::ENOMEM), Cause::Unclear);
+        assert_eq!(start(Errno::ENOEXEC), Cause::Image);
+        assert_eq!(start(Errno::EACCES), Cause::Image);
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@
 //! arms a trial, and again when the trial has come up.
 
 mod dumps;
+mod outside;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -14,6 +15,7 @@ use std::time::UNIX_EPOCH;
 use host::{Places, durable, hash};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
+use upgrade::reason::complaint;
 use upgrade::{TrialEnd, names};
 
 /// The bit of a watchdog's `bootstatus` that says that it reset the machine
@@ -37,7 +39,7 @@ const MOST: usize = 256;
 pub struct Shown {
     /// What ended it.
     pub end: TrialEnd,
-    /// The file, as a path of the node.
+    /// The file, as a path of the node, with the kernel's words where they clear the image.
     pub file: Option<String>,
 }
 
@@ -84,25 +86,35 @@ impl Now {
 
     /// What ended a trial, where this was not there `before`.
     fn since(&self, before: &Evidence, kernel: &Path) -> Option<Shown> {
-        let new = |(mark, _): &(&String, &PathBuf)| !before.words.contains(*mark);
-        let words = self.words.iter().find(new);
-        let dump = before.dumps.as_ref().and_then(|before| {
-            let mut dumps = self.dumps.iter();
-            dumps.find(|(mark, _)| !before.contains(*mark))
-        });
-        if let Some((_, file)) = words.or(dump) {
-            return Some(panic(file, kernel));
+        let mut new = fresh(&self.words, &before.words);
+        if let Some(before) = &before.dumps {
+            new.extend(fresh(&self.dumps, before));
         }
-        (self.watchdog && !before.watchdog).then_some(watchdog())
+        panic(&new, kernel).or((self.watchdog && !before.watchdog).then_some(watchdog()))
     }
 }
 
-fn panic(file: &Path, kernel: &Path) -> Shown {
+/// The files whose marks were not there before.
+fn fresh<'a>(now: &'a BTreeMap<String, PathBuf>, before: &BTreeSet<String>) -> Vec<&'a Path> {
+    let new = now.iter().filter(|(mark, _)| !before.contains(*mark));
+    new.map(|(_, file)| file.as_path()).collect()
+}
+
+/// The panic that these files show, with the first of them.
+fn panic(files: &[&Path], kernel: &Path) -> Option<Shown> {
+    let file = *files.first()?;
     let path = Path::new("/").join(file.strip_prefix(kernel).unwrap_or(file));
-    Shown {
-        end: TrialEnd::Panic,
-        file: Some(path.display().to_string()),
-    }
+    let path = path.display().to_string();
+    Some(match outside::cause(files.iter().copied()) {
+        None => Shown {
+            end: TrialEnd::Panic,
+            file: Some(path),
+        },
+        Some(cause) => Shown {
+            end: TrialEnd::OutsidePanic,
+            file: Some(format!("{path}: {:?}", complaint(&cause))),
+        },
+    })
 }
 
 const fn watchdog() -> Shown {
@@ -132,12 +144,11 @@ pub fn of_the_trial(places: &Places, kernel: &Path, armed: u64) -> Option<Shown>
     if let Some(before) = note {
         return Now::look(kernel).since(&before, kernel);
     }
-    let mut words = words(kernel).into_iter();
-    let fresh = words.find(|file| written(file).is_some_and(|time| time >= armed));
-    if let Some(file) = fresh {
-        return Some(panic(&file, kernel));
-    }
-    was_reset_by_a_watchdog(kernel).then_some(watchdog())
+    let words = words(kernel);
+    let is_fresh = |file: &&Path| written(file).is_some_and(|time| time >= armed);
+    let fresh = words.iter().map(PathBuf::as_path).filter(is_fresh);
+    let fresh: Vec<_> = fresh.collect();
+    panic(&fresh, kernel).or(was_reset_by_a_watchdog(kernel).then_some(watchdog()))
 }
 
 fn written(file: &Path) -> Option<u64> {
@@ -250,6 +261,37 @@ mod tests {
         assert_eq!(file(WORDS), Some(format!("/{WORDS}")));
         let kdump = "var/crash/127.0.0.1-2026-11-29-12:00:01/vmcore-dmesg.txt";
         assert_eq!(file(kdump), Some(format!("/{kdump}")));
+    }
+
+    #[test]
+    fn panic_from_outside_is_told_from_one_of_the_image() {
+        let line = |cause: &str| format!("<0>[ 9.1] Kernel panic - not syncing: {cause}\n<4> x");
+        let end = |cause: &str| ended(&[], &[(WORDS, line(cause).as_str())]);
+        for outside in [
+            "softlockup: hung tasks",
+            "hung_task: blocked tasks",
+            "Fatal local machine check",
+            "NMI: Not continuing",
+            "sysrq triggered crash",
+            "EXT4-fs (device sda2): panic forced after error",
+        ] {
+            assert_eq!(end(outside), Some(TrialEnd::OutsidePanic), "{outside}");
+        }
+        for own in [
+            "Fatal exception in interrupt",
+            "VFS: Unable to mount root fs on unknown-block(0,0)",
+            "Attempted to kill init! exitcode=0x0000000b",
+        ] {
+            assert_eq!(end(own), Some(TrialEnd::Panic), "{own}");
+        }
+        let (soft, own) = (line("softlockup: hung tasks"), line("Fatal exception"));
+        let both = [
+            (WORDS, soft.as_str()),
+            ("sys/fs/pstore/dmesg-efi-2", own.as_str()),
+        ];
+        assert_eq!(ended(&[], &both), Some(TrialEnd::Panic));
+        let file = shown(&[], &both[..1]).unwrap().file.unwrap();
+        assert_eq!(file, format!("/{WORDS}: \"softlockup: hung tasks\""));
     }
 
     #[test]

@@ -52,6 +52,16 @@ pub fn untrusted(file: &Path, fault: &Fault) -> Reason {
     bad(&file.display().to_string(), WHOLE, fault.with_its_fix())
 }
 
+/// Why a file or folder that is nearly one of the operator's is rejected. What it says does not
+/// hold, and the person who wrote it believes that it does.
+#[must_use]
+pub fn misnamed(file: &Path, meant: &str) -> Reason {
+    let detail = format!(
+        "Careen reads {meant} and not this; rename it, remove it, or end its name with .disabled"
+    );
+    bad(&file.display().to_string(), WHOLE, detail)
+}
+
 /// The place of an error that concerns the whole file.
 const WHOLE: (usize, usize) = (0, 0);
 

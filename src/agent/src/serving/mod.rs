@@ -2,6 +2,7 @@
 
 mod node;
 mod pods;
+mod proxy;
 mod units;
 
 use std::sync::Arc;

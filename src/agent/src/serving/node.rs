@@ -6,14 +6,15 @@ use std::time::Duration;
 use client::Condition;
 use k8s_openapi::api::storage::v1::CSINode;
 use kube::Client;
-use kube::api::Api;
-use kube::core::{ApiResource, NotUsed, Object};
+use kube::api::{Api, ListParams};
+use kube::core::{ApiResource, GroupVersionKind, NotUsed, Object};
 use serde::Deserialize;
 use upgrade::names;
 use upgrade::reason::cut;
 use upgrade::serving::Offer;
 
 use super::pods::{Pod, booted, pods};
+use super::proxy;
 use crate::cluster::{ApiError, Cluster, doubt, limited};
 use crate::drain::own_pods::own_pods;
 
@@ -23,6 +24,19 @@ const MOST: usize = 64;
 
 /// A Node, with what is compared.
 type Node = Object<Option<Spec>, Status>;
+
+/// A `ResourceSlice`, with what is compared.
+type Slice = Object<Devices, NotUsed>;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Devices {
+    driver: String,
+    devices: Option<Vec<Device>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Device {}
 
 /// A `CSINode`, with what is compared.
 type Drivers = Object<Option<Registered>, NotUsed>;
@@ -45,6 +59,10 @@ struct Driver {
 /// have a comparison of their own.
 const OF_KUBERNETES: &str = "node.kubernetes.io/";
 
+/// The one among them that a person or a remediator sets, and that nobody else removes: it evicts
+/// every pod (k8s.io/api/core/v1/well_known_taints.go, `TaintNodeOutOfService`).
+const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Spec {
@@ -59,11 +77,18 @@ struct Taint {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct Status {
     conditions: Vec<Condition>,
     addresses: Vec<Address>,
     allocatable: BTreeMap<String, String>,
+    runtime_handlers: Vec<Handler>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Handler {
+    name: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -99,6 +124,8 @@ async fn look(cluster: &Cluster, name: &str, doubted: Duration) -> Result<Offer,
     let mut offer = of(node.status.unwrap_or_default());
     offer.taints = Some(taints(node.spec.unwrap_or_default()));
     offer.drivers = drivers(&client, name, doubted).await?;
+    offer.devices = devices(&client, name, doubted).await?;
+    offer.services = proxy::written().await;
     found.sort_by(|one, other| (&one.owner, &one.uid).cmp(&(&other.owner, &other.uid)));
     found.truncate(MOST);
     offer.pods = found;
@@ -124,6 +151,32 @@ async fn drivers(
     }
 }
 
+/// The drivers that offer a device of this node. The Node authorizer lets a kubelet list the slices
+/// of its own name (kubernetes, plugin/pkg/auth/authorizer/node, `authorizeResourceSlice`). An API
+/// server without them answers 404, and then nothing is compared.
+async fn devices(
+    client: &Client,
+    name: &str,
+    doubted: Duration,
+) -> Result<Option<BTreeSet<String>>, ApiError> {
+    let kind = GroupVersionKind::gvk("resource.k8s.io", "v1", "ResourceSlice");
+    let slices: Api<Slice> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
+    let of_this_node = ListParams::default().fields(&format!("spec.nodeName={name}"));
+    let ask = || limited(slices.list(&of_this_node));
+    match doubt::lasting(doubted, ask).await {
+        Ok(list) => Ok(Some(offering(list.items))),
+        Err(ApiError::Missing | ApiError::Refused(_) | ApiError::Unfit(_)) => Ok(None),
+        Err(error @ (ApiError::Away(_) | ApiError::Conflict | ApiError::Blocked(_))) => Err(error),
+    }
+}
+
+fn offering(slices: Vec<Slice>) -> BTreeSet<String> {
+    let slices = slices.into_iter().map(|slice| slice.spec);
+    let offering = slices.filter(|spec| spec.devices.iter().flatten().next().is_some());
+    let drivers: BTreeSet<_> = offering.map(|spec| cut(&spec.driver)).collect();
+    drivers.into_iter().take(MOST).collect()
+}
+
 fn names(registered: Registered) -> BTreeSet<String> {
     let drivers = registered.drivers.into_iter().flatten();
     drivers.take(MOST).map(|driver| cut(&driver.name)).collect()
@@ -133,8 +186,18 @@ fn names(registered: Registered) -> BTreeSet<String> {
 fn taints(spec: Spec) -> BTreeSet<String> {
     let taints = spec.taints.into_iter();
     let taints = taints.filter(|taint| taint.effect != "PreferNoSchedule");
-    let taints = taints.filter(|taint| !taint.key.starts_with(OF_KUBERNETES));
+    let is_its_own = |key: &str| key.starts_with(OF_KUBERNETES) && key != OUT_OF_SERVICE;
+    let taints = taints.filter(|taint| !is_its_own(&taint.key));
     taints.take(MOST).map(|taint| cut(&taint.key)).collect()
+}
+
+/// The handlers of the runtime, without the name of the default one, which is empty. A runtime that
+/// reports none, as containerd before 2.0, does not tell them.
+fn handlers(handlers: Vec<Handler>) -> Option<BTreeSet<String>> {
+    let told = !handlers.is_empty();
+    let names = handlers.into_iter().map(|handler| cut(&handler.name));
+    let names = names.filter(|name| !name.is_empty()).take(MOST);
+    told.then(|| names.collect())
 }
 
 fn of(status: Status) -> Offer {
@@ -152,6 +215,9 @@ fn of(status: Status) -> Offer {
             .collect(),
         taints: None,
         drivers: None,
+        handlers: handlers(status.runtime_handlers),
+        devices: None,
+        services: BTreeSet::new(),
         pods: Vec::new(),
     }
 }
@@ -188,18 +254,53 @@ mod tests {
             { "key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule" },
             { "key": "node.cilium.io/agent-not-ready", "effect": "NoExecute" },
             { "key": "a.example/soft", "effect": "PreferNoSchedule" },
+            { "key": OUT_OF_SERVICE, "value": "nodeshutdown", "effect": "NoExecute" },
         ]});
         let spec = serde_json::from_value(spec).unwrap();
-        assert_eq!(
-            taints(spec),
-            BTreeSet::from(["node.cilium.io/agent-not-ready".to_owned()])
-        );
+        let compared = ["node.cilium.io/agent-not-ready", OUT_OF_SERVICE];
+        assert_eq!(taints(spec), BTreeSet::from(compared.map(str::to_owned)));
         let offer = of(node.status.unwrap());
         let conditions = [("DiskPressure".to_owned(), "False".to_owned())];
         assert_eq!(offer.conditions, BTreeMap::from(conditions));
         let addresses = [("InternalIP".to_owned(), "10.0.0.7".to_owned())];
         assert_eq!(offer.addresses, addresses);
         assert_eq!(offer.resources["nvidia.com/gpu"], "2");
+    }
+
+    #[test]
+    fn handlers_of_the_runtime_are_noted_where_it_tells_them() {
+        let read = |status: serde_json::Value| of(serde_json::from_value(status).unwrap()).handlers;
+        let told = json!({ "runtimeHandlers": [
+            { "name": "", "features": { "recursiveReadOnlyMounts": true } },
+            { "name": "runc", "features": {} },
+            { "name": "kata" },
+        ]});
+        let names = BTreeSet::from(["kata", "runc"].map(str::to_owned));
+        assert_eq!(read(told), Some(names));
+        assert_eq!(read(json!({})), None, "containerd 1.7 tells none");
+        let plain = json!({ "runtimeHandlers": [{ "name": "" }] });
+        assert_eq!(read(plain), Some(BTreeSet::new()));
+    }
+
+    #[test]
+    fn driver_with_a_slice_without_devices_offers_none() {
+        let slice = |driver: &str, devices: serde_json::Value| {
+            let slice = json!({ "metadata": { "name": driver }, "spec": {
+                "driver": driver, "nodeName": "n", "devices": devices,
+                "pool": { "name": "n", "generation": 1, "resourceSliceCount": 1 },
+            }});
+            serde_json::from_value::<Slice>(slice).unwrap()
+        };
+        let found = offering(vec![
+            slice(
+                "gpu.example",
+                json!([{ "name": "gpu-0", "attributes": {} }]),
+            ),
+            slice("gpu.example", json!([{ "name": "gpu-1" }])),
+            slice("nic.example", json!([])),
+            slice("fpga.example", json!(null)),
+        ]);
+        assert_eq!(found, BTreeSet::from(["gpu.example".to_owned()]));
     }
 
     #[test]

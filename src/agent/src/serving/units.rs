@@ -168,8 +168,7 @@ fn down(unit: Fallen) -> Down {
 /// network, a user of the node, or time.
 fn shows_a_fault(unit: &Fallen) -> bool {
     match unit.result.as_str() {
-        "core-dump" => true,
-        "signal" => is_a_crash(unit.exit_status),
+        "core-dump" | "signal" => is_a_crash(unit.exit_status),
         // systemd.exec(5), EXIT_EXEC.
         "exit-code" => unit.exit_status == 203,
         _ => false,
@@ -219,7 +218,7 @@ mod tests {
         let mut changed = fallen("x.service", "/usr/lib/systemd/system/x.service");
         let drop_in = "/etc/systemd/system/x.service.d/10-ours.conf";
         changed.drop_ins = vec![drop_in.to_owned()];
-        changed.result = "core-dump".to_owned();
+        (changed.result, changed.exit_status) = ("core-dump".to_owned(), 6);
         assert_eq!(cause(changed), Cause::Node);
     }
 
@@ -227,6 +226,7 @@ mod tests {
     fn only_a_crash_or_a_missing_program_blames_the_image() {
         for (result, exit_status, expected) in [
             ("core-dump", 6, Cause::Image),
+            ("core-dump", 7, Cause::Unclear),
             ("signal", 11, Cause::Image),
             ("exit-code", 203, Cause::Image),
             ("signal", 9, Cause::Unclear),

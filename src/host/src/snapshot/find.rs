@@ -4,6 +4,8 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use upgrade::reason::complaint;
+
 use super::way::{self, DEEPEST, MOST, There, Way};
 use crate::backup_files::is_leftover;
 use crate::error::{At, Error, Result};
@@ -12,14 +14,50 @@ use crate::trust;
 /// No file below a folder of this name is ever saved or restored.
 const NEVER: &str = "pki";
 
-/// Like [`lists`], for an operator's folder: only root may decide what is saved and restored.
+/// Like [`lists`], for an operator's folder: only root may decide what is saved and restored. A
+/// line that names nothing is an error, because its author relies on it. In an image it is none: a
+/// node could never leave such an image.
 pub(super) fn lists_of_the_operator(folder: &Path) -> Result<Vec<String>> {
     let files = names(folder)?.into_iter().map(|name| folder.join(name));
     let mut faults = files.filter_map(|file| trust::fault(&file));
     faults
         .next()
         .map_or(Ok(()), |fault| Err(Error::Untrusted(fault)))?;
+    for name in names(folder)? {
+        names_something(&folder.join(name))?;
+    }
     lists(folder)
+}
+
+/// Checks that each line of a list can name a file.
+fn names_something(list: &Path) -> Result<()> {
+    let text = fs::read_to_string(list).at("reading", list)?;
+    let mut lines = (1..).zip(text.lines());
+    let wrong = lines.find_map(|(number, line)| Some((number, line, wrong_in(line.trim())?)));
+    let Some((number, line, wrong)) = wrong else {
+        return Ok(());
+    };
+    let line = complaint(&line.trim());
+    let detail = format!("line {number} is {line:?}: {wrong}; write absolute paths, one a line");
+    Err(Error::damaged(list, detail))
+}
+
+/// Why a line names nothing.
+fn wrong_in(line: &str) -> Option<&'static str> {
+    if line.is_empty() || line.starts_with('#') {
+        return None;
+    }
+    let (folder, _) = line
+        .trim_end_matches('/')
+        .rsplit_once('/')
+        .unwrap_or_default();
+    if !line.starts_with('/') {
+        Some("it does not begin with /")
+    } else if folder.contains('*') {
+        Some("it has * before its last part")
+    } else {
+        None
+    }
 }
 
 /// The paths in the files of a snapshot.d folder, one per line; `#` starts a comment.

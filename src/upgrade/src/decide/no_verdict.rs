@@ -1,6 +1,7 @@
 //! The verdict on an image whose trials all ended without one. A panic, a watchdog and the deadman
-//! are evidence against the image. A power cut and a reset from outside (a node-health operator, a
-//! person at the power switch) leave none, and then the image is not blamed.
+//! are evidence against the image, except a panic that the kernel blames on something else. A power
+//! cut and a reset from outside (a node-health operator, a person at the power switch) leave none,
+//! and then the image is not blamed.
 
 use super::situation::Situation;
 use crate::observe::{Cause, TrialEnd, TrialNote};
@@ -15,16 +16,19 @@ pub(super) fn no_verdict(up: &Upgrade, s: &Situation<'_>) -> Reason {
         tries: up.attempt.tries,
         seen: format!("{}; {}{}", how_far(up, s), shown(end), details(s)),
         cause: match end {
-            Some(_) => Cause::Image,
-            None => Cause::Unclear,
+            Some(end) if end.blames_image() => Cause::Image,
+            Some(_) | None => Cause::Unclear,
         },
     }
 }
 
-/// What ended the last trial, or an earlier one, where something shows it.
+/// What ended the last trial, or an earlier one, where something shows it. Evidence against the
+/// image in one of them outweighs the others.
 pub(super) fn evidence(up: &Upgrade, s: &Situation<'_>) -> Option<TrialEnd> {
-    let last = s.seen.machine.last_trial.end;
-    last.or(up.attempt.ended_by).filter(|end| end.is_known())
+    let ends = [s.seen.machine.last_trial.end, up.attempt.ended_by];
+    let mut known = ends.into_iter().flatten().filter(|end| end.is_known());
+    let against = known.clone().find(|end| end.blames_image());
+    against.or_else(|| known.next())
 }
 
 /// The file that shows how the last trial ended, and its last errors. They are of any program, and

@@ -77,10 +77,8 @@ fn node(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {
     match s.seen.turn.serving.node.as_ref() {
         Some(now) => {
             let all = lacks(before, now, &s.policy.serving).into_iter();
-            sorted(
-                all.map(|(rated, lack)| (so_far(rated, &lack, s), lack))
-                    .collect(),
-            )
+            let all = all.map(|(rated, lack)| (so_far(rated, &lack, s), blamed(lack, s)));
+            sorted(all.collect())
         }
         None => (
             unknown("the Node and its pods", Demand::Require),
@@ -99,6 +97,16 @@ fn so_far(rated: Demand, lack: &Lack, s: &Situation<'_>) -> Demand {
     } else {
         rated
     }
+}
+
+/// The runtime cannot start a container of a pod. If it runs with a configuration of this node's
+/// own (a handler of a GPU or of a sandbox, another `runc`), that is no evidence against the image.
+fn blamed(mut lack: Lack, s: &Situation<'_>) -> Lack {
+    let runtime = s.seen.turn.health.causes.runtime;
+    if lack.cause.is_image() && lack.key.starts_with("pod:") && runtime == Cause::Node {
+        lack.cause = Cause::Node;
+    }
+    lack
 }
 
 /// What is not known yet is not bad, and nothing to blame an image for.

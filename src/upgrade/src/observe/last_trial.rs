@@ -30,13 +30,16 @@ pub struct TrialNote {
     pub open: Option<String>,
 }
 
-/// What ended a trial, where something other than the record shows it. Each is evidence against the
-/// image: a reset from outside and a power cut leave none of them.
+/// What ended a trial, where something other than the record shows it. A reset from outside and a
+/// power cut leave none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialEnd {
     /// The kernel panicked: pstore has its last words, or kdump its dump.
     Panic,
+    /// The kernel panicked, and says that it did so for something outside of the image: hardware, a
+    /// disk, a person, or a processor that did not run.
+    OutsidePanic,
     /// The hardware watchdog reset the machine.
     Watchdog,
     /// The deadman ended it: the agent did not come to a verdict in its time.
@@ -47,11 +50,19 @@ pub enum TrialEnd {
 }
 
 impl TrialEnd {
-    /// Whether it shows that the image hung or crashed.
+    /// Whether this version knows what ended the trial.
     pub(crate) const fn is_known(self) -> bool {
         match self {
-            Self::Panic | Self::Watchdog | Self::Deadman => true,
+            Self::Panic | Self::OutsidePanic | Self::Watchdog | Self::Deadman => true,
             Self::Unheard => false,
+        }
+    }
+
+    /// Whether it shows that the image hung or crashed.
+    pub(crate) const fn blames_image(self) -> bool {
+        match self {
+            Self::Panic | Self::Watchdog | Self::Deadman => true,
+            Self::OutsidePanic | Self::Unheard => false,
         }
     }
 
@@ -59,6 +70,7 @@ impl TrialEnd {
     pub(crate) const fn shown(self) -> &'static str {
         match self {
             Self::Panic => "its kernel panicked",
+            Self::OutsidePanic => "its kernel panicked for something outside of the image",
             Self::Watchdog => "the hardware watchdog reset the machine",
             Self::Deadman => "the deadman ended it, because its agent reached no verdict",
             Self::Unheard => "what ended it is not known to this version",

@@ -5,16 +5,17 @@ use serde::{Deserialize, Serialize};
 use super::demand::Demand;
 
 /// The accepted form of an exception.
-pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"condition:<type>\", \"taint:<key>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
+pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"handler:<name>\", \"device:<driver>\", \"proxy:kube-proxy\", \"condition:<type>\", \"taint:<key>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
 
 /// What a trial compares with the node as it was before the drain, and what follows from a
 /// difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Serving {
-    /// Pods of DaemonSets and static pods that were Ready.
+    /// Pods of DaemonSets and static pods that were Ready, and the rules of kube-proxy.
     pub pods: Demand,
-    /// Resources of device plugins, and huge pages.
+    /// Resources of device plugins, huge pages, handlers of the container runtime, and drivers of
+    /// dynamic resource allocation.
     pub resources: Demand,
     /// CSI drivers that were registered.
     pub drivers: Demand,
@@ -73,6 +74,9 @@ pub(super) fn is_key(text: &str) -> bool {
         "pod:",
         "resource:",
         "driver:",
+        "handler:",
+        "device:",
+        "proxy:",
         "condition:",
         "taint:",
         "address:",

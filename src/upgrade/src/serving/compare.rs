@@ -1,6 +1,6 @@
 //! What a node lacks against what it was before the drain.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::lack::Lack;
@@ -27,7 +27,10 @@ const SHRINKS: f64 = 0.95;
 pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Demand, Lack)> {
     let all = [
         (policy.pods, pods(before, now)),
+        (policy.pods, services(before, now)),
         (policy.resources, resources(before, now)),
+        (policy.resources, handlers(before, now)),
+        (policy.resources, devices(before, now)),
         (policy.drivers, drivers(before, now)),
         (policy.capacity, capacity(before, now)),
         (policy.conditions, pressures(before, now)),
@@ -112,6 +115,20 @@ fn gone(was: &NodePod, key: String) -> Lack {
     }
 }
 
+/// kube-proxy's pod is Ready also where the kernel lacks what its rules need.
+fn services(before: &Offer, now: &Offer) -> Vec<Lack> {
+    before
+        .services
+        .difference(&now.services)
+        .map(|family| {
+            let what = format!(
+                "kube-proxy had written the {family} rules of services before the drain and has not since the boot"
+            );
+            Lack::new("proxy:kube-proxy".to_owned(), what, Cause::Unclear)
+        })
+        .collect()
+}
+
 /// Resources that a device plugin or the kernel's command line brings. Pods that ask for them do
 /// not run without them.
 fn is_special(name: &str) -> bool {
@@ -140,27 +157,29 @@ fn capacity(before: &Offer, now: &Offer) -> Vec<Lack> {
 }
 
 /// Less than this share of a resource. A quantity that cannot be read is compared with nothing.
-fn less(name: &str, was: &str, now: &Offer, share: f64) -> Option<Lack> {
-    let is = now.resources.get(name).map_or("0", String::as_str);
+fn less(name: &str, was: &str, other: &Offer, share: f64) -> Option<Lack> {
+    let is = other.resources.get(name).map_or("0", String::as_str);
     let (now, before) = (value(is)?, value(was)?);
     (now < before * share).then(|| {
         let key = format!("resource:{name}");
         let what = format!("resource {name} was {was} before the drain and is {is}");
-        // Hardware or a setting takes a part. A kernel that lacks it takes all.
-        let cause = if now > 0.0 || is_of_a_plugin(name) {
-            Cause::Unclear
-        } else {
+        let cause = if is_unknown_to_the_kernel(name, &other.resources) {
             Cause::Image
+        } else {
+            Cause::Unclear
         };
         Lack::new(key, what, cause)
     })
 }
 
-/// The kubelet reports such a resource as 0 after a boot until its device plugin registers again,
-/// and a plugin without its driver registers with 0 devices as well (kubernetes,
-/// pkg/kubelet/cm/devicemanager, `GetCapacity`). So 0 does not show whose fault it is.
-fn is_of_a_plugin(name: &str) -> bool {
-    name.contains('/')
+/// The kubelet removes a size of huge pages only if the kernel does not know it (kubernetes,
+/// pkg/kubelet/kubelet_node_status.go, `reconcileHugePageResource`). With 0 pages of a size that
+/// the kernel knows, somebody reserved them at run time, and the kubelet counts them when it starts.
+/// The kubelet reports a resource of a device plugin as 0 after a boot until the plugin registers
+/// again, and a plugin without its driver registers with 0 devices (pkg/kubelet/cm/devicemanager,
+/// `GetCapacity`). So 0 does not show whose fault it is.
+fn is_unknown_to_the_kernel(name: &str, resources: &BTreeMap<String, String>) -> bool {
+    name.starts_with("hugepages-") && !resources.contains_key(name)
 }
 
 fn pressures(before: &Offer, now: &Offer) -> Vec<Lack> {
@@ -204,6 +223,41 @@ fn drivers(before: &Offer, now: &Offer) -> Vec<Lack> {
                 "CSI driver {name} was registered on this node before the drain and is not: its volumes cannot be mounted"
             );
             Lack::new(format!("driver:{name}"), what, Cause::Unclear)
+        })
+        .collect()
+}
+
+/// A pod whose RuntimeClass names a handler that the runtime does not have stays
+/// `ContainerCreating`, on a Node that is Ready. The handlers are those of the runtime's
+/// configuration, which may be the image's, the node's or a pod's.
+fn handlers(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let (Some(before), Some(now)) = (&before.handlers, &now.handlers) else {
+        return Vec::new();
+    };
+    before
+        .difference(now)
+        .map(|name| {
+            let what = format!(
+                "the container runtime had handler {name} before the drain and does not have it: pods whose RuntimeClass names it cannot start"
+            );
+            Lack::new(format!("handler:{name}"), what, Cause::Unclear)
+        })
+        .collect()
+}
+
+/// A driver of dynamic resource allocation that offers nothing any more: the device is gone, or the
+/// driver's pod does not find it. How many devices a driver offers may change with every pod.
+fn devices(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let (Some(before), Some(now)) = (&before.devices, &now.devices) else {
+        return Vec::new();
+    };
+    before
+        .difference(now)
+        .map(|name| {
+            let what = format!(
+                "driver {name} offered devices of this node before the drain and offers none: pods that claim one cannot run here"
+            );
+            Lack::new(format!("device:{name}"), what, Cause::Unclear)
         })
         .collect()
 }

@@ -22,6 +22,18 @@ pub struct Offer {
     /// node, and in a note of an older agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drivers: Option<BTreeSet<String>>,
+    /// The handlers of the container runtime that a RuntimeClass can name, as the kubelet reports
+    /// them. `None` if the runtime does not tell them, and in a note of an older agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handlers: Option<BTreeSet<String>>,
+    /// The drivers of dynamic resource allocation that offer a device in a `ResourceSlice` of this
+    /// node. `None` if the server does not have or tell them, and in a note of an older agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices: Option<BTreeSet<String>>,
+    /// The address families of which kube-proxy has written the rules of services since its start.
+    /// Empty without a kube-proxy that tells it, and in a note of an older agent.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub services: BTreeSet<String>,
     /// The pods that stay on the node through a drain. Before the drain only those that were Ready.
     pub pods: Vec<NodePod>,
 }

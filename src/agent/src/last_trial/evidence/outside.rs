@@ -1,0 +1,76 @@
+//! Whose fault a panic is, by what the kernel says of it. A panic counts against the image, except
+//! where the kernel names something else: the hardware, a disk, a person, or a processor that did
+//! not run. A trial's kernel panics for the last (`softlockup_panic=1`), and a hypervisor that
+//! takes the processors away for half a minute, as for a snapshot, looks the same.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// What comes before the cause (Linux, kernel/panic.c).
+const PANIC: &str = "Kernel panic - not syncing: ";
+
+/// How the causes begin that the image is not to blame for.
+const OUTSIDE: [&str; 14] = [
+    // kernel/watchdog.c.
+    "softlockup: hung tasks",
+    "Hard LOCKUP",
+    // kernel/hung_task.c: mostly a disk or a server that does not answer.
+    "hung_task: blocked tasks",
+    // arch/x86/kernel/cpu/mce/core.c.
+    "Fatal machine check",
+    "Fatal local machine check",
+    "Machine check from unknown source",
+    "Timeout: Not all CPUs entered broadcast exception handler",
+    // drivers/acpi/apei/ghes.c.
+    "Fatal hardware error",
+    // arch/x86/kernel/nmi.c, and drivers/watchdog/hpwdt.c: a person or a controller sends it.
+    "NMI",
+    "An NMI occurred",
+    // drivers/edac.
+    "EDAC",
+    // drivers/tty/sysrq.c.
+    "sysrq triggered crash",
+    // mm/oom_kill.c, `panic_on_oom`, which a node sets.
+    "Out of memory",
+    // The first process read a page that the disk did not deliver (SIGBUS).
+    "Attempted to kill init! exitcode=0x00000007",
+];
+
+/// A disk with `errors=panic` (fs/ext4/super.c).
+const DISK: &str = "panic forced after error";
+
+/// The most that is read of one file, from its end, in bytes.
+const MOST: u64 = 1 << 20;
+
+/// The cause in the kernel's own words, if these files name one that is outside of the image, and
+/// no other panic.
+pub(super) fn cause<'a>(files: impl Iterator<Item = &'a Path>) -> Option<String> {
+    let causes: Vec<_> = files.flat_map(causes).collect();
+    let all = causes.iter().all(|cause| is_outside(cause));
+    causes.into_iter().next().filter(|_| all)
+}
+
+fn is_outside(cause: &str) -> bool {
+    OUTSIDE.iter().any(|begin| cause.starts_with(begin)) || cause.contains(DISK)
+}
+
+fn causes(file: &Path) -> Vec<String> {
+    // The other files of kdump are the memory of the kernel.
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    if !name.contains("dmesg") {
+        return Vec::new();
+    }
+    let text = end(file).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| line.split_once(PANIC));
+    lines.map(|(_, cause)| cause.trim().to_owned()).collect()
+}
+
+fn end(file: &Path) -> std::io::Result<String> {
+    let mut open = File::open(file)?;
+    let length = open.metadata()?.len();
+    open.seek(SeekFrom::Start(length.saturating_sub(MOST)))?;
+    let mut text = Vec::new();
+    open.take(MOST).read_to_end(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
