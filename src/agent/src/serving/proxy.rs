@@ -14,7 +14,7 @@ use upgrade::reason::cut;
 /// kube-proxy's default for healthzBindAddress. One that listens elsewhere is not compared.
 const ADDRESS: &str = "127.0.0.1:10256";
 
-/// The page that tells of the rules alone. `/healthz` also tells whether the Node is to be deleted.
+/// The page that tells of the rules alone. `/healthz` also tells whether somebody deletes the Node.
 const REQUEST: &[u8] = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
 const ANSWER: Duration = Duration::from_secs(2);
