@@ -4,10 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use host::Places;
 use upgrade::names::{self, Kind};
 
 use super::finding::Finding;
 use super::patient::Patient;
+use crate::control_plane;
 
 /// The folders of units, the administrator's first.
 const FOLDERS: [&str; 5] = [
@@ -20,19 +22,22 @@ const FOLDERS: [&str; 5] = [
 ];
 
 /// The units that an image has for the system itself. The units of the initramfs are in the
-/// initramfs.
-fn wanted() -> impl Iterator<Item = &'static str> {
+/// initramfs. A worker does without the repair of static pods, which an older image lacks.
+fn wanted(places: &Places) -> impl Iterator<Item = &'static str> {
+    let repairs = control_plane::is_here(places);
     let ours = names::TABLE
         .iter()
         .filter(|row| row.kind == Kind::Unit && row.writer == "image");
     ours.filter(|row| !row.values.starts_with("in the initramfs"))
         .map(|row| row.name)
+        .filter(move |name| repairs || *name != names::REPAIR_UNIT)
 }
 
 /// Whether all of them exist, and systemd pulls each in as its [Install] section requests.
 pub(super) fn units(patient: &Patient) -> Finding {
     const NAME: &str = "units";
     let root = &patient.places.root;
+    let wanted = || wanted(&patient.places);
     let amiss =
         |asked: State| -> Vec<_> { wanted().filter(|unit| state(root, unit) == asked).collect() };
     let (missing, masked, disabled) = (

@@ -244,7 +244,7 @@ mod tests {
 
     #[tokio::test]
     async fn kubeadm_gets_the_folder_of_the_nodes_patches() {
-        let root = system("[ \"$*\" = 'upgrade node --patches /etc/site' ]");
+        let root = system("[ \"$*\" = 'upgrade node phase kubelet-config --patches /etc/site' ]");
         let limit = Duration::from_secs(20);
         let ran = upgrade_node(
             root.path(),

@@ -214,7 +214,7 @@ mod tests {
 
     #[tokio::test]
     async fn documented_hook_fails_only_when_the_system_battery_is_low() {
-        let low = "BAT0 at 20 %, wanted are 50 (exit status 1)";
+        let low = "BAT0 at 20 %, but 50 are needed (exit status 1)";
         for (kind, scope, capacity, said) in [
             ("Battery", "System", "50", None),
             ("Battery", "System", "20", Some(low)),
