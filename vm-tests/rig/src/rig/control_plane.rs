@@ -154,24 +154,24 @@ impl Rig {
         self.guest.run_within(&script, SOON).await.map(drop)
     }
 
-    /// Puts careen-control on the node, which its images do not have, and returns its path.
+    /// The path of careen-control on the node. An image without it gets it below /var.
     ///
     /// # Errors
     ///
     /// Fails when it does not build, or the guest does not take it.
-    pub async fn bring_careen_control(&mut self) -> Result<&'static str> {
-        const PLACE: &str = "/var/lib/careen-rig/careen-control";
+    pub async fn careen_control(&mut self) -> Result<&'static str> {
+        const OF_THE_IMAGE: &str = "/usr/libexec/careen/careen-control";
+        const OURS: &str = "/var/lib/careen-rig/careen-control";
+        let look = format!("test -x {OF_THE_IMAGE}");
+        if self.guest.try_run(&look, SOON).await?.code == 0 {
+            return Ok(OF_THE_IMAGE);
+        }
         let stripped = self.dir.join("careen-control");
-        let mut strip = Command::new("strip");
-        finish(
-            strip
-                .arg("-o")
-                .arg(&stripped)
-                .arg(programs::ours("careen-control")?),
-        )?;
-        self.bring(&stripped, PLACE).await?;
-        self.guest.run(&format!("chmod 755 {PLACE}")).await?;
-        Ok(PLACE)
+        let whole = programs::ours("careen-control")?;
+        finish(Command::new("strip").arg("-o").arg(&stripped).arg(whole))?;
+        self.bring(&stripped, OURS).await?;
+        self.guest.run(&format!("chmod 755 {OURS}")).await?;
+        Ok(OURS)
     }
 
     /// The components that are ready, as the node's own API server says.
