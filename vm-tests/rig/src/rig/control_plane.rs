@@ -32,10 +32,10 @@ const API_SERVER: u16 = 6443;
 const ETCD: u16 = 2379;
 const KUBELET: u16 = 10250;
 
-const SOON: Duration = Duration::from_secs(300);
+const SOON: Duration = Duration::from_secs(900);
 
 /// The time of `kubeadm init`, and of the pods after a boot. Each program of the guest is emulated.
-pub const SERVES: Duration = Duration::from_secs(1200);
+pub const SERVES: Duration = Duration::from_secs(1800);
 
 const LOOK: Duration = Duration::from_secs(2);
 
