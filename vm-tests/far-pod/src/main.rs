@@ -49,7 +49,8 @@ fn main() {
     match outcome {
         Ok(code) => exit(code.into()),
         Err(error) => {
-            eprintln!("far-pod: {name}: {error}");
+            // In a shutdown nobody may read it any more.
+            let _ = writeln!(io::stderr(), "far-pod: {name}: {error}");
             exit(1);
         }
     }
@@ -85,7 +86,8 @@ fn elsewhere(signals: SigSet, name: &str, words: &[String]) -> Result<u8> {
     }
     loop {
         match receive(&mut line)? {
-            Message::Output(text) => io::stdout().write_all(&text)?,
+            // Its reader may end before it does.
+            Message::Output(text) => drop(io::stdout().write_all(&text)),
             Message::Ended(code) => return Ok(code),
             other => return Err(io::Error::other(format!("the rig says {other:?}"))),
         }

@@ -19,6 +19,10 @@ const COMPONENTS: [&str; 3] = [
 /// A static program is the same in any image.
 const STATIC: &str = "x86_64-unknown-linux-gnu";
 
+/// The image of all sandboxes. That of the node ignores SIGTERM, and static pods are there until the
+/// end of a shutdown, which would wait 90 s for it.
+const PAUSE: &str = "localhost/pause:rig";
+
 /// The images that kubeadm of some versions wants.
 #[derive(Debug, Default)]
 pub struct Images {
@@ -58,6 +62,7 @@ impl Images {
     /// Fails when a program does not build.
     pub fn of(minors: &[&str]) -> Result<Self> {
         let mut this = Self::default();
+        this.names.insert(PAUSE.to_owned());
         for minor in minors {
             this.add(&programs::kubernetes(minor)?)?;
         }
