@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
-use rig::{adopted, kubectl_careen};
+use rig::{adopted, far, kubectl_careen};
 use soak::Soak;
 use testkit::{programs, registry};
 
@@ -169,6 +169,9 @@ async fn run(wanted: Run) -> Result<bool> {
     }
     if any(scenarios::wants_a_csi_driver) {
         programs::csi()?;
+    }
+    if any(scenarios::wants_a_control_plane) {
+        far::prepare()?;
     }
     // The scenario may use Helm, and a lane cannot fetch Helm's modules.
     if any(|name| name.starts_with("a-daemonset-")) {

@@ -37,10 +37,12 @@ const CONTENT: [&str; 15] = [
 /// The rig, except for code that no scenario runs. Each scenario depends only on its own file in
 /// it.
 const RIG: [&str; 3] = ["tests/testkit/src", "vm-tests/rig/src", "vm-tests/src"];
-const NOT_THE_RIG: [&str; 15] = [
+const NOT_THE_RIG: [&str; 17] = [
     "tests/testkit/src/registry.rs",
     "tests/testkit/src/secure_registry.rs",
+    "vm-tests/rig/src/counter.rs",
     "vm-tests/rig/src/daemonset.rs",
+    "vm-tests/rig/src/far",
     "vm-tests/rig/src/fate.rs",
     "vm-tests/rig/src/kubectl_careen.rs",
     "vm-tests/rig/src/overlay.rs",
@@ -56,8 +58,13 @@ const NOT_THE_RIG: [&str; 15] = [
 ];
 /// Parts on which only their users depend. The DaemonSet also depends on its pod's program, which
 /// is built apart from a node's programs, and on its packaging.
-const PARTS: [(&str, &[&str]); 7] = [
+const PARTS: [(&str, &[&str]); 9] = [
     ("aged/build.sh", &["vm-tests/aged"]),
+    (
+        ".become_control_plane()",
+        &["src/control", "vm-tests/far-pod", "vm-tests/rig/src/far"],
+    ),
+    ("rig::counter::", &["vm-tests/rig/src/counter.rs"]),
     (
         "rig::daemonset::",
         &[

@@ -12,7 +12,7 @@ use std::path::Path;
 use imports::{Imports, imports};
 
 /// Folders without circles.
-const WITHOUT: [&str; 23] = [
+const WITHOUT: [&str; 24] = [
     "src/agent/src",
     "src/client/src",
     "src/control/src",
@@ -32,6 +32,7 @@ const WITHOUT: [&str; 23] = [
     "tests/native/src",
     "tests/src",
     "tests/testkit/src",
+    "vm-tests/far-pod/src",
     "vm-tests/rig/src",
     "vm-tests/scenarios/src",
     "vm-tests/soak/src",

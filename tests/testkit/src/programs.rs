@@ -12,6 +12,9 @@ use anyhow::{Context, Result, ensure};
 /// The Kubernetes minor that the control plane runs. Nodes may be older, never newer.
 pub const CONTROL_PLANE: &str = "v1.36";
 
+/// The minor whose node programs are a module of their own, and the module with all its programs.
+const APART: (&str, &str) = ("v1.35", "v1.35-whole");
+
 /// The names of the multi-call Kubernetes program.
 const NAMES: [&str; 6] = [
     "kubeadm",
@@ -43,7 +46,8 @@ pub fn cache() -> Result<PathBuf> {
 ///
 /// Fails when the build fails; its own output went to standard error.
 pub fn kubernetes(minor: &str) -> Result<PathBuf> {
-    called(&built(minor)?, &NAMES)
+    let module = if minor == APART.0 { APART.1 } else { minor };
+    called(&built(module)?, &NAMES)
 }
 
 /// A folder with the programs of the next patch: copies of the one that this link leads to, in

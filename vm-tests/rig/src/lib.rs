@@ -5,9 +5,11 @@
 
 pub mod adopted;
 pub mod boots;
+pub mod counter;
 pub mod csi;
 pub mod daemonset;
 pub mod emulator;
+pub mod far;
 pub mod fate;
 pub mod guest;
 pub mod images;
@@ -26,6 +28,7 @@ pub mod terminal;
 pub mod workload;
 pub mod writes;
 
+pub use rig::control_plane;
 pub use rig::held::{HELD_BY_PROGRAMS, LOGIND_GOES_ON, LOGIND_HANGS, killed_in};
 pub use rig::killed::{After, EACH_AND_BOTH, In};
 pub use rig::story::{Before, UPGRADE};

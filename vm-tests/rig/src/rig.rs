@@ -3,6 +3,7 @@
 
 mod ask;
 mod console;
+pub mod control_plane;
 pub mod held;
 mod hung;
 pub mod killed;
@@ -24,6 +25,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::Value;
 use testkit::control_plane::{ControlPlane, HOST_SEEN_FROM_GUEST};
 
+use crate::far::Own;
 use crate::guest::Guest;
 use crate::images::{self, DiskKind};
 use crate::joined::Joined;
@@ -54,6 +56,9 @@ pub struct Rig {
     pub progress: Progress,
     machine: Machine,
     power: Option<Running>,
+    /// The host's part of the control plane that is on the node itself, if it is one. The programs
+    /// end after the power.
+    own: Option<Own>,
     /// The Node's status when the last request was made. It answers an earlier request.
     answered: Option<Status>,
     dir: PathBuf,
@@ -146,6 +151,7 @@ impl Rig {
             progress,
             machine,
             power: Some(running),
+            own: None,
             answered: None,
             dir: dir.to_owned(),
             _joined: joined,
@@ -173,6 +179,7 @@ impl Rig {
             .take()
             .context("the power is off already")?
             .cut_power();
+        self.own.iter().for_each(|own| own.far.lose());
         Ok(())
     }
 
@@ -184,7 +191,9 @@ impl Rig {
     pub async fn reset(&mut self) -> Result<()> {
         self.progress.step("reset from outside");
         let power = self.power.as_mut();
-        power.context("the power is off")?.reset().await
+        power.context("the power is off")?.reset().await?;
+        self.own.iter().for_each(|own| own.far.lose());
+        Ok(())
     }
 
     /// Powers the node on with this time in its hardware clock, as `2026-11-28T23:30:00`.
@@ -199,7 +208,7 @@ impl Rig {
         self.progress.step(&format!("power on, and it is {time}"));
         self.power = Some(self.machine.start_at(time).await?);
         self.guest = Guest::connect(&self.machine.channel()).await?;
-        Ok(())
+        self.lead_to_own().await
     }
 
     /// Powers the node on and connects to its channel. Does not wait for the boot.
@@ -214,7 +223,7 @@ impl Rig {
         self.progress.step("power on");
         self.power = Some(self.machine.start().await?);
         self.guest = Guest::connect(&self.machine.channel()).await?;
-        Ok(())
+        self.lead_to_own().await
     }
 
     /// Waits until the test channel answers in a boot other than `old`.

@@ -32,6 +32,7 @@ mod clock_jumps_and_an_inhibitor_only_delay_the_reboot;
 mod clock_wrong_over_a_trial;
 mod cluster_api_holds_at_a_bad_image_and_heals;
 mod cluster_api_upgrades_a_node;
+mod control_plane_node_serves_after_a_reboot;
 mod damaged_grubenv_boots_the_old_system;
 mod dripping_remote_is_given_up;
 mod four_upgrades_in_a_row;
@@ -106,6 +107,7 @@ pub const ALL: &[Scenario] = &[
     clock_wrong_over_a_trial::SCENARIO,
     cluster_api_holds_at_a_bad_image_and_heals::SCENARIO,
     cluster_api_upgrades_a_node::SCENARIO,
+    control_plane_node_serves_after_a_reboot::SCENARIO,
     damaged_grubenv_boots_the_old_system::SCENARIO,
     dripping_remote_is_given_up::SCENARIO,
     four_upgrades_in_a_row::SCENARIO,
@@ -175,6 +177,13 @@ pub fn wants_a_registry(name: &str) -> bool {
 #[must_use]
 pub fn wants_a_csi_driver(name: &str) -> bool {
     name == a_volume_that_detaches_late_delays_the_reboot::SCENARIO.name
+}
+
+/// Whether a scenario makes the node a control plane. Its programs must be built before the scenario
+/// starts, because a lane has no network for their modules.
+#[must_use]
+pub fn wants_a_control_plane(name: &str) -> bool {
+    name == control_plane_node_serves_after_a_reboot::SCENARIO.name
 }
 
 /// The samples of power cuts, four cuts each. Every commit runs one of them. The cuts lose what the

@@ -28,6 +28,8 @@ pub struct ControlPlane {
     /// Waits longer for a silent node. On a busy machine an emulated node's heartbeats come late,
     /// so it counts as lost only after two minutes.
     is_patient: bool,
+    /// The administrator's kubeconfig of the cluster that serves instead.
+    instead: Option<PathBuf>,
 }
 
 impl ControlPlane {
@@ -60,6 +62,7 @@ impl ControlPlane {
             controllers: None,
             scheduler: None,
             is_patient: true,
+            instead: None,
         };
         this.start_all().await?;
         if new {
@@ -72,7 +75,14 @@ impl ControlPlane {
     /// The cluster administrator's kubeconfig, for programs on this machine.
     #[must_use]
     pub fn admin_kubeconfig(&self) -> PathBuf {
-        self.folder.kubeconfig("admin")
+        let instead = self.instead.clone();
+        instead.unwrap_or_else(|| self.folder.kubeconfig("admin"))
+    }
+
+    /// Ends the cluster. From then on, this kubeconfig of another one is the administrator's.
+    pub fn give_way(&mut self, to: PathBuf) {
+        self.stop();
+        self.instead = Some(to);
     }
 
     /// The port of the API server, the same on 127.0.0.1 and, for a guest, on 10.0.2.2.

@@ -77,6 +77,13 @@ pub const RECIPES: &[Recipe] = &[
         day: 1,
         ..V2
     },
+    // The same Kubernetes as v1.
+    Recipe {
+        name: "v1-later",
+        base: Base::First,
+        extra: &[File("usr/share/careen-rig/generation", "1, later\n")],
+        ..V2
+    },
     V2,
     Recipe {
         name: "v2-same-kernel",
