@@ -835,7 +835,7 @@ reasons! {
         "wait; if it does not end, fix what the sentence above names",
         Nothing
     )]
-    #[error("the upgrade waits for the control plane ({finding}): {}", sentence(.detail))]
+    #[error("the upgrade waits for the control plane ({finding}): {} No action is needed if that ends by itself.", sentence(.detail))]
     ControlPlaneWaits { finding: String, detail: String },
     /// A hook failed.
     #[advice(
