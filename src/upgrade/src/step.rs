@@ -286,6 +286,7 @@ impl StepKind {
 }
 
 /// How a step ended.
+#[expect(clippy::large_enum_variant, reason = "only one step runs at a time")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is done, or was done already.
