@@ -51,11 +51,10 @@ fn urls(arguments: &[String]) -> Result<Vec<SocketAddr>, String> {
 
 /// kubeadm writes each flag as one word with its value. Of several, the last counts.
 fn value<'a>(arguments: &'a [String], flag: &str) -> Option<&'a str> {
-    let values = arguments.iter().filter_map(|argument| {
+    arguments.iter().rev().find_map(|argument| {
         let (name, value) = argument.split_once('=')?;
         (name == flag).then_some(value)
-    });
-    values.last()
+    })
 }
 
 fn parsed<T: std::str::FromStr>(flag: &str, text: &str) -> Result<T, String> {

@@ -91,7 +91,7 @@ fn summary(findings: &[Finding]) -> String {
         such.count()
     };
     let (refuse, wait, warn) = (count(Class::Refuse), count(Class::Wait), count(Class::Warn));
-    let verdict = match (refuse, wait, warn) {
+    match (refuse, wait, warn) {
         (0, 0, 0) => "Nothing is in the way of an upgrade of this control plane.".to_owned(),
         (0, 0, warn) => {
             format!("Nothing is in the way of an upgrade of this control plane; {warn} to check.")
@@ -102,8 +102,7 @@ fn summary(findings: &[Finding]) -> String {
         (refuse, wait, warn) => format!(
             "This control plane is not ready: {refuse} to fix, {wait} to wait for, {warn} to check."
         ),
-    };
-    verdict
+    }
 }
 
 #[cfg(test)]

@@ -261,7 +261,6 @@ fn around() -> Vec<(&'static str, Class)> {
             seen: |seen| seen.machine.control_plane = Some(control_plane()),
             image: |facts| facts.info.as_mut().unwrap().control = 1,
             code: "ControlPlane",
-            ..NOTHING
         }),
         single_node: Class::RefusesNone("each survey applies it, and one precedes the arming"),
     });
