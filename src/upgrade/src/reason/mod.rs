@@ -123,10 +123,13 @@ reasons! {
         "careen.dev/image is \"kept:\", but the policy says rollback = false. Ask for an image instead, or set rollback = true in the policy, and ask again with a new careen.dev/upgrade-id."
     )]
     RollbackOff,
-    /// Control planes are not supported yet.
-    #[advice("remove the request, and upgrade this node the way you did before Careen", Nothing)]
+    /// The policy does not enable upgrades of a control plane.
+    #[advice(
+        "set enabled = true in [control-plane] of /etc/careen/policy.toml, or remove the request and upgrade this node the way you did before Careen",
+        Retry
+    )]
     #[error(
-        "this node runs a control plane, which this version does not upgrade in place: {}. Remove the request and upgrade this node another way.",
+        "this node runs a control plane, and the policy does not enable its upgrade: {}. Set enabled = true in [control-plane] of the policy, or remove the request and upgrade this node another way.",
         bare(.sign)
     )]
     ControlPlane { sign: String },
