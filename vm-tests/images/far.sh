@@ -1,14 +1,11 @@
 #!/bin/sh
 # Writes an OCI archive with the images of a control plane: far.sh FAR-POD ETCD RIG OUT.TAR IMAGE...
-# The program of each is FAR-POD, which finds the rig at the address RIG; that of etcd is ETCD itself.
-# Images with one configuration would have one id, and the runtime would take one for another: each names itself.
+# The program of each is FAR-POD, which finds the rig at RIG. Each names itself, or all would have one id.
 set -eu
 pod=$1 etcd=$2 rig=$3 out=$4
 shift 4
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-blobs=$work/oci/blobs/sha256
-mkdir -p "$blobs"
+work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
+blobs=$work/oci/blobs/sha256 && mkdir -p "$blobs"
 
 # Moves a file into the blobs and prints it as a descriptor: blob FILE MEDIA-TYPE [ANNOTATIONS].
 blob() {
@@ -24,8 +21,7 @@ layer() {
   bin=$work/$1/usr/local/bin name=$1
   mkdir -p "$bin" "$work/$1/tmp"
   install -m 755 "$2" "$bin/program"
-  shift 2
-  for link in "$@"; do ln -s program "$bin/$link"; done
+  shift 2 && for link in "$@"; do ln -s program "$bin/$link"; done
   pack "$work/$name" "$work/$name.tar"
   sha256sum "$work/$name.tar" | cut -d' ' -f1 >"$work/$name.id"
   blob "$work/$name.tar" layer.v1.tar >"$work/$name.layer"
