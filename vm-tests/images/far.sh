@@ -2,8 +2,7 @@
 # Writes an OCI archive with the images of a control plane: far.sh FAR-POD ETCD RIG OUT.TAR IMAGE...
 # The program of each is FAR-POD, which finds the rig at RIG. Each names itself, or all would have one id.
 set -eu
-pod=$1 etcd=$2 rig=$3 out=$4
-shift 4
+pod=$1 etcd=$2 rig=$3 out=$4 && shift 4
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 blobs=$work/oci/blobs/sha256 && mkdir -p "$blobs"
 

@@ -31,7 +31,7 @@ pub fn noise(seed: u32, length: usize) -> Vec<u8> {
 impl Image {
     pub fn new(version: u32) -> Self {
         let info = format!(
-            r#"{{"format":1,"kubernetes":"v1.{version}.0","architecture":"x86_64","stage":1,"control":1}}"#
+            r#"{{"format":1,"kubernetes":"v1.{version}.0","architecture":"x86_64","stage":1}}"#
         );
         Self {
             version,

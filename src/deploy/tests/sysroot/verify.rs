@@ -29,7 +29,6 @@ fn a_good_image_says_what_it_is_and_what_room_it_takes() {
         (info.kubernetes.to_string().as_str(), info.stage),
         ("v1.2.0", Some(1))
     );
-    assert!(info.carries_control());
     assert_eq!(facts.kernel.as_deref(), Some("6.2.0"));
     assert!(
         facts.boot.need > 500_000 && facts.root.need > facts.boot.need,
