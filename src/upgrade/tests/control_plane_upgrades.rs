@@ -477,6 +477,28 @@ fn new_system_whose_member_stays_sick_falls_back_without_blame() {
 }
 
 #[test]
+fn survey_that_always_fails_ends_the_trial() {
+    let mut node = Node::on_trial();
+    for _ in 0..200 {
+        let act = node.step();
+        if act == Act::Begin(Step::Reboot { force: false }) {
+            assert!(
+                node.seen.turn.now >= SinceBoot(1_500_000),
+                "it has its time"
+            );
+            assert!(node.steps.len() < 60, "without a hot loop");
+            return;
+        }
+        if let Act::Begin(Step::Control { task }) = act {
+            let died = task.failed(&"no such program");
+            node.seen.turn.finished = finished(Step::Control { task }, Outcome::Failed(died));
+        }
+        node.pass(10);
+    }
+    panic!("the trial goes on: {:?}", node.up().phase);
+}
+
+#[test]
 fn local_checks_alone_bless_no_control_plane() {
     let mut node = Node::on_trial();
     node.policy.health.bless_without_api = true;

@@ -8,8 +8,9 @@ use crate::control_plane::Task;
 use crate::id::SinceBoot;
 use crate::observe::Cause;
 use crate::phase::Phase;
-use crate::reason::Reason;
+use crate::reason::{Reason, complaint};
 use crate::record::{Control, Hurt, Look, Raise, Upgrade};
+use crate::step::{Step, StepKind};
 
 /// What a look says after the node's turn.
 enum Part<'a> {
@@ -31,26 +32,42 @@ pub(in super::super) fn before_the_blessing(
     let control = up.control.as_ref()?;
     match part(control, s) {
         Part::Well => None,
-        Part::Unseen => Some(look_again(None)),
+        Part::Unseen => Some(unseen(up, deadline, s)),
         Part::Unwell(look, hurt) => {
             let until = deadline.max(hurt.since.at.plus_seconds(UNWELL));
             if s.seen.turn.now < until {
                 return Some(again(Task::Survey, &look.seen, None, s));
             }
-            // Other members, the network and the clock can be the cause as well.
-            let reason = Reason::Unhealthy {
-                check: "control plane".to_owned(),
-                detail: hurt.detail.clone(),
-                seconds: s.seen.turn.now.0 / 1000,
-                cause: Cause::Unclear,
-            };
-            let bad = [
-                Change::Retry(None),
-                Change::Phase(Phase::Reverting { reason }),
-            ];
-            Some(Move::look(bad))
+            Some(unhealthy(hurt.detail.clone(), s))
         }
     }
+}
+
+/// A look that fails again and again must not carry the trial on for ever.
+fn unseen(up: &Upgrade, deadline: SinceBoot, s: &Situation<'_>) -> Move {
+    let kind = StepKind::Control(Task::Survey);
+    let failed = up.retry.as_ref().filter(|retry| retry.is_of(kind));
+    match failed {
+        Some(retry) if s.seen.turn.now >= deadline.plus_seconds(UNWELL) => {
+            unhealthy(complaint(&retry.reason), s)
+        }
+        Some(_) => s.backoff(up).map_or_else(|| look_again(None), Move::act),
+        None => look_again(None),
+    }
+}
+
+/// Other members, the network and the clock can be the cause as well as the image.
+fn unhealthy(detail: String, s: &Situation<'_>) -> Move {
+    let reason = Reason::Unhealthy {
+        check: "control plane".to_owned(),
+        detail,
+        seconds: s.seen.turn.now.0 / 1000,
+        cause: Cause::Unclear,
+    };
+    Move::look([
+        Change::Retry(None),
+        Change::Phase(Phase::Reverting { reason }),
+    ])
 }
 
 /// Before the node is given back, if the upgrade has touched its part: it must be well. Nobody goes
@@ -77,9 +94,7 @@ pub(in super::super) fn before_the_release(up: &Upgrade, s: &Situation<'_>) -> O
 /// changes them.
 pub(in super::super) fn give_up_the_raise(up: &Upgrade) -> Option<Act> {
     let control = up.control.as_ref()?;
-    (control.raise == Raise::Begun).then_some(Act::Begin(crate::step::Step::Control {
-        task: Task::GiveUp,
-    }))
+    (control.raise == Raise::Begun).then_some(Act::Begin(Step::Control { task: Task::GiveUp }))
 }
 
 /// The end of the turn, once the node is given back; nothing when the lock is released.
