@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use control::{Folder, RaiseOrder, raise};
+use host::ledger::Ledger;
 use host::{Places, mounts};
 use upgrade::control_plane::raise::Ended;
 use upgrade::exit;
@@ -28,6 +29,15 @@ pub fn run(root: &Path, asked: Raise) -> Result<u8, String> {
 pub fn give_up(root: &Path, asked: GiveUp) -> Result<u8, String> {
     let places = places(root, asked.sysroot);
     make_writable(&places)?;
+    let ledger = Ledger::of(&places, &asked.upgrade);
+    if !ledger.folder().exists() {
+        // The agent also asks after a raise that was cut before its ledger.
+        eprintln!(
+            "careen-control: {} has raised nothing on this node, so nothing is given up. Compare the id with /sysroot/ostree/careen/control-*.",
+            asked.upgrade
+        );
+        return Ok(exit::DONE);
+    }
     control::give_up(&places, &asked.upgrade).map(|()| exit::DONE)
 }
 
