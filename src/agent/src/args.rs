@@ -11,13 +11,13 @@ use upgrade::{names, release};
 #[command(name = "careen-agent", version = release::THIS)]
 pub struct Cli {
     /// The root of the running system.
-    #[arg(long, global = true, default_value = "/")]
+    #[arg(long, global = true, value_name = "FOLDER", default_value = "/", value_parser = folder)]
     pub root: PathBuf,
     /// The kubelet's kubeconfig.
-    #[arg(long, global = true, default_value = names::KUBELET_CONF)]
+    #[arg(long, global = true, value_name = "FILE", default_value = names::KUBELET_CONF)]
     pub kubeconfig: PathBuf,
     /// The node's policy.
-    #[arg(long, global = true, default_value = names::POLICY_FILE)]
+    #[arg(long, global = true, value_name = "FILE", default_value = names::POLICY_FILE)]
     pub policy: PathBuf,
     /// Log more.
     #[arg(long, short, global = true)]
@@ -56,4 +56,13 @@ pub enum Command {
     /// Print the metrics once, for node_exporter's textfile collector. Leaves out what the API
     /// server knows.
     Metrics,
+}
+
+/// Parses a folder. The checks of a root that does not exist would all fail, each with its own fix.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if path.is_dir() {
+        return Ok(path);
+    }
+    Err("it is not a folder; use the root of a system, for example /".to_owned())
 }

@@ -21,6 +21,16 @@ fn a_wrong_call_is_told_by_its_own_code() {
 }
 
 #[test]
+fn root_that_is_no_folder_is_named_with_what_is_accepted() {
+    let output = record(Path::new("/absent"));
+    assert_eq!(output.status.code(), Some(i32::from(exit::USAGE)));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let expected =
+        "invalid value '/absent' for '--root <FOLDER>': it is not a folder; use the root";
+    assert!(said.contains(expected), "{said}");
+}
+
+#[test]
 fn the_record_of_a_node_that_was_never_asked_is_printed_too() {
     let root = tempfile::tempdir().unwrap();
     let output = record(root.path());

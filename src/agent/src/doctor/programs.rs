@@ -41,7 +41,10 @@ pub(super) fn programs(patient: &Patient) -> Vec<Finding> {
     }
     amiss.extend(skipped(patient));
     if amiss.is_empty() {
-        let seen = format!("all {count} hooks and checks of the operator may run");
+        let seen = match count {
+            0 => "the operator has no hooks and no checks".to_owned(),
+            _ => format!("all {count} hooks and checks of the operator may run"),
+        };
         return vec![Finding::ok(NAME, seen)];
     }
     amiss
