@@ -193,7 +193,11 @@ fn client(cli: &Cli) -> Result<Client> {
     let variables = Variables::of_process();
     let config = match &cli.kubeconfig {
         None => kubeconfig::inferred(&variables).context("no --kubeconfig was given")?,
-        Some(path) => kubeconfig::config(Kubeconfig::read_from(path)?, None, &variables)?,
+        Some(path) => {
+            let read = Kubeconfig::read_from(path).map_err(kubeconfig::Error::from);
+            let content = read.context("cannot use --kubeconfig")?;
+            kubeconfig::config(content, None, &variables)?
+        }
     };
     Ok(Client::try_from(config)?)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use client::kubeconfig;
 use kube::config::{AuthInfo, Kubeconfig};
 use x509_parser::pem::Pem;
 
@@ -46,9 +47,9 @@ pub enum Unseen {
 ///
 /// # Errors
 /// See [`Unseen`].
-pub fn held(kubeconfig: &Path) -> Result<Held, Unseen> {
-    let content = Kubeconfig::read_from(kubeconfig);
-    let content = content.map_err(|error| Unseen::Kubeconfig(error.to_string()))?;
+pub fn held(path: &Path) -> Result<Held, Unseen> {
+    let content = Kubeconfig::read_from(path);
+    let content = content.map_err(|error| Unseen::Kubeconfig(kubeconfig::cause(&error)))?;
     let user = user(&content).ok_or(Unseen::NoUser)?;
     if user.token.is_some() || user.token_file.is_some() {
         return Ok(Held::Token);

@@ -75,16 +75,13 @@ impl Credential {
     }
 
     async fn build(&self) -> Result<Built, ApiError> {
-        let away = |what: &dyn std::error::Error| {
-            ApiError::Away(format!(
-                "cannot use {}: {}",
-                self.path.display(),
-                chain(what)
-            ))
-        };
+        let unusable =
+            |why: String| ApiError::Away(format!("cannot use {}: {why}", self.path.display()));
+        let away = |what: &dyn std::error::Error| unusable(chain(what));
         // Take the fingerprint before reading, so that the next request notices a write in between.
         let before = fingerprint(std::slice::from_ref(&self.path));
-        let mut content = Kubeconfig::read_from(&self.path).map_err(|error| away(&error))?;
+        let read = Kubeconfig::read_from(&self.path);
+        let mut content = read.map_err(|error| unusable(kubeconfig::cause(&error)))?;
         let files = files(&content);
         let seen = before.into_iter().chain(fingerprint(&files)).collect();
         take_in_tokens(&mut content).map_err(|error| away(&error))?;

@@ -6,38 +6,18 @@
 //! same, and never lets kube read the environment.
 
 mod address;
+mod error;
 mod exceptions;
 mod proxy;
 
 use http::Uri;
 use kube::Config;
-use kube::config::{
-    AuthInfo, Cluster, Context, ExecAuthCluster, InClusterError, Kubeconfig, KubeconfigError,
-};
-use thiserror::Error;
+use kube::config::{AuthInfo, Cluster, Context, ExecAuthCluster, Kubeconfig, KubeconfigError};
 
 pub use address::BadProxy;
+pub use error::{Error, cause};
 pub use proxy::Variables;
 use proxy::decide;
-
-/// Why no API server is reachable.
-#[derive(Debug, Error)]
-pub enum Error {
-    /// The kubeconfig cannot be used.
-    #[error(transparent)]
-    Kubeconfig(#[from] KubeconfigError),
-    /// The text that should name a proxy does not.
-    #[error(transparent)]
-    Proxy(#[from] BadProxy),
-    /// There is neither a kubeconfig nor a pod's ServiceAccount.
-    #[error("{kubeconfig}; and this process is not in a pod: {pod}")]
-    Nowhere {
-        /// The error of the kubeconfig.
-        kubeconfig: KubeconfigError,
-        /// Why this is not a pod.
-        pod: InClusterError,
-    },
-}
 
 /// The settings of a kubeconfig, for this context or its current one.
 ///

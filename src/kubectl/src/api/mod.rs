@@ -64,7 +64,10 @@ impl Cluster {
     /// If there is no configuration or it cannot be used.
     pub fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Self, Failure> {
         let unusable = |error: &dyn std::error::Error| {
-            Failure::Unreachable(format!("the kubeconfig cannot be used: {}", chain(error)))
+            Failure::Unreachable(format!(
+                "cannot use the kubeconfig: {}. Name another one with --kubeconfig or KUBECONFIG",
+                chain(error)
+            ))
         };
         let variables = Variables::of_process();
         let read = match (file, context) {
@@ -72,7 +75,8 @@ impl Cluster {
             (Some(file), _) => Some(Kubeconfig::read_from(file)),
             (None, Some(_)) => Some(Kubeconfig::read()),
         };
-        let config = match read.transpose().map_err(|error| unusable(&error))? {
+        let read = read.transpose().map_err(kubeconfig::Error::from);
+        let config = match read.map_err(|error| unusable(&error))? {
             Some(content) => kubeconfig::config(content, context, &variables),
             None => kubeconfig::inferred(&variables),
         };
