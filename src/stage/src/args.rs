@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use host::Places;
 use lexopt::prelude::*;
 
-/// The message for a wrong call.
+/// The message for a wrong call, and for `--help`.
 pub const USAGE: &str = "usage: careen-stage guard|verify|check|deadman|restore|repair|fallback|gate
   --sysroot DIR   the physical root (/sysroot; after ostree-prepare-root in the initramfs /sysroot/sysroot)
   --root DIR      the root that runs or will run (/; in the initramfs /sysroot)
@@ -79,11 +79,11 @@ struct Given {
     dry_run: bool,
 }
 
-/// Parses the command line.
+/// Parses the command line; `None` if it asks for the usage.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn parse(mut parser: lexopt::Parser) -> Result<Args, lexopt::Error> {
+pub fn parse(mut parser: lexopt::Parser) -> Result<Option<Args>, lexopt::Error> {
     let mut given = Given::default();
     while let Some(argument) = parser.next()? {
         match argument {
@@ -99,10 +99,11 @@ pub fn parse(mut parser: lexopt::Parser) -> Result<Args, lexopt::Error> {
             Long("patience") => given.patience = Some(parser.value()?.parse()?),
             Long("initramfs") => given.initramfs = true,
             Long("dry-run") => given.dry_run = true,
+            Short('h') | Long("help") => return Ok(None),
             Short(_) | Long(_) | Value(_) => return Err(argument.unexpected()),
         }
     }
-    given.complete()
+    given.complete().map(Some)
 }
 
 fn parse_verb(text: &str) -> Result<Verb, lexopt::Error> {

@@ -30,7 +30,11 @@ use upgrade::exit;
 
 fn main() -> ExitCode {
     let args = match args::parse(lexopt::Parser::from_env()) {
-        Ok(args) => args,
+        Ok(Some(args)) => args,
+        Ok(None) => {
+            println!("{}", args::USAGE);
+            return ExitCode::SUCCESS;
+        }
         Err(error) => {
             eprintln!("careen-stage: {error}\n{}", args::USAGE);
             return ExitCode::from(exit::USAGE);

@@ -19,6 +19,18 @@ fn a_wrong_call_is_told_by_its_own_code_and_the_usage() {
 }
 
 #[test]
+fn help_is_printed_on_standard_output_and_is_no_failure() {
+    let stage = env!("CARGO_BIN_EXE_careen-stage");
+    let grub = env!("CARGO_BIN_EXE_careen-grub");
+    for (program, argument) in [(stage, "--help"), (stage, "-h"), (grub, "--help")] {
+        let output = Command::new(program).arg(argument).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(i32::from(exit::DONE)), "{said}");
+        assert!(said.contains("usage:"), "{said}");
+    }
+}
+
+#[test]
 fn a_grub_cfg_that_cannot_be_written_is_told_as_a_failure() {
     let folder = tempfile::tempdir().unwrap();
     let entries = folder.path().join("boot/loader.1/entries");

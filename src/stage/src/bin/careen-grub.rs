@@ -30,7 +30,11 @@ struct Wanted {
 
 fn main() -> ExitCode {
     let wanted = match wanted() {
-        Ok(wanted) => wanted,
+        Ok(Some(wanted)) => wanted,
+        Ok(None) => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
         Err(error) => {
             eprintln!("careen-grub: {error}\n{USAGE}");
             return ExitCode::from(exit::USAGE);
@@ -45,13 +49,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn wanted() -> Result<Wanted, lexopt::Error> {
+/// What to write; `None` to print the usage.
+fn wanted() -> Result<Option<Wanted>, lexopt::Error> {
     let (mut output, mut boot) = (None, None);
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
             Short('o') => output = Some(PathBuf::from(parser.value()?)),
             Long("boot") => boot = Some(PathBuf::from(parser.value()?)),
+            Short('h') | Long("help") => return Ok(None),
             Short(_) | Long(_) | Value(_) => return Err(argument.unexpected()),
         }
     }
@@ -61,7 +67,7 @@ fn wanted() -> Result<Wanted, lexopt::Error> {
         .ok_or("FILE is not below a folder called boot: give --boot DIR")?;
     let set = set(&output, &boot)
         .ok_or("there is no loader.N beside FILE, and _OSTREE_GRUB2_BOOTVERSION is not set")?;
-    Ok(Wanted { output, boot, set })
+    Ok(Some(Wanted { output, boot, set }))
 }
 
 fn boot_above(output: &Path) -> Option<PathBuf> {
