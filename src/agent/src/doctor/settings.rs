@@ -26,12 +26,30 @@ pub(super) fn policy(patient: &Patient, read: &Result<Policy, Reason>) -> Vec<Fi
     vec![match read {
         Err(reason) => Finding::bad(
             NAME,
-            reason.to_string(),
+            wrong(reason),
             "fix that line; docs/policy.md lists the accepted values",
         ),
-        Ok(_) if patient.policy.exists() => Finding::ok(NAME, format!("{path} holds")),
+        Ok(_) if patient.policy.exists() => Finding::ok(NAME, format!("{path} is valid")),
         Ok(_) => Finding::ok(NAME, format!("{path} is absent: the defaults apply")),
     }]
+}
+
+/// What is wrong, without the advice of a refused request: nobody has asked for an upgrade yet.
+fn wrong(reason: &Reason) -> String {
+    let Reason::BadPolicy {
+        file,
+        line,
+        column,
+        detail,
+    } = reason
+    else {
+        return reason.to_string();
+    };
+    let detail = detail.trim_end_matches('.');
+    match *line {
+        0 => format!("{file}: {detail}"),
+        line => format!("{file} line {line}, column {column}: {detail}"),
+    }
 }
 
 /// `None` on a node that accepts upgrades.

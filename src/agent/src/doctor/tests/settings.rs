@@ -15,6 +15,8 @@ fn a_policy_that_does_not_parse_is_bad_by_line() {
     let node = Node::sound();
     node.policy("trials = 2\nspeed = 9\n");
     node.is_bad("policy", "line 2");
+    let found = node.found("policy").found;
+    assert!(!found.contains("ask again"), "nobody has asked: {found}");
 }
 
 #[test]
