@@ -14,7 +14,7 @@ pub enum Width {
 }
 
 /// The accepted forms of a width.
-const ACCEPTED: &str = "a number of nodes, or a share of them from 1% to 100%";
+const ACCEPTED: &str = "a whole number of nodes from 1 on, or a share of them from 1% to 100%";
 
 impl FromStr for Width {
     type Err = String;
