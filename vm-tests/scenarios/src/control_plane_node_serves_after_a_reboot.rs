@@ -41,7 +41,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
     rig.guest.run(SHARED).await.map(drop)
 }
 
-async fn expect_counted(rig: &Rig, counter: &Counter) -> Result<()> {
+/// Checks that no number which the API server has taken is lost, and shows the longest gap.
+pub(super) async fn expect_counted(rig: &Rig, counter: &Counter) -> Result<()> {
     let gap = counter
         .expect_nothing_lost(rig.plane.client().await?)
         .await?;
@@ -57,7 +58,7 @@ const SHARED: &str =
     "test /etc/kubernetes -ef /var/lib/careen/kubernetes && test -s /etc/kubernetes/admin.conf";
 
 /// What the survey says of the node, without what changes each time.
-async fn survey(rig: &mut Rig, control: &str) -> Result<Value> {
+pub(super) async fn survey(rig: &mut Rig, control: &str) -> Result<Value> {
     rig.progress.step("surveying");
     let deadline = Instant::now() + SERVES;
     let (mut found, mut code) = surveyed(rig, control).await?;

@@ -32,6 +32,7 @@ mod clock_jumps_and_an_inhibitor_only_delay_the_reboot;
 mod clock_wrong_over_a_trial;
 mod cluster_api_holds_at_a_bad_image_and_heals;
 mod cluster_api_upgrades_a_node;
+mod control_plane_node_is_upgraded_in_place;
 mod control_plane_node_serves_after_a_reboot;
 mod damaged_grubenv_boots_the_old_system;
 mod dripping_remote_is_given_up;
@@ -107,6 +108,7 @@ pub const ALL: &[Scenario] = &[
     clock_wrong_over_a_trial::SCENARIO,
     cluster_api_holds_at_a_bad_image_and_heals::SCENARIO,
     cluster_api_upgrades_a_node::SCENARIO,
+    control_plane_node_is_upgraded_in_place::SCENARIO,
     control_plane_node_serves_after_a_reboot::SCENARIO,
     damaged_grubenv_boots_the_old_system::SCENARIO,
     dripping_remote_is_given_up::SCENARIO,

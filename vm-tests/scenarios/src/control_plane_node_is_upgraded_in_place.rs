@@ -1,0 +1,87 @@
+//! The only control-plane node of a cluster upgrades itself: first its system alone, then its system
+//! and Kubernetes. An image whose kubelet crashes falls back, and the API server serves on. Every
+//! write that the API server has taken is still there.
+
+use anyhow::Context;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use rig::control_plane::Components;
+use rig::counter::Counter;
+use upgrade::control_plane::{LOCK, LOCK_NAMESPACE};
+use upgrade::report::Status;
+
+use super::control_plane_node_serves_after_a_reboot::{expect_counted, survey};
+use super::prelude::*;
+
+/// The scenario.
+pub const SCENARIO: Scenario = Scenario {
+    name: "control-plane-node-is-upgraded-in-place",
+    core: false,
+    disk: DiskKind::Bios,
+    images: &["v1-later", "v2", "kubelet-crash"],
+    run: |rig| Box::pin(run(rig)),
+};
+
+/// An upgrade with a raise restarts each static pod, and each program of the guest is emulated.
+const RAISED: Duration = Duration::from_secs(3600);
+
+/// The snapshots that the node keeps.
+const SNAPSHOTS: &str = "ls /var/lib/careen/etcd/*.db | wc -l";
+
+async fn run(rig: &mut Rig) -> Result<()> {
+    rig.become_control_plane().await?;
+    rig.wait_control_plane(&Components::new()).await?;
+    let counter = Counter::start(rig.plane.client().await?);
+
+    let status = upgraded(rig, "v1-later").await?;
+    let did = status.control_plane.context("nothing was done to it")?;
+    ensure!(did.raised.is_none(), "an image of the same version: {did:?}");
+    expect_at_rest(rig, &counter, "v1.35").await?;
+
+    let status = upgraded(rig, "v2").await?;
+    let did = status.control_plane.context("nothing was done to it")?;
+    ensure!(did.snapshot.is_some(), "nothing was saved: {did:?}");
+    expect_at_rest(rig, &counter, "v1.36").await?;
+    ensure!(rig.guest.run(SNAPSHOTS).await? == "2", "two are kept");
+
+    let image = rig.image("kubelet-crash")?;
+    let before = rig.before().await?;
+    rig.ask(&image).await?;
+    rig.wait_answer(Answer::Failed, RAISED).await?;
+    rig.expect_fallback(&before, &["Unhealthy"]).await?;
+    expect_at_rest(rig, &counter, "v1.36").await
+}
+
+async fn upgraded(rig: &mut Rig, image: &str) -> Result<Status> {
+    let image = rig.image(image)?;
+    let before = rig.before().await?;
+    rig.ask(&image).await?;
+    rig.wait_answer(Answer::Upgraded, RAISED).await?;
+    let view = rig.expect_upgraded(&before, &image).await?;
+    view.status.context("no status")
+}
+
+/// The control plane serves at this minor, nobody holds its lock, and no write is lost.
+async fn expect_at_rest(rig: &mut Rig, counter: &Counter, minor: &str) -> Result<()> {
+    rig.wait_control_plane(&Components::new()).await?;
+    expect_counted(rig, counter).await?;
+    let control = rig.careen_control().await?;
+    let found = survey(rig, control).await?;
+    let version = found["versions"]["cluster"].as_str();
+    ensure!(
+        version.is_some_and(|version| version.starts_with(minor)),
+        "the cluster is at {version:?}"
+    );
+    expect_unlocked(rig).await
+}
+
+async fn expect_unlocked(rig: &Rig) -> Result<()> {
+    let leases: Api<Lease> = Api::namespaced(rig.plane.client().await?, LOCK_NAMESPACE);
+    let lease = leases.get_opt(LOCK).await?;
+    let holder = lease.and_then(|lease| lease.spec?.holder_identity);
+    ensure!(
+        holder.as_deref().unwrap_or_default().is_empty(),
+        "{holder:?} holds the lock of the control plane"
+    );
+    Ok(())
+}
