@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use upgrade::record::Control;
 use upgrade::serving::NodePod;
 use upgrade::{
     Doing, Finished, Outcome, Policy, Reason, Step, Target, Upgrade, UpgradeId, Version, Wanted,
@@ -62,7 +63,7 @@ impl Work {
         let errand = Errand {
             step: step.kind(),
             id: upgrade.map(|up| up.id.clone()),
-            policy,
+            policy: for_this(policy, upgrade),
             cancel: cancelled,
             doing,
         };
@@ -131,6 +132,17 @@ impl Work {
             Ok(()) = self.doing.changed() => None,
         }
     }
+}
+
+/// The policy of an upgrade. An eviction helps nobody where no other Node takes pods.
+fn for_this(policy: Arc<Policy>, upgrade: Option<&Upgrade>) -> Arc<Policy> {
+    let control = upgrade.and_then(|up| up.control.as_ref());
+    if !control.is_some_and(Control::is_alone) {
+        return policy;
+    }
+    let mut policy = Policy::clone(&policy);
+    policy.drain.skip = true;
+    Arc::new(policy)
 }
 
 fn outcome(ended: Result<StepEnd, Reason>) -> Outcome {

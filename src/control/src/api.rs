@@ -1,10 +1,10 @@
 //! What the API server says about the control plane, asked with admin.conf.
 
 use client::chain;
-use futures::future::try_join5;
+use futures::future::{try_join, try_join5};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
-use kube::api::{Api, ListParams};
+use kube::api::{Api, ListParams, ObjectList};
 use kube::{Client, ResourceExt as _};
 use upgrade::control_plane::{Component, LOCK, LOCK_NAMESPACE, Lock, Name, Other, Owner, Source};
 
@@ -33,6 +33,8 @@ pub(crate) struct Cluster {
     pub others: Vec<Other>,
     /// Other control-plane Nodes that are not Ready.
     pub not_ready: Vec<Name>,
+    /// No other Node takes pods.
+    pub alone: bool,
 }
 
 /// What could not be read, and why.
@@ -65,14 +67,17 @@ async fn ask(client: Client, node: &str) -> Result<Cluster, String> {
         pods.list(&of_pods),
         nodes.list(&of_nodes),
     );
-    let (map, own, lease, pods, nodes) = asked.await.map_err(|error| chain(&error))?;
+    let of_all = ListParams::default().limit(MOST);
+    let asked = try_join(asked, nodes.list(&of_all));
+    let ((map, own, lease, pods, members), all) = asked.await.map_err(|error| chain(&error))?;
     let own = own.ok_or_else(|| format!("the cluster has no Node {node}"))?;
     Ok(Cluster {
         configuration: configuration(&map)?,
         owner: Owner::of(own.annotations().get(OWNER).map(String::as_str)),
         lock: lease.and_then(|lease| lease::lock(&lease)),
         others: pods.iter().filter_map(|pod| other(pod, node)).collect(),
-        not_ready: not_ready(&nodes.items, node),
+        not_ready: not_ready(&members.items, node),
+        alone: is_alone(&all, node),
     })
 }
 
@@ -114,16 +119,32 @@ fn is_ready(pod: &Pod) -> bool {
 }
 
 fn not_ready(nodes: &[Node], node: &str) -> Vec<Name> {
-    let others = nodes.iter().filter(|one| one.name_any() != node);
-    let sick = others.filter(|one| {
-        let conditions = one
-            .status
-            .as_ref()
-            .and_then(|status| status.conditions.as_ref());
-        let mut conditions = conditions.into_iter().flatten();
-        !conditions.any(|one| one.type_ == "Ready" && one.status == "True")
-    });
+    let sick = others(nodes, node).filter(|one| !node_is_ready(one));
     sick.map(|one| one.name_any().into()).collect()
+}
+
+/// Whether no other Node takes pods. In a cluster with more Nodes than were listed, one does.
+fn is_alone(nodes: &ObjectList<Node>, node: &str) -> bool {
+    let is_whole = nodes
+        .metadata
+        .continue_
+        .as_deref()
+        .is_none_or(str::is_empty);
+    let takes_pods = |one: &Node| {
+        let spec = one.spec.as_ref();
+        node_is_ready(one) && !spec.is_some_and(|spec| spec.unschedulable == Some(true))
+    };
+    is_whole && !others(&nodes.items, node).any(takes_pods)
+}
+
+fn others<'a>(nodes: &'a [Node], node: &'a str) -> impl Iterator<Item = &'a Node> {
+    nodes.iter().filter(move |one| one.name_any() != node)
+}
+
+fn node_is_ready(node: &Node) -> bool {
+    let status = node.status.iter();
+    let mut conditions = status.flat_map(|status| status.conditions.iter().flatten());
+    conditions.any(|one| one.type_ == "Ready" && one.status == "True")
 }
 
 #[cfg(test)]
@@ -156,13 +177,44 @@ mod tests {
         assert_eq!(other(&pod("cp-2", "kube-apiserver", "True"), "cp-1"), None);
     }
 
+    fn node(name: &str, ready: &str) -> Node {
+        let value = json!({ "metadata": { "name": name },
+            "status": { "conditions": [{ "type": "Ready", "status": ready }] } });
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn list(nodes: &[Node], more: Option<&str>) -> ObjectList<Node> {
+        ObjectList {
+            types: kube::api::TypeMeta::list::<Node>(),
+            metadata: kube::core::ListMeta {
+                continue_: more.map(str::to_owned),
+                ..Default::default()
+            },
+            items: nodes.to_vec(),
+        }
+    }
+
+    #[test]
+    fn node_is_alone_when_no_other_is_ready_and_schedulable() {
+        let (own, sick, well) = (
+            node("cp-1", "True"),
+            node("w-1", "Unknown"),
+            node("w-2", "True"),
+        );
+        let mut cordoned = well.clone();
+        cordoned.spec.get_or_insert_default().unschedulable = Some(true);
+        let alone = |nodes: &[&Node], more| {
+            let nodes: Vec<Node> = nodes.iter().copied().cloned().collect();
+            is_alone(&list(&nodes, more), "cp-1")
+        };
+        assert!(alone(&[&own], None));
+        assert!(alone(&[&own, &sick, &cordoned], Some("")));
+        assert!(!alone(&[&own, &well], None));
+        assert!(!alone(&[&own], Some("more Nodes than one page")));
+    }
+
     #[test]
     fn other_nodes_that_are_not_ready_are_named() {
-        let node = |name: &str, ready: &str| -> Node {
-            let value = json!({ "metadata": { "name": name },
-                "status": { "conditions": [{ "type": "Ready", "status": ready }] } });
-            serde_json::from_value(value).unwrap()
-        };
         let all = [
             node("cp-1", "False"),
             node("cp-2", "Unknown"),

@@ -117,6 +117,7 @@ fn take_cluster(
             survey.lock = cluster.lock;
             survey.others = cluster.others;
             survey.nodes_not_ready = cluster.not_ready;
+            survey.alone = cluster.alone;
             if cluster.configuration.external.is_none() {
                 survey.kind = Kind::Stacked;
             }

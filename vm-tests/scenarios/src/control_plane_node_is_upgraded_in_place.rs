@@ -35,7 +35,10 @@ async fn run(rig: &mut Rig) -> Result<()> {
 
     let status = upgraded(rig, "v1-later").await?;
     let did = status.control_plane.context("nothing was done to it")?;
-    ensure!(did.raised.is_none(), "an image of the same version: {did:?}");
+    ensure!(
+        did.raised.is_none(),
+        "an image of the same version: {did:?}"
+    );
     expect_at_rest(rig, &counter, "v1.35").await?;
 
     let status = upgraded(rig, "v2").await?;

@@ -70,6 +70,9 @@ pub struct Survey {
     /// Other control-plane Nodes that are not Ready.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes_not_ready: Vec<Name>,
+    /// No other Node of the cluster takes pods: there is none, or each is cordoned or not Ready.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
     /// Who holds the lock of the control plane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Lock>,
@@ -259,6 +262,7 @@ impl Survey {
             other_manifests: Vec::new(),
             others: Vec::new(),
             nodes_not_ready: Vec::new(),
+            alone: false,
             lock: None,
             owner: Owner::Nobody,
             unseen: Vec::new(),

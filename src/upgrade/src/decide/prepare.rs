@@ -79,9 +79,12 @@ fn verified(up: &Upgrade, s: &Situation<'_>) -> Move {
     match s.skew(up) {
         None => Move::wait(),
         Some(Err(reason)) => Move::give_up(reason),
-        Some(Ok(())) if up.rehearsal == Rehearsal::Due => Move::begin(Step::Rehearse),
-        Some(Ok(())) => {
-            control::before_the_deployment(up, s).unwrap_or_else(|| deploy::deploy(up, s))
-        }
+        Some(Ok(())) => control::before_the_deployment(up, s)
+            .or_else(|| rehearse(up))
+            .unwrap_or_else(|| deploy::deploy(up, s)),
     }
+}
+
+fn rehearse(up: &Upgrade) -> Option<Move> {
+    (up.rehearsal == Rehearsal::Due).then(|| Move::begin(Step::Rehearse))
 }

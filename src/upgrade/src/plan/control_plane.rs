@@ -17,7 +17,8 @@ const SHOWN: [&str; 7] = [
 
 impl Rehearsed {
     /// Adds what a survey has found: its lines, then what an upgrade would wait for or should know.
-    /// The first finding that would end an upgrade becomes the refusal.
+    /// The first finding that would end an upgrade becomes the refusal. Where no other Node takes
+    /// pods, none moves.
     pub fn take_survey(&mut self, survey: &Survey) {
         let shown = lines(survey).into_iter();
         let shown = shown.filter(|(name, _)| SHOWN.contains(name));
@@ -26,6 +27,11 @@ impl Rehearsed {
         let told = found.iter().filter(|one| one.class != Class::Refuse);
         let told = told.map(|one| format!("{}: {}", one.code.name(), one.says));
         self.control_plane = shown.chain(told).collect();
+        if survey.alone {
+            self.moving.clear();
+            self.blocked.clear();
+            self.returning.clear();
+        }
         let refused = found.iter().find(|one| one.class == Class::Refuse);
         self.refusal = self.refusal.take().or(refused.map(unfit));
     }
@@ -72,6 +78,23 @@ mod tests {
             assert!(text.contains(part), "{text}");
         }
         assert_eq!(rehearsed.refusal, None);
+    }
+
+    #[test]
+    fn no_pod_moves_where_no_other_node_takes_pods() {
+        let mut rehearsed = Rehearsed {
+            moving: vec!["default/web".to_owned()],
+            ..Rehearsed::default()
+        };
+        let mut survey = survey();
+        survey.alone = true;
+        rehearsed.take_survey(&survey);
+        assert!(rehearsed.moving.is_empty());
+        let text = rehearsed.control_plane.join("\n");
+        assert!(
+            text.contains("NoOtherNode: no other Node takes pods"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -64,6 +64,9 @@ pub struct Look {
     /// kubeadm has work to do on this node.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub raises: bool,
+    /// No other Node takes pods, so an eviction would help nobody.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
 }
 
 /// A part of the control plane that is not well.
@@ -115,6 +118,12 @@ impl Control {
             Lock::Asked | Lock::Held { .. } => true,
             Lock::Free | Lock::Busy { .. } => false,
         }
+    }
+
+    /// Whether the last survey found no other Node that takes pods.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.look.as_ref().is_some_and(|look| look.alone)
     }
 
     /// The upgrade is about to take the lock, or to check that it has it. A turn that begins has a

@@ -3,6 +3,7 @@
 //! and each boot of it cuts the member's power.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bystander;
 mod counter;
 mod host;
 mod single;

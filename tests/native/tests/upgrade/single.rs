@@ -8,6 +8,7 @@ use native::Cluster;
 use serde_json::{Value, json};
 use upgrade::observe::Check;
 
+use crate::bystander::Bystander;
 use crate::counter::Counter;
 use crate::host::{Away, Host};
 use crate::until::until;
@@ -19,6 +20,7 @@ async fn only_member_is_raised_through_a_cut_and_a_bad_trial() -> anyhow::Result
     let image = Arc::new(cluster.images().next_patch()?);
     let counter = Counter::start(client.clone());
     let mut host = Host::new(&cluster, 0, &image, &Arc::new(Away::default()));
+    let bystander = Bystander::on(host.member().name(), &client).await?;
     host.ask(&client, "u1").await;
     until("the new manifest", async || is_raised(&host)).await;
     host.cut_power();
@@ -48,6 +50,8 @@ async fn only_member_is_raised_through_a_cut_and_a_bad_trial() -> anyhow::Result
     ended(&host, &client, "u2", "Upgraded").await;
     let again = host.begun().iter().filter(|one| *one == "Raise").count();
     assert_eq!(again, raised, "kubeadm has nothing to do any more");
+    let left = Bystander::now(&client).await?;
+    assert_eq!(left, bystander, "it had nowhere else to go");
     let (written, gap) = counter.end().await;
     eprintln!("{written} writes, the longest gap took {gap:?}");
     Ok(())

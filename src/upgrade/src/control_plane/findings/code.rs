@@ -62,6 +62,8 @@ codes! {
     EtcdMinor,
     /// The cluster is away with this node.
     SingleMember,
+    /// No other Node takes pods.
+    NoOtherNode,
     /// Settings that kubeadm would drop or change.
     ManifestDrift,
     /// The container runtime does not have an image.

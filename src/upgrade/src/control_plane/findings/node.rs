@@ -43,6 +43,15 @@ pub(super) fn lock(survey: &Survey) -> Option<Finding> {
     (!ours).then(|| Finding::wait(Code::ControlPlaneBusy, busy.to_string()))
 }
 
+/// Evicted pods would have no place to start.
+pub(super) fn alone(survey: &Survey) -> Option<Finding> {
+    let says = "no other Node takes pods: the upgrade evicts nothing, and the pods stop with the \
+        node and start on it again. Uncordon a node that can take them.";
+    survey
+        .alone
+        .then(|| Finding::warn(Code::NoOtherNode, says.to_owned()))
+}
+
 /// Certificates that are not valid now, or not for long.
 pub(super) fn certificates(survey: &Survey) -> Vec<Finding> {
     let found = expiry(&survey.certificates, survey.at);

@@ -274,6 +274,12 @@ const ROWS: &[(Code, Class, &[&str], Change)] = &[
         s.members.truncate(1)
     }),
     (
+        Code::NoOtherNode,
+        Class::Warn,
+        &["evicts nothing", "stop with the node"],
+        |s| s.alone = true,
+    ),
+    (
         Code::ManifestDrift,
         Class::Refuse,
         &["kube-apiserver --audit-log-path"],

@@ -69,6 +69,7 @@ fn surveyed(up: &Upgrade, control: &Control, survey: &Survey, s: &Situation<'_>)
         waits: first(Class::Wait).map(waits),
         hurt: hurt(control, survey, s),
         raises: raises(survey),
+        alone: survey.alone,
     };
     let refused = first(Class::Refuse).map(unfit);
     let refused = refused.or_else(|| single(&found, s));
