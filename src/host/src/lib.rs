@@ -21,6 +21,7 @@ pub mod hash;
 pub mod image_info;
 pub mod journal;
 pub mod kernel;
+pub mod kubeadm;
 pub mod kubernetes;
 pub mod ledger;
 pub mod loader;

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use host::kubeadm::telling;
 use host::programs::{Program, ended, last_line};
 use nix::errno::Errno;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -25,17 +26,6 @@ const KEPT: usize = 16 * 1024;
 /// How long the agent reads kubeadm's output after kubeadm ends. A program that kubeadm started and
 /// left may hold the stream forever.
 const ECHO: Duration = Duration::from_millis(500);
-
-/// Lines after the reason that are the same in every failure (kubernetes,
-/// cmd/kubeadm/app/util/error.go and cmd/kubeadm/app/preflight/checks.go, `Error.Error`).
-const ADVICE: [&str; 2] = [
-    "To see the stack trace of this error",
-    "[preflight] If you know what you are doing",
-];
-
-/// How a line begins that says which check of the node failed, and why (kubernetes,
-/// cmd/kubeadm/app/preflight/checks.go, `RunChecks`). The last line says only that some did.
-const ERROR: &str = "[ERROR ";
 
 /// The exit status of kubeadm for its checks of the node (kubernetes,
 /// cmd/kubeadm/app/util/error.go, `PreFlightExitCode`).
@@ -155,20 +145,6 @@ fn late(program: &Path, limit: Duration, words: &[u8]) -> String {
     }
 }
 
-/// What says why this run failed: the checks of the node that failed, in one line, or else all
-/// lines but kubeadm's closing advice. This is for a person, and decides nothing.
-fn telling(words: &[u8]) -> Vec<u8> {
-    let words = String::from_utf8_lossy(words);
-    let lines = || words.lines().map(str::trim);
-    let errors: Vec<_> = lines().filter(|line| line.starts_with(ERROR)).collect();
-    if !errors.is_empty() {
-        return errors.join("; ").into_bytes();
-    }
-    let is_advice = |line: &str| ADVICE.iter().any(|advice| line.starts_with(advice));
-    let lines: Vec<_> = lines().filter(|line| !is_advice(line)).collect();
-    lines.join("\n").into_bytes()
-}
-
 async fn run(command: &mut Command, words: &RefCell<Vec<u8>>) -> std::io::Result<ExitStatus> {
     command.stdin(Stdio::null()).stderr(Stdio::piped());
     let mut group = Group::spawn(command)?;
@@ -272,24 +248,6 @@ mod tests {
                 "/usr/bin/kubeadm ended with exit status 1 and wrote nothing to standard error"
             ),
             "{why}"
-        );
-    }
-
-    #[test]
-    fn failed_checks_of_kubeadm_are_told_and_its_advice_is_not() {
-        let head =
-            "error: error execution phase preflight: [preflight] Some fatal errors occurred:\n";
-        let checks =
-            "\t[ERROR Swap]: running with swap on\n\t[ERROR Port-10250]: Port 10250 is in use\n";
-        let advice = "[preflight] If you know what you are doing, you can make a check non-fatal with `--ignore-preflight-errors=...`\nTo see the stack trace of this error execute with --v=5 or higher\n";
-        let told = |words: String| last_line(&telling(words.as_bytes())).unwrap();
-        assert_eq!(
-            told(format!("{head}{checks}{advice}")),
-            "[ERROR Swap]: running with swap on; [ERROR Port-10250]: Port 10250 is in use"
-        );
-        assert_eq!(
-            told(format!("error: no server\n{advice}")),
-            "error: no server"
         );
     }
 

@@ -13,6 +13,11 @@ const SKIPPED: [&str; 2] = ["kubelet-config", "addon"];
 /// kubeadm refuses `upgrade apply` where there is no CoreDNS, also if it does not upgrade addons.
 const WITHOUT_COREDNS: [&str; 2] = ["CoreDNSUnsupportedPlugins", "CoreDNSMigration"];
 
+/// kubeadm starts a Job and gives it 15 s (kubernetes, cmd/kubeadm/app/phases/upgrade/health.go),
+/// which a slow machine does not keep, however well it is. It is still tried, and told in the log.
+/// The survey and the trial look at what it looks at.
+const TOO_SHORT: &str = "CreateJob";
+
 /// What decides the configuration of an upgrade.
 #[derive(Debug)]
 pub(super) struct Upgrade<'a> {
@@ -50,8 +55,10 @@ pub(super) fn upgrade(wanted: &Upgrade<'_>) -> String {
     let mut ignore: Vec<&str> = wanted.ignore.iter().map(String::as_str).collect();
     // With "all", kubeadm takes no other name beside it.
     let is_all = ignore.iter().any(|name| name.eq_ignore_ascii_case("all"));
-    if !wanted.has_coredns && !is_all {
-        ignore.extend(WITHOUT_COREDNS);
+    if !is_all {
+        ignore.retain(|name| *name != TOO_SHORT);
+        ignore.push(TOO_SHORT);
+        ignore.extend(WITHOUT_COREDNS.iter().filter(|_| !wanted.has_coredns));
     }
     let skip = SKIPPED
         .into_iter()
@@ -118,6 +125,9 @@ mod tests {
         assert_eq!(with["node"]["ignorePreflightErrors"], json!(["CreateJob"]));
         let all = json!(["CreateJob", WITHOUT_COREDNS[0], WITHOUT_COREDNS[1]]);
         assert_eq!(without["apply"]["ignorePreflightErrors"], all);
+        let swap = of(true, "Swap");
+        let both = json!(["Swap", TOO_SHORT]);
+        assert_eq!(swap["node"]["ignorePreflightErrors"], both);
         let all = of(false, "all");
         assert_eq!(all["apply"]["ignorePreflightErrors"], json!(["all"]));
         assert_eq!(with["apply"]["kubernetesVersion"], "v1.36.4");

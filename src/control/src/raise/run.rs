@@ -8,7 +8,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use host::ledger::Ledger;
-use host::programs;
+use host::{kubeadm, programs};
 use tokio::process::{Child, Command};
 use upgrade::control_plane::raise::Run;
 use upgrade::control_plane::{Component, EtcdVersion};
@@ -25,9 +25,6 @@ const CONFIGURATION: &str = "upgrade.yaml";
 
 /// How often etcd is asked for its version meanwhile.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// The advice that kubeadm adds to each error.
-const ADVICE: &str = "To see the stack trace";
 
 /// Runs `kubeadm upgrade` to its end. It holds the lock as its standard input: a raise that begins
 /// after this program was killed waits for it.
@@ -128,27 +125,10 @@ pub(super) async fn own_etcd(order: &RaiseOrder) -> Option<EtcdVersion> {
     members.find(|one| Some(one.id) == found.me)?.version
 }
 
-/// The error that kubeadm ended with, or else the last thing that it said. For display alone.
+/// How kubeadm ended, and why, from its log. For display alone.
 fn complaint(status: ExitStatus, log: &Path) -> String {
     let said = std::fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&said);
-    let lines = text.lines().filter(|line| !is_noise(line));
-    let lines: Vec<_> = lines.collect();
-    let error = lines.iter().rposition(|line| line.starts_with("error"));
-    let line = lines.get(error.unwrap_or(lines.len().saturating_sub(1)));
-    let line = line.copied().unwrap_or_default();
-    programs::ended(Path::new("kubeadm"), status, line.as_bytes())
-}
-
-/// The advice that kubeadm adds to each error, and the lines of libraries, which begin with a level
-/// and a date: `W1129 19:51:57.907702`.
-fn is_noise(line: &str) -> bool {
-    let mut letters = line.bytes();
-    let level = letters.next().is_some_and(|first| b"IWEF".contains(&first));
-    let date = letters.by_ref().take(4).filter(u8::is_ascii_digit).count() == 4;
-    line.trim().is_empty()
-        || line.starts_with(ADVICE)
-        || (level && date && letters.next() == Some(b' '))
+    programs::ended(Path::new("kubeadm"), status, &kubeadm::telling(&said))
 }
 
 #[cfg(test)]
@@ -173,13 +153,8 @@ mod tests {
             std::fs::write(&log, text).unwrap();
             complaint(ExitStatus::from_raw(1 << 8), &log)
         };
-        let library = "W1129 19:51:57.907702     128 logging.go:55] no socket";
-        let said = of(&format!(
-            "begin\nerror: no\n\nTo see the stack trace of this\n{library}\n"
-        ));
+        let said = of("begin\nerror: no\n\nTo see the stack trace of this error\n");
         assert_eq!(said, "kubeadm ended with exit status 1: error: no");
-        let said = of(&format!("[upgrade] Waiting\n{library}\n"));
-        assert_eq!(said, "kubeadm ended with exit status 1: [upgrade] Waiting");
         assert!(of("").contains("wrote nothing"));
     }
 }
