@@ -9,7 +9,7 @@ J ?= 2
 MINUTES ?= 10
 # The stories of `make demo` (CONTRIBUTING.md).
 WAY ?= annotate
-WAYS := annotate daemonset cluster-api tutorial newcomer
+WAYS := annotate daemonset cluster-api control-plane tutorial newcomer
 # `make test` runs all Cluster API tests only if it can end within 45 minutes with a warm cache, and 80 with an empty one. These tests take a
 # quarter of an hour, and ten minutes more if their managers must be built. On a slow machine `make test` runs a part of them (three minutes).
 BEGUN := $(shell date +%s)

@@ -1,9 +1,10 @@
-//! A demonstration of Careen on one machine: in each of its three modes, as in the tutorial, and
-//! with a reader's own image, disk and node.
+//! A demonstration of Careen on one machine: in each of its three modes, on a control plane, as in
+//! the tutorial, and with a reader's own image, disk and node.
 
 mod act;
 mod annotate;
 mod capi;
+mod control_plane;
 mod daemonset;
 mod live;
 mod newcomer;
@@ -24,6 +25,8 @@ pub enum Way {
     Daemonset,
     /// Cluster API: a rollout that holds at a bad image, and the image that heals it
     ClusterApi,
+    /// The only control-plane node: an upgrade, a bad image, and etcd restored from its snapshot
+    ControlPlane,
     /// The tutorial: each of its lines, as a newcomer types them (half an hour)
     Tutorial,
     /// An image, a disk and a node of one's own, as docs/images.md and docs/install.md say (more
@@ -42,6 +45,7 @@ pub async fn run(way: Way) -> Result<()> {
         Way::Annotate => annotate::run().await?,
         Way::Daemonset => daemonset::run().await?,
         Way::ClusterApi => capi::run().await?,
+        Way::ControlPlane => control_plane::run().await?,
         Way::Tutorial => tutorial::run().await?,
         Way::Newcomer => newcomer::run().await?,
     }
@@ -108,9 +112,9 @@ mod tests {
     }
 
     #[test]
-    fn demo_has_five_ways_and_each_has_help() {
+    fn demo_has_six_ways_and_each_has_help() {
         let ways = Way::value_variants();
-        assert_eq!(ways.len(), 5);
+        assert_eq!(ways.len(), 6);
         assert!(ways.iter().all(|way| !way.help().is_empty()));
     }
 }

@@ -10,7 +10,7 @@ use testkit::ticker::{EVERY, expected, remember};
 use upgrade::report::Answer;
 
 /// The longest that any part of the demo may take.
-pub const PATIENCE: Duration = Duration::from_secs(900);
+pub const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// The expected time of a first run, on a quiet machine with two cores.
 const GUESS: u64 = 210;
