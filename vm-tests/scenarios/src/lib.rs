@@ -33,7 +33,6 @@ mod clock_wrong_over_a_trial;
 mod cluster_api_holds_at_a_bad_image_and_heals;
 mod cluster_api_upgrades_a_node;
 mod control_plane_node_is_upgraded_in_place;
-mod control_plane_node_serves_after_a_reboot;
 mod damaged_grubenv_boots_the_old_system;
 mod dripping_remote_is_given_up;
 mod four_upgrades_in_a_row;
@@ -109,7 +108,6 @@ pub const ALL: &[Scenario] = &[
     cluster_api_holds_at_a_bad_image_and_heals::SCENARIO,
     cluster_api_upgrades_a_node::SCENARIO,
     control_plane_node_is_upgraded_in_place::SCENARIO,
-    control_plane_node_serves_after_a_reboot::SCENARIO,
     damaged_grubenv_boots_the_old_system::SCENARIO,
     dripping_remote_is_given_up::SCENARIO,
     four_upgrades_in_a_row::SCENARIO,
@@ -185,7 +183,7 @@ pub fn wants_a_csi_driver(name: &str) -> bool {
 /// starts, because a lane has no network for their modules.
 #[must_use]
 pub fn wants_a_control_plane(name: &str) -> bool {
-    name == control_plane_node_serves_after_a_reboot::SCENARIO.name
+    name == control_plane_node_is_upgraded_in_place::SCENARIO.name
 }
 
 /// The samples of power cuts, four cuts each. Every commit runs one of them. The cuts lose what the
