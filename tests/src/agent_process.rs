@@ -38,7 +38,7 @@ impl AgentProcess {
             kubeconfig: kubeconfig.to_owned(),
             silence,
             policy: policy.to_owned(),
-            journal: machine.journal(),
+            store: machine.store(),
         })
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::journal::{Store, StoreError};
+use host::record::{Store, StoreError};
 use systemd::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
@@ -48,7 +48,7 @@ pub struct Setup<H> {
     /// The policy file.
     pub policy: PathBuf,
     /// The record.
-    pub journal: Store,
+    pub store: Store,
 }
 
 /// Runs until `stop` is ready. Then continues while an answer is still to be reported, until `stop`
@@ -63,7 +63,7 @@ pub async fn run<H: Hands>(setup: Setup<H>, mut stop: impl AsyncFnMut()) {
 struct Agent<H> {
     tools: Tools<H>,
     policy: PolicyFile,
-    journal: Store,
+    store: Store,
     news: UnboundedReceiver<News>,
     link: Link,
     work: Option<Work>,
@@ -106,8 +106,8 @@ impl<H: Hands> Agent<H> {
         };
         Self {
             tools,
-            policy: PolicyFile::new(setup.policy, setup.journal.folder()),
-            journal: setup.journal,
+            policy: PolicyFile::new(setup.policy, setup.store.folder()),
+            store: setup.store,
             news,
             link: Link::default(),
             work: None,
@@ -141,7 +141,7 @@ impl<H: Hands> Agent<H> {
 
     /// One turn: from the current observation to one act.
     fn turn(&mut self) -> Wake {
-        let read = self.journal.read();
+        let read = self.store.read();
         let unread = Record::default();
         // The policy is read before the machine, because the agent also acts on a machine that
         // cannot be observed.
@@ -158,7 +158,7 @@ impl<H: Hands> Agent<H> {
             return Wake::OnNews;
         }
         let mut seen = observation(machine, self.around(), &read);
-        match decide(&seen, &read, &policy).commit(&mut self.journal) {
+        match decide(&seen, &read, &policy).commit(&mut self.store) {
             Err(error) => {
                 self.metrics.show(&read, &seen, self.linked(), &policy);
                 self.unwritten(&error, &read, &seen)

@@ -1,7 +1,7 @@
 //! The observed state of one turn.
 
 use host::agents::{AgentId, Launched, Role};
-use host::journal::Store;
+use host::record::Store;
 use thiserror::Error;
 use upgrade::{Activity, Reason, Release, names};
 

@@ -49,7 +49,7 @@ pub mod zone;
 
 pub use activity::Activity;
 pub use container::ContainerImage;
-pub use decide::{Act, Decision, Journal, RecordRead, decide};
+pub use decide::{Act, Decision, RecordRead, RecordStore, decide};
 pub use id::{BootId, Digest, Malformed, ManifestDigest, Moment, SinceBoot, UpgradeId};
 pub use image::{Deployment, ImageFacts, ImageInfo, Room};
 pub use keys::{Keys, Pause};

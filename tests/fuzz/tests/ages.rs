@@ -107,7 +107,7 @@ fn about_to(step: &Step, phase: Phase) -> (Record, Observation) {
 
 struct Kept(Option<Record>);
 
-impl Journal for Kept {
+impl RecordStore for Kept {
     type Error = Infallible;
     fn store(&mut self, record: &Record) -> Result<(), Infallible> {
         self.0 = Some(record.clone());

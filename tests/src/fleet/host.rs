@@ -129,7 +129,7 @@ impl Body {
             kubeconfig: self.kubeconfig.clone(),
             silence: SILENCE,
             policy: self.folder.path().join("policy.toml"),
-            journal: self.machine.journal(),
+            store: self.machine.store(),
         })
     }
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use agent::hands::Local;
 use agent::step::hooks::Hooks;
-use host::journal::Store;
+use host::record::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::serving::Units;
@@ -117,7 +117,7 @@ impl TestMachine {
 
     /// The record on its disk.
     #[must_use]
-    pub fn journal(&self) -> Store {
+    pub fn store(&self) -> Store {
         Store::new(&self.sysroot)
     }
 

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use host::Places;
-use host::journal::Store;
+use host::record::Store;
 use host::snapshot::Before;
 use tokio::sync::{Mutex, oneshot, watch};
 use tokio::time::sleep;

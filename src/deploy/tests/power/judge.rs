@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use host::boot::{self, Link};
-use host::journal::Store;
 use host::manifest::{Manifest, Which};
+use host::record::Store;
 use upgrade::id::Digest;
 use upgrade::step::Step;
 

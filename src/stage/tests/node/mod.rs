@@ -11,9 +11,9 @@ use std::process::{Command, Output};
 
 use disk::{Disk, boot_id, critical, deployment, link};
 use host::Places;
-use host::journal::Store;
 use host::manifest::Manifest;
-use upgrade::{Deployment, Journal, Phase, RawRequest, Reason, Record, Upgrade};
+use host::record::Store;
+use upgrade::{Deployment, Phase, RawRequest, Reason, Record, RecordStore, Upgrade};
 
 /// The id of the boot that a verb runs in.
 pub const THIS_BOOT: &str = "11111111-2222-4333-8444-555555555555";

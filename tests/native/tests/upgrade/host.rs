@@ -220,7 +220,7 @@ impl Host {
             kubeconfig: self.kubeconfig.clone(),
             silence: SILENCE,
             policy: self.folder.path().join("policy.toml"),
-            journal: self.hands.machine.journal(),
+            store: self.hands.machine.store(),
         };
         self.agent = Some(AgentProcess::start_with(setup).unwrap());
     }
