@@ -12,6 +12,7 @@ pub mod backup_files;
 pub mod boot;
 pub mod cmdline;
 pub mod container_policy;
+pub mod critical;
 pub mod durable;
 mod error;
 pub mod etc;
@@ -24,7 +25,7 @@ pub mod kubeadm;
 pub mod kubernetes;
 pub mod ledger;
 pub mod loader;
-pub mod manifest;
+
 pub mod memory;
 pub mod mounts;
 pub mod os;

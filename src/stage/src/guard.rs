@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use host::critical::{CriticalFiles, Which};
 use host::loader::{self, Aim};
-use host::manifest::{Manifest, Which};
 use host::mounts::Writable;
 use host::record::{Store, StoreError};
 use host::{Places, kernel};
@@ -89,14 +89,15 @@ fn disarm(args: &Args) -> Result<(), String> {
 /// Checks that the critical files are unchanged since they were deployed.
 fn check(places: &Places, deployment: &Deployment, folder: &Path) -> Result<(), String> {
     kernel::check(places, folder, &deployment.stateroot, &deployment.bootcsum)?;
-    let manifest = Manifest::read(places, &deployment.digest).map_err(|error| error.to_string())?;
-    if manifest.bootcsum != deployment.bootcsum {
+    let list =
+        CriticalFiles::read(places, &deployment.digest).map_err(|error| error.to_string())?;
+    if list.bootcsum != deployment.bootcsum {
         return Err(format!(
             "the boot entry names kernel {} instead of {}",
-            deployment.bootcsum, manifest.bootcsum
+            deployment.bootcsum, list.bootcsum
         ));
     }
-    manifest.check(folder, Which::Boot)
+    list.check(folder, Which::Boot)
 }
 
 /// The record on a root that is mounted read-only. It is made writable only for the duration of a
