@@ -9,6 +9,7 @@ pub mod deploy;
 mod drain;
 pub mod hooks;
 pub mod kubeadm;
+mod oneshot;
 pub mod reboot;
 pub mod snapshot;
 
