@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agent::access::NodeAccess;
 use agent::cluster::{Cluster, SILENCE};
-use agent::hands::Hands;
 use agent::limits::{self, Measured};
 use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
@@ -87,7 +87,7 @@ fn serve(cli: &Cli) -> Result<()> {
     let lock = cli.root.join(names::AGENT_LOCK.trim_start_matches('/'));
     let setup = Setup {
         store: Store::new(&places.sysroot),
-        hands: Node::new(places.clone()),
+        node: Node::new(places.clone()),
         kubeconfig: cli.kubeconfig.clone(),
         silence: SILENCE,
         policy: cli.policy.clone(),

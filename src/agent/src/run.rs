@@ -19,9 +19,9 @@ use upgrade::report::{Moment, idle};
 use upgrade::{Act, Doing, Finished, Observation, Outcome, PolicyRead, Record, SinceBoot, Step};
 use upgrade::{Reason, Report, decide, report};
 
+use crate::access::NodeAccess;
 use crate::cluster::Cluster;
 use crate::cluster::watch::{self as node_watch, News};
-use crate::hands::Hands;
 use crate::log::Chronicle;
 use crate::metrics::{Linked, Metrics};
 use crate::node_state::Link;
@@ -38,8 +38,8 @@ const AGAIN: Duration = Duration::from_secs(10);
 
 /// What the loop needs to start.
 pub struct Setup<H> {
-    /// The node's hands.
-    pub hands: H,
+    /// The node.
+    pub node: H,
     /// The kubelet's kubeconfig.
     pub kubeconfig: PathBuf,
     /// How long the API server may be silent before it counts as unreachable:
@@ -53,7 +53,7 @@ pub struct Setup<H> {
 
 /// Runs until `stop` is ready. Then continues while an answer is still to be reported, until `stop`
 /// is ready a second time. A step that is under way is left; the next agent finds it in the record.
-pub async fn run<H: Hands>(setup: Setup<H>, mut stop: impl AsyncFnMut()) {
+pub async fn run<H: NodeAccess>(setup: Setup<H>, mut stop: impl AsyncFnMut()) {
     let mut agent = Agent::start(setup);
     agent.systemd.ready();
     agent.serve(stop()).await;
@@ -90,16 +90,16 @@ enum Wake {
     OnNews,
 }
 
-impl<H: Hands> Agent<H> {
+impl<H: NodeAccess> Agent<H> {
     fn start(setup: Setup<H>) -> Self {
         let cluster = Arc::new(Cluster::new(&setup.kubeconfig, setup.silence));
         let (sender, news) = unbounded_channel();
         tokio::spawn(node_watch::run(Arc::clone(&cluster), sender));
         let reporter = Reporter::start(Arc::clone(&cluster));
-        let hands = Arc::new(setup.hands);
-        let looker = Arc::clone(&hands);
+        let node = Arc::new(setup.node);
+        let looker = Arc::clone(&node);
         let tools = Tools {
-            hands,
+            node,
             cluster,
             told: reporter.settled(),
             held: Held::default(),
@@ -147,7 +147,7 @@ impl<H: Hands> Agent<H> {
         // cannot be observed.
         let policy = self.policy.read();
         self.metrics.follow(&policy);
-        let machine = match self.tools.hands.look(read.as_ref().unwrap_or(&unread)) {
+        let machine = match self.tools.node.look(read.as_ref().unwrap_or(&unread)) {
             Ok(machine) => machine,
             Err(detail) => return self.unseen(&read, detail),
         };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use agent::hands::{Ahead, Errand, Hands, Local, StepEnd};
+use agent::access::{Ahead, Errand, Local, NodeAccess, StepEnd};
 use agent::task::{Task, Verb};
 use host::record::Store;
 use tokio::sync::watch;
@@ -285,7 +285,7 @@ fn guard_sees(machine: Observation) -> Observation {
     })
 }
 
-impl Hands for FleetMachine {
+impl NodeAccess for FleetMachine {
     fn look(&self, _: &Record) -> Result<Observation, String> {
         Ok(self.machine())
     }

@@ -2,9 +2,9 @@
 //! guard that calls the real brain. It replaces systemd, libostree and the kubelet. It performs
 //! each step, or fails as the test requests.
 
+mod access;
 mod boot;
 mod fault;
-mod hands;
 mod images;
 mod state;
 mod systems;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use agent::hands::Local;
+use agent::access::Local;
 use agent::step::hooks::Hooks;
 use host::record::Store;
 use tokio::sync::watch;

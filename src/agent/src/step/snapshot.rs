@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use upgrade::step::Effect;
 use upgrade::{Reason, UpgradeId};
 
-use crate::hands::StepEnd;
+use crate::access::StepEnd;
 use crate::node::saved;
 
 /// How long a disk may take for one file of at most 64 MiB before that counts as a failure.
