@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use agent::hands::Hands;
+use agent::access::NodeAccess;
 use agent::run::{Setup, run};
 use anyhow::{Context, Result};
 use tokio::sync::{Notify, oneshot, watch};
@@ -34,11 +34,11 @@ impl AgentProcess {
         silence: Duration,
     ) -> Result<Self> {
         Self::start_with(Setup {
-            hands: machine.clone(),
+            node: machine.clone(),
             kubeconfig: kubeconfig.to_owned(),
             silence,
             policy: policy.to_owned(),
-            journal: machine.journal(),
+            store: machine.store(),
         })
     }
 
@@ -46,7 +46,7 @@ impl AgentProcess {
     ///
     /// # Errors
     /// When the thread does not start.
-    pub fn start_with<H: Hands>(setup: Setup<H>) -> Result<Self> {
+    pub fn start_with<H: NodeAccess>(setup: Setup<H>) -> Result<Self> {
         let (kill, killed) = oneshot::channel::<()>();
         let stop = Arc::new(Notify::new());
         let asked = Arc::clone(&stop);
@@ -104,7 +104,7 @@ impl Drop for AgentProcess {
 }
 
 /// All its tasks run in its own runtime and end with it.
-fn live<H: Hands>(
+fn live<H: NodeAccess>(
     setup: Setup<H>,
     stops: impl AsyncFnMut(),
     killed: oneshot::Receiver<()>,

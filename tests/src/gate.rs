@@ -160,7 +160,7 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor, ask: mpsc::Unbounde
     }
 }
 
-/// Hands one write to the test. A write passes when the test no longer listens.
+/// NodeAccess one write to the test. A write passes when the test no longer listens.
 async fn review(
     request: Request<Incoming>,
     ask: mpsc::UnboundedSender<Asked>,

@@ -15,7 +15,7 @@ use upgrade::observe::Check;
 use upgrade::serving::{Serving, failed};
 use upgrade::{BootId, LastTrial, Record, TrialEnd, TrialNote, names};
 
-use crate::hands::Local;
+use crate::access::Local;
 use evidence::Shown;
 
 /// How often the agent notes how far the trial has come, and so about how exact the note is.

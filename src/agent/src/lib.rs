@@ -7,13 +7,13 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+pub mod access;
 mod clock;
 pub mod cluster;
 mod control_plane;
 pub mod doctor;
 pub mod drain;
 pub mod executables;
-pub mod hands;
 pub mod health;
 pub mod kubeadm;
 pub mod kubelet;

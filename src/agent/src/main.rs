@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agent::access::NodeAccess;
 use agent::cluster::{Cluster, SILENCE};
-use agent::hands::Hands;
 use agent::limits::{self, Measured};
 use agent::metrics::{self, Shown};
 use agent::node::real::{self, Node};
@@ -22,7 +22,7 @@ use args::{Cli, Command};
 use clap::Parser;
 use host::Places;
 use host::agents::Agents;
-use host::journal::Store;
+use host::record::Store;
 use systemd::Notify;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::level_filters::LevelFilter;
@@ -86,8 +86,8 @@ fn serve(cli: &Cli) -> Result<()> {
     real::make_writable(&places).context("cannot make the physical root writable")?;
     let lock = cli.root.join(names::AGENT_LOCK.trim_start_matches('/'));
     let setup = Setup {
-        journal: Store::new(&places.sysroot),
-        hands: Node::new(places.clone()),
+        store: Store::new(&places.sysroot),
+        node: Node::new(places.clone()),
         kubeconfig: cli.kubeconfig.clone(),
         silence: SILENCE,
         policy: cli.policy.clone(),

@@ -4,7 +4,7 @@ use upgrade::decide::RecordRead;
 use upgrade::serving::{Offer, Serving};
 use upgrade::{BootId, Finished, Health, NodeView, Observation, Record, SinceBoot, Step, Turn};
 
-use crate::hands::Local;
+use crate::access::Local;
 use crate::node_state::Link;
 
 /// What the loop itself knows in addition to the machine.

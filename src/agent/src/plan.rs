@@ -14,10 +14,10 @@ use upgrade::decide::RecordRead;
 use upgrade::plan::{self, Case, Found, Look, Plan, Rehearsed, Response};
 use upgrade::{Observation, PolicyRead, Reason, names};
 
+use crate::access::{Ahead, NodeAccess};
 use crate::cluster::seen::NodeSeen;
 use crate::cluster::{Cluster, limited, refused};
 use crate::drain::{self, LIST_PODS};
-use crate::hands::{Ahead, Hands};
 use crate::kubelet;
 use crate::step::Tools;
 
@@ -74,7 +74,7 @@ type LookResult = Result<(Found, Rehearsed), Reason>;
 
 impl Planner {
     /// Takes the next step towards an answer, and writes the answer to the Node when it is ready.
-    pub fn follow<H: Hands>(&mut self, tools: &Tools<H>, asked: &PlanInput<'_>) {
+    pub fn follow<H: NodeAccess>(&mut self, tools: &Tools<H>, asked: &PlanInput<'_>) {
         let Some(node) = asked.node else { return };
         match &node.question {
             None => {
@@ -94,7 +94,7 @@ impl Planner {
         self.answer.as_ref().is_some_and(answers) || there().as_ref().is_some_and(answers)
     }
 
-    fn serve<H: Hands>(
+    fn serve<H: NodeAccess>(
         &mut self,
         tools: &Tools<H>,
         asked: &PlanInput<'_>,
@@ -246,7 +246,7 @@ async fn lost(again: Option<Instant>) {
 }
 
 impl Looking {
-    fn begin<H: Hands>(
+    fn begin<H: NodeAccess>(
         tools: &Tools<H>,
         asked: &PlanInput<'_>,
         node: &NodeSeen,
@@ -275,24 +275,24 @@ impl Looking {
     }
 }
 
-async fn look_ahead<H: Hands>(tools: Tools<H>, ahead: Ahead, node: String) -> LookResult {
+async fn look_ahead<H: NodeAccess>(tools: Tools<H>, ahead: Ahead, node: String) -> LookResult {
     let skips_drain = ahead.policy.drain.skip;
     let (policy, drains) = (ahead.policy.kubeadm.clone(), ahead.policy.drain.clone());
-    let found = tools.hands.look_ahead(ahead).await?;
+    let found = tools.node.look_ahead(ahead).await?;
     let mut rehearsed = if skips_drain {
         Rehearsed::default()
     } else {
         let pods = drain::preview(&tools.cluster, &node, &drains).await;
         pods.map_err(|error| error.into_reason(refused(LIST_PODS)))?
     };
-    if let Some(root) = tools.hands.root() {
+    if let Some(root) = tools.node.root() {
         let carried = found.facts.info.as_ref().map(|info| &info.kubernetes);
         let forecast = kubelet::forecast(root, &tools.cluster, &policy, carried).await?;
         rehearsed.settings = forecast.told();
         rehearsed.refusal = forecast.refusal;
     }
     let carried = found.facts.info.as_ref().map(|info| &info.kubernetes);
-    if let Some(survey) = tools.hands.survey(carried).await? {
+    if let Some(survey) = tools.node.survey(carried).await? {
         rehearsed.take_survey(&survey);
     }
     Ok((found, rehearsed))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::journal::{Store, StoreError};
+use host::record::{Store, StoreError};
 use systemd::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
@@ -19,9 +19,9 @@ use upgrade::report::{Moment, idle};
 use upgrade::{Act, Doing, Finished, Observation, Outcome, PolicyRead, Record, SinceBoot, Step};
 use upgrade::{Reason, Report, decide, report};
 
+use crate::access::NodeAccess;
 use crate::cluster::Cluster;
 use crate::cluster::watch::{self as node_watch, News};
-use crate::hands::Hands;
 use crate::log::Chronicle;
 use crate::metrics::{Linked, Metrics};
 use crate::node_state::Link;
@@ -38,8 +38,8 @@ const AGAIN: Duration = Duration::from_secs(10);
 
 /// What the loop needs to start.
 pub struct Setup<H> {
-    /// The node's hands.
-    pub hands: H,
+    /// The node.
+    pub node: H,
     /// The kubelet's kubeconfig.
     pub kubeconfig: PathBuf,
     /// How long the API server may be silent before it counts as unreachable:
@@ -48,12 +48,12 @@ pub struct Setup<H> {
     /// The policy file.
     pub policy: PathBuf,
     /// The record.
-    pub journal: Store,
+    pub store: Store,
 }
 
 /// Runs until `stop` is ready. Then continues while an answer is still to be reported, until `stop`
 /// is ready a second time. A step that is under way is left; the next agent finds it in the record.
-pub async fn run<H: Hands>(setup: Setup<H>, mut stop: impl AsyncFnMut()) {
+pub async fn run<H: NodeAccess>(setup: Setup<H>, mut stop: impl AsyncFnMut()) {
     let mut agent = Agent::start(setup);
     agent.systemd.ready();
     agent.serve(stop()).await;
@@ -63,7 +63,7 @@ pub async fn run<H: Hands>(setup: Setup<H>, mut stop: impl AsyncFnMut()) {
 struct Agent<H> {
     tools: Tools<H>,
     policy: PolicyFile,
-    journal: Store,
+    store: Store,
     news: UnboundedReceiver<News>,
     link: Link,
     work: Option<Work>,
@@ -90,24 +90,24 @@ enum Wake {
     OnNews,
 }
 
-impl<H: Hands> Agent<H> {
+impl<H: NodeAccess> Agent<H> {
     fn start(setup: Setup<H>) -> Self {
         let cluster = Arc::new(Cluster::new(&setup.kubeconfig, setup.silence));
         let (sender, news) = unbounded_channel();
         tokio::spawn(node_watch::run(Arc::clone(&cluster), sender));
         let reporter = Reporter::start(Arc::clone(&cluster));
-        let hands = Arc::new(setup.hands);
-        let looker = Arc::clone(&hands);
+        let node = Arc::new(setup.node);
+        let looker = Arc::clone(&node);
         let tools = Tools {
-            hands,
+            node,
             cluster,
             told: reporter.settled(),
             held: Held::default(),
         };
         Self {
             tools,
-            policy: PolicyFile::new(setup.policy, setup.journal.folder()),
-            journal: setup.journal,
+            policy: PolicyFile::new(setup.policy, setup.store.folder()),
+            store: setup.store,
             news,
             link: Link::default(),
             work: None,
@@ -141,13 +141,13 @@ impl<H: Hands> Agent<H> {
 
     /// One turn: from the current observation to one act.
     fn turn(&mut self) -> Wake {
-        let read = self.journal.read();
+        let read = self.store.read();
         let unread = Record::default();
         // The policy is read before the machine, because the agent also acts on a machine that
         // cannot be observed.
         let policy = self.policy.read();
         self.metrics.follow(&policy);
-        let machine = match self.tools.hands.look(read.as_ref().unwrap_or(&unread)) {
+        let machine = match self.tools.node.look(read.as_ref().unwrap_or(&unread)) {
             Ok(machine) => machine,
             Err(detail) => return self.unseen(&read, detail),
         };
@@ -158,7 +158,7 @@ impl<H: Hands> Agent<H> {
             return Wake::OnNews;
         }
         let mut seen = observation(machine, self.around(), &read);
-        match decide(&seen, &read, &policy).commit(&mut self.journal) {
+        match decide(&seen, &read, &policy).commit(&mut self.store) {
             Err(error) => {
                 self.metrics.show(&read, &seen, self.linked(), &policy);
                 self.unwritten(&error, &read, &seen)

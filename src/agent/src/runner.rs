@@ -11,7 +11,7 @@ use upgrade::{
     Doing, Finished, Outcome, Policy, Reason, Step, Target, Upgrade, UpgradeId, Version, Wanted,
 };
 
-use crate::hands::{Errand, Hands, StepEnd};
+use crate::access::{Errand, NodeAccess, StepEnd};
 use crate::log::StepStory;
 use crate::step::{self, Order, Tools};
 
@@ -50,7 +50,7 @@ pub struct Work {
 
 impl Work {
     /// Begins a step, for this upgrade if the step belongs to one.
-    pub fn begin<H: Hands>(
+    pub fn begin<H: NodeAccess>(
         tools: Tools<H>,
         step: Step,
         upgrade: Option<&Upgrade>,

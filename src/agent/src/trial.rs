@@ -11,7 +11,7 @@ use upgrade::policy::in_force;
 use upgrade::serving::{Offer, Serving};
 use upgrade::{Observation, PolicyRead, Record, UpgradeId};
 
-use crate::hands::{Hands, Local};
+use crate::access::{Local, NodeAccess};
 use crate::serving::Watcher;
 use crate::step::Tools;
 
@@ -35,7 +35,7 @@ impl Drop for Checks {
 
 impl Trial {
     /// Starts the checks when a trial has begun, and stops them when it is over.
-    pub fn follow<H: Hands>(
+    pub fn follow<H: NodeAccess>(
         &mut self,
         tools: &Tools<H>,
         read: &RecordRead,
@@ -45,10 +45,9 @@ impl Trial {
         match (on_trial(read, machine), &self.running) {
             (Some((id, served)), None) => {
                 let (sender, found) = watch::channel(None);
-                let (hands, policy) =
-                    (Arc::clone(&tools.hands), Arc::new(in_force(policy).clone()));
+                let (node, policy) = (Arc::clone(&tools.node), Arc::new(in_force(policy).clone()));
                 let task =
-                    tokio::spawn(async move { hands.check(id, served, policy, sender).await });
+                    tokio::spawn(async move { node.check(id, served, policy, sender).await });
                 self.running = Some(Checks { found, task });
             }
             (None, Some(_)) => (self.running, self.serving) = (None, None),
@@ -57,7 +56,7 @@ impl Trial {
     }
 
     /// Looks at the Node and its pods once the node runs, if the old system's are noted.
-    pub fn follow_node<H: Hands>(
+    pub fn follow_node<H: NodeAccess>(
         &mut self,
         tools: &Tools<H>,
         read: &RecordRead,

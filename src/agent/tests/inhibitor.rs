@@ -9,7 +9,7 @@ use std::io::{ErrorKind, PipeReader, Read, pipe};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
-use agent::hands::{Errand, Hands};
+use agent::access::{Errand, NodeAccess};
 use agent::node::real::Node;
 use agent::task::{Task, Verb};
 use host::Places;

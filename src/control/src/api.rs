@@ -132,7 +132,7 @@ fn is_alone(nodes: &ObjectList<Node>, node: &str) -> bool {
         .is_none_or(str::is_empty);
     let takes_pods = |one: &Node| {
         let spec = one.spec.as_ref();
-        node_is_ready(one) && !spec.is_some_and(|spec| spec.unschedulable == Some(true))
+        node_is_ready(one) && spec.is_none_or(|spec| spec.unschedulable != Some(true))
     };
     is_whole && !others(&nodes.items, node).any(takes_pods)
 }

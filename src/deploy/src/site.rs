@@ -125,7 +125,7 @@ impl Site {
     /// They may still be there.
     pub fn forget(&self, commit: &Digest) -> Result<(), Reason> {
         let places = Places::physical(&self.path);
-        host::durable::remove(&places.manifest(commit))
+        host::durable::remove(&places.critical_files(commit))
             .and_then(|()| host::etc::forget(&places, commit))
             .map_err(|error| self.broken(error))
     }

@@ -1,4 +1,4 @@
-//! The record as this version's journal reads it: `record read <sysroot>` prints it, `record
+//! The record as this version reads it: `record read <sysroot>` prints it, `record
 //! rewrite <sysroot>` writes it again as the next generation, and `record commit` prints the commit
 //! it was built from.
 //!
@@ -9,8 +9,8 @@
 use std::error::Error;
 use std::path::Path;
 
-use host::journal::Store;
-use upgrade::Journal as _;
+use host::record::Store;
+use upgrade::RecordStore as _;
 
 /// The commit it was built from, set by the build.
 const COMMIT: Option<&str> = option_env!("CAREEN_COMMIT");

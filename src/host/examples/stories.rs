@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use fake::{Flaw, World};
 use host::Places;
-use host::journal::Store;
-use upgrade::{Journal as _, Record};
+use host::record::Store;
+use upgrade::{Record, RecordStore as _};
 
 const FLAWS: [Flaw; 9] = [
     Flaw::None,

@@ -51,7 +51,7 @@ impl Places {
 
     /// The digests of one commit's critical files.
     #[must_use]
-    pub fn manifest(&self, commit: &Digest) -> PathBuf {
+    pub fn critical_files(&self, commit: &Digest) -> PathBuf {
         self.state().join(format!("manifest-{commit}.json"))
     }
 

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use disk::upgrade_id;
-use host::journal::{Store, StoreError};
+use host::record::{Store, StoreError};
 use host::{Places, snapshot};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use tempfile::TempDir;
-use upgrade::{Journal, Record};
+use upgrade::{Record, RecordStore};
 
 const NONE: Option<&str> = None;
 

@@ -2,11 +2,11 @@
 
 use host::agents::Role;
 use tracing::info;
-use upgrade::{Standing, names};
+use upgrade::{Activity, names};
 
 use crate::decide::Act;
 use crate::failed::Failed;
-use crate::look::{has_a_proven_one, standing};
+use crate::look::{activity, has_a_proven_one};
 use crate::node::Node;
 use crate::room;
 use crate::systemd::{Origin, Systemd};
@@ -34,7 +34,7 @@ pub fn act(act: Act, node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
 fn install(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
     room::check(node)?;
     node.agents.take(&node.brought)?;
-    stop_unless_busy(node, systemd, Standing::Waits)?;
+    stop_unless_busy(node, systemd, Activity::Waits)?;
     let switched = switch(node, systemd);
     systemd.start(names::AGENT_UNIT)?;
     switched?;
@@ -99,10 +99,10 @@ fn start(node: &Node, systemd: &dyn Systemd) -> Result<(), Failed> {
 pub fn stop_unless_busy(
     node: &Node,
     systemd: &dyn Systemd,
-    at_most: Standing,
+    at_most: Activity,
 ) -> Result<(), Failed> {
     let stopped = systemd.stop(names::AGENT_UNIT).map_err(Failed::from);
-    let free = stopped.and_then(|()| match standing(node, systemd)? <= at_most {
+    let free = stopped.and_then(|()| match activity(node, systemd)? <= at_most {
         true => Ok(()),
         false => Err(Failed::Overtaken),
     });

@@ -1,6 +1,6 @@
 //! The next action and the reported state: a pure function of the observed state.
 
-use upgrade::Standing;
+use upgrade::Activity;
 use upgrade::launch::STARTS;
 
 use crate::health::Health;
@@ -89,13 +89,13 @@ fn left(seen: &Seen) -> Decision {
 }
 
 fn not_in_place(seen: &Seen) -> Decision {
-    match seen.standing {
-        Standing::Free => waiting(Act::Install, format!("installing {}", seen.brought)),
-        Standing::Waits | Standing::UnderWay | Standing::Frozen if !seen.can_run => orphaned(seen),
+    match seen.activity {
+        Activity::Free => waiting(Act::Install, format!("installing {}", seen.brought)),
+        Activity::Waits | Activity::UnderWay | Activity::Frozen if !seen.can_run => orphaned(seen),
         // The wait may last for days, and the rollout reaches no further node before this one is
         // done.
-        Standing::Waits => waiting(Act::Install, beside_a_wait(seen)),
-        Standing::UnderWay | Standing::Frozen => under_way(seen),
+        Activity::Waits => waiting(Act::Install, beside_a_wait(seen)),
+        Activity::UnderWay | Activity::Frozen => under_way(seen),
     }
 }
 
@@ -134,19 +134,19 @@ fn under_way(seen: &Seen) -> Decision {
 /// If nothing runs, the agent is restored even during an upgrade: the bytes are those that were
 /// there when the upgrade started.
 fn damaged(seen: &Seen) -> Decision {
-    match (seen.service.active, seen.standing) {
+    match (seen.service.active, seen.activity) {
         (Active::Down | Active::Changing, _) => waiting(
             Act::Repair,
             format!("{} is damaged on the disk; copying it again", seen.brought),
         ),
-        (Active::Running, Standing::Free | Standing::Waits) => waiting(
+        (Active::Running, Activity::Free | Activity::Waits) => waiting(
             Act::Install,
             format!(
                 "{} is damaged on the disk; installing it again",
                 seen.brought
             ),
         ),
-        (Active::Running, Standing::UnderWay | Standing::Frozen) => under_way(seen),
+        (Active::Running, Activity::UnderWay | Activity::Frozen) => under_way(seen),
     }
 }
 
@@ -169,7 +169,7 @@ fn on_probation(seen: &Seen) -> Decision {
     if ran(seen, seen.brought.as_str()) {
         return soon(seen);
     }
-    if is_worn_out && seen.standing < Standing::Frozen {
+    if is_worn_out && seen.activity < Activity::Frozen {
         return waiting(Act::GiveUp, format!("{} does not start", seen.brought));
     }
     match seen.service.active {
@@ -188,10 +188,10 @@ fn on_probation(seen: &Seen) -> Decision {
 
 fn soon(seen: &Seen) -> Decision {
     let has_run = seen.service.active == Active::Running && seen.service.seconds >= PROBATION;
-    match (has_run, seen.standing) {
+    match (has_run, seen.activity) {
         // Links must not change while frozen. The agent runs, and that is what readiness is about.
-        (true, Standing::Frozen) => well(seen),
-        (true, Standing::Free | Standing::Waits | Standing::UnderWay) => {
+        (true, Activity::Frozen) => well(seen),
+        (true, Activity::Free | Activity::Waits | Activity::UnderWay) => {
             waiting(Act::Prove, format!("{} runs", seen.brought))
         }
         (false, _) => waiting(Act::Nothing, started(seen.brought.as_str())),

@@ -1,9 +1,9 @@
 //! The observed state of one turn.
 
 use host::agents::{AgentId, Launched, Role};
-use host::journal::Store;
+use host::record::Store;
 use thiserror::Error;
-use upgrade::{Reason, Release, Standing, names};
+use upgrade::{Activity, Reason, Release, names};
 
 use crate::node::Node;
 use crate::systemd::{Active, Origin, Refused, Service, Systemd};
@@ -29,7 +29,7 @@ pub struct Seen {
     /// The agent that was last started.
     pub launched: Option<Launched>,
     /// Whether an upgrade permits a change.
-    pub standing: Standing,
+    pub activity: Activity,
     /// The agent's service.
     pub service: Service,
     /// The installer's units for an image without them are those of this pod.
@@ -69,7 +69,7 @@ pub enum Blind {
 ///
 /// # Errors
 /// If this cannot be determined.
-pub fn standing(node: &Node, systemd: &dyn Systemd) -> Result<Standing, Blind> {
+pub fn activity(node: &Node, systemd: &dyn Systemd) -> Result<Activity, Blind> {
     let repository = node.places.sysroot.join("ostree/repo");
     if !repository.is_dir() {
         return Err(Blind::NoOstree(repository.display().to_string()));
@@ -79,10 +79,10 @@ pub fn standing(node: &Node, systemd: &dyn Systemd) -> Result<Standing, Blind> {
         .map_err(Blind::Record)?;
     let alive = systemd.alive(STEPS)?;
     let at_least = match alive.iter().any(|unit| unit != names::PLAN_UNIT) {
-        true => Standing::UnderWay,
-        false => Standing::Free,
+        true => Activity::UnderWay,
+        false => Activity::Free,
     };
-    Ok(Standing::of(&record).max(at_least))
+    Ok(Activity::of(&record).max(at_least))
 }
 
 /// Observes everything.
@@ -98,7 +98,7 @@ pub fn look(node: &Node, systemd: &dyn Systemd) -> Result<Seen, Blind> {
         proven: node.agents.id(Role::Proven)?,
         given_up: node.agents.given_up(),
         launched: node.agents.launched(),
-        standing: standing(node, systemd)?,
+        activity: activity(node, systemd)?,
         can_run: can_run(node, &service),
         service,
         units_are_ours: units::are_in_place(node),

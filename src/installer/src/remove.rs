@@ -4,12 +4,12 @@
 use host::agents::Role;
 use host::snapshot;
 use tracing::info;
-use upgrade::{Reason, Standing, names};
+use upgrade::{Activity, Reason, names};
 
 use crate::act::stop_unless_busy;
 use crate::failed::Failed;
 use crate::health::Health;
-use crate::look::{can_run, standing};
+use crate::look::{activity, can_run};
 use crate::node::Node;
 use crate::systemd::{Active, Origin, Systemd};
 use crate::units;
@@ -38,7 +38,7 @@ pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
     if let Some(why) = in_the_way(node, systemd)? {
         return Ok(told(false, &why));
     }
-    stop_unless_busy(node, systemd, Standing::Free)?;
+    stop_unless_busy(node, systemd, Activity::Free)?;
     // Its program is removed too.
     systemd.stop(names::PLAN_UNIT)?;
     units::remove(node)?;
@@ -57,10 +57,10 @@ pub fn remove(node: &Node, systemd: &dyn Systemd) -> Result<Health, Failed> {
 /// Why nothing may be removed yet. An upgrade notes what it owes before the record says that it has
 /// ended. So this checks the record first and the note after it.
 fn in_the_way(node: &Node, systemd: &dyn Systemd) -> Result<Option<String>, Failed> {
-    match standing(node, systemd)? {
-        Standing::Free => owes(node, systemd),
+    match activity(node, systemd)? {
+        Activity::Free => owes(node, systemd),
         // Nobody would be left to end it.
-        Standing::Waits | Standing::UnderWay | Standing::Frozen => {
+        Activity::Waits | Activity::UnderWay | Activity::Frozen => {
             let why = match keep_going(node, systemd)? {
                 true => UNDER_WAY,
                 false => ORPHANED,

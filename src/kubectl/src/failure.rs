@@ -2,7 +2,7 @@
 
 use std::io;
 
-use client::chain;
+use client::{NoAnswer, chain};
 use kube::core::Status;
 use thiserror::Error;
 
@@ -70,6 +70,12 @@ impl Failure {
     #[must_use]
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl From<NoAnswer> for Failure {
+    fn from(NoAnswer(limit): NoAnswer) -> Self {
+        Self::Unreachable(format!("no answer in {} s", limit.as_secs()))
     }
 }
 

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 use tracing::debug;
 
+use crate::engine::{Machine, Why};
 use crate::names;
 use crate::writes::{WriteError, limited};
 
@@ -38,6 +39,22 @@ pub struct Happened {
     pub reason: String,
     /// The message.
     pub note: String,
+}
+
+impl Happened {
+    /// Why a Machine is held, as an Event of the Machine.
+    #[must_use]
+    pub fn to_machine(machine: &Machine, why: &Why) -> Self {
+        Self {
+            api_version: core(),
+            kind: "Machine".to_owned(),
+            namespace: machine.namespace.clone(),
+            name: machine.name.clone(),
+            uid: machine.uid.clone(),
+            reason: why.code(),
+            note: why.to_string(),
+        }
+    }
 }
 
 /// The group and version of Cluster API's own objects.

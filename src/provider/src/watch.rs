@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-use client::chain;
+use client::{NoAnswer, chain};
 use futures::StreamExt;
 use kube::api::Api;
 use kube::core::Status;
@@ -282,6 +282,12 @@ fn of_status(status: &Status) -> WatchError {
     }
 }
 
+impl From<NoAnswer> for WatchError {
+    fn from(NoAnswer(limit): NoAnswer) -> Self {
+        Self::Away(format!("no answer within {limit:?}"))
+    }
+}
+
 impl From<kube::Error> for WatchError {
     fn from(error: kube::Error) -> Self {
         let kube::Error::Api(status) = error else {
@@ -301,10 +307,7 @@ impl From<kube::Error> for WatchError {
 pub async fn limited<T>(
     request: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, WatchError> {
-    match tokio::time::timeout(ANSWER, request).await {
-        Ok(answer) => Ok(answer?),
-        Err(_) => Err(WatchError::Away(format!("no answer within {ANSWER:?}"))),
-    }
+    client::in_time(ANSWER, request).await
 }
 
 /// Whether an object is older than the known one. Resource versions of one kind in one server are

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use host::manifest::{Manifest, Which};
+use host::critical::{CriticalFiles, Which};
 use host::{boot, mounts};
 use upgrade::Unsound;
 
@@ -27,8 +27,9 @@ fn check(args: &Args) -> Result<(), String> {
     let places = &args.places;
     let (deployment, folder) =
         boot::booted(&places.sysroot, &places.root).map_err(|error| error.to_string())?;
-    let manifest = Manifest::read(places, &deployment.digest).map_err(|error| error.to_string())?;
-    let integrity = manifest
+    let list =
+        CriticalFiles::read(places, &deployment.digest).map_err(|error| error.to_string())?;
+    let integrity = list
         .check(&folder, Which::Rest)
         .map_err(Unsound::of_the_disk);
     let Err(unsound) = &integrity else {

@@ -11,8 +11,8 @@ use std::process::{ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use host::journal::Store;
 use host::programs::{self, Program};
+use host::record::Store;
 use host::{durable, memory, mounts, os, power};
 use upgrade::{OneShot, SinceBoot, deadman, names};
 

@@ -4,14 +4,14 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use host::journal::{Store, StoreError};
+use host::critical::{CriticalFiles, Which};
 use host::loader::{self, Aim};
-use host::manifest::{Manifest, Which};
 use host::mounts::Writable;
+use host::record::{Store, StoreError};
 use host::{Places, kernel};
 use upgrade::decide::decide;
 use upgrade::step::StageStep;
-use upgrade::{Act, Deployment, Journal, Observation, Policy, Record, Unsound};
+use upgrade::{Act, Deployment, Observation, Policy, Record, RecordStore, Unsound};
 
 use crate::args::Args;
 use crate::{abort, look, refusal};
@@ -64,17 +64,17 @@ pub fn judge(
 }
 
 fn next(args: &Args, seen: &Observation) -> Result<Act, String> {
-    let mut journal = Remounting {
+    let mut store = Remounting {
         store: Store::new(&args.places.sysroot),
         sysroot: &args.places.sysroot,
     };
-    let read = journal.store.read();
+    let read = store.store.read();
     if let Err(reason) = &read {
         eprintln!("careen-stage: {reason}");
     }
     let decision = decide(seen, &read, &Ok(Policy::default()));
     decision
-        .commit(&mut journal)
+        .commit(&mut store)
         .map(|(_, act)| act)
         .map_err(|error| error.to_string())
 }
@@ -89,14 +89,15 @@ fn disarm(args: &Args) -> Result<(), String> {
 /// Checks that the critical files are unchanged since they were deployed.
 fn check(places: &Places, deployment: &Deployment, folder: &Path) -> Result<(), String> {
     kernel::check(places, folder, &deployment.stateroot, &deployment.bootcsum)?;
-    let manifest = Manifest::read(places, &deployment.digest).map_err(|error| error.to_string())?;
-    if manifest.bootcsum != deployment.bootcsum {
+    let list =
+        CriticalFiles::read(places, &deployment.digest).map_err(|error| error.to_string())?;
+    if list.bootcsum != deployment.bootcsum {
         return Err(format!(
             "the boot entry names kernel {} instead of {}",
-            deployment.bootcsum, manifest.bootcsum
+            deployment.bootcsum, list.bootcsum
         ));
     }
-    manifest.check(folder, Which::Boot)
+    list.check(folder, Which::Boot)
 }
 
 /// The record on a root that is mounted read-only. It is made writable only for the duration of a
@@ -108,7 +109,7 @@ pub struct Remounting<'a> {
     pub sysroot: &'a Path,
 }
 
-impl Journal for Remounting<'_> {
+impl RecordStore for Remounting<'_> {
     type Error = StoreError;
 
     fn store(&mut self, record: &Record) -> Result<(), StoreError> {

@@ -2,7 +2,7 @@
 //! a trial.
 
 use host::boot;
-use host::journal::Store;
+use host::record::Store;
 use upgrade::{Home, Observation, deadman};
 
 use crate::args::Args;

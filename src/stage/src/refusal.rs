@@ -1,6 +1,6 @@
 //! The console message when the brain refuses a boot. It is often all that a person can see.
 
-use host::journal::Store;
+use host::record::Store;
 use upgrade::{Observation, Phase, Reason};
 
 use crate::args::Args;

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use host::journal::Store;
+use host::record::Store;
 use host::snapshot::Owed;
 use host::{Error, boot, mounts, os, snapshot};
 use upgrade::phase::Class;

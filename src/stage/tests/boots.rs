@@ -7,8 +7,8 @@ mod node;
 use std::fs;
 use std::process::{Command, Output};
 
+use host::critical::CriticalFiles;
 use host::loader;
-use host::manifest::Manifest;
 use node::disk::{boot_id, content, link};
 use node::{THIS_BOOT, WOULD_REBOOT, armed, refused};
 use upgrade::{OneShot, Phase};
@@ -71,14 +71,14 @@ fn with_boot_out_of_sight_the_kernel_in_the_tree_is_checked() {
 #[test]
 fn without_a_manifest_nothing_is_known_and_nothing_passes() {
     let node = armed();
-    fs::remove_file(node.disk.places.manifest(&node.new.digest)).unwrap();
+    fs::remove_file(node.disk.places.critical_files(&node.new.digest)).unwrap();
     assert_eq!(node.guard(), Some(WOULD_REBOOT));
 }
 
 #[test]
 fn a_manifest_that_cannot_be_read_lets_nothing_pass() {
     let node = armed();
-    let path = node.disk.places.manifest(&node.new.digest);
+    let path = node.disk.places.critical_files(&node.new.digest);
     let whole = fs::read(&path).unwrap();
     let half = whole.len() / 2;
     let inverted: Vec<_> = whole.iter().map(|byte| !byte).collect();
@@ -108,9 +108,9 @@ fn trial_goes_on_with_a_damaged_grubenv_and_leaves_it_unchanged() {
 #[test]
 fn a_manifest_cannot_lead_out_of_the_deployment() {
     let node = armed();
-    let mut manifest = Manifest::read(&node.disk.places, &node.new.digest).unwrap();
-    manifest.files[0].path = "../../../../../grub/grubenv".to_owned();
-    manifest.write(&node.disk.places).unwrap();
+    let mut list = CriticalFiles::read(&node.disk.places, &node.new.digest).unwrap();
+    list.files[0].path = "../../../../../grub/grubenv".to_owned();
+    list.write(&node.disk.places).unwrap();
     assert_eq!(node.guard(), Some(WOULD_REBOOT));
 }
 

@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use host::manifest::{CriticalFile, Manifest};
+use host::critical::{CriticalFile, CriticalFiles};
 use host::{Places, snapshot};
 use nix::libc;
 use node::disk::{boot_id, critical, link, upgrade_id};
@@ -130,13 +130,13 @@ fn the_last_check_takes_no_more_memory_for_a_large_program() {
     let mut sum = Sha256::new_with_prefix(&empty.header);
     let piece = [0; 1 << 16];
     (0..KUBELET / piece.len() as u64).for_each(|_| sum.update(piece));
-    let mut manifest = Manifest::read(&node.disk.places, &node.new.digest).unwrap();
-    manifest.files.push(CriticalFile {
+    let mut list = CriticalFiles::read(&node.disk.places, &node.new.digest).unwrap();
+    list.files.push(CriticalFile {
         size: KUBELET,
         object: hex::encode(sum.finalize()).parse().unwrap(),
         ..empty
     });
-    manifest.write(&node.disk.places).unwrap();
+    list.write(&node.disk.places).unwrap();
     let ran = run(&node, "check", &node.new, true);
     assert_eq!(ran.code, Some(0));
     fits("check", &ran);

@@ -5,8 +5,8 @@ mod node;
 
 use std::fs;
 
+use host::critical::CriticalFiles;
 use host::loader;
-use host::manifest::Manifest;
 use node::disk::{boot_id, critical};
 use node::{Node, THIS_BOOT, WOULD_REBOOT, armed, refused};
 use upgrade::{OneShot, Phase, Upgrade};
@@ -16,11 +16,10 @@ fn what_the_initramfs_left_is_checked_before_the_kubelet() {
     let node = armed();
     let runtime = node.new_root().join("usr/bin/containerd");
     fs::write(&runtime, "containerd").unwrap();
-    let mut manifest = Manifest::read(&node.disk.places, &node.new.digest).unwrap();
-    manifest
-        .files
+    let mut list = CriticalFiles::read(&node.disk.places, &node.new.digest).unwrap();
+    list.files
         .push(critical(&node.new_root(), "usr/bin/containerd", false));
-    manifest.write(&node.disk.places).unwrap();
+    list.write(&node.disk.places).unwrap();
     let check = || node.run("check", &node.new, true, &[]).status.code();
     assert_eq!(node.guard(), Some(0));
     assert_eq!(check(), Some(0));

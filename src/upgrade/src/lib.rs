@@ -10,6 +10,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod activity;
 pub mod answer;
 pub mod bill;
 pub mod cause;
@@ -39,7 +40,6 @@ pub mod release;
 pub mod report;
 pub mod sanitize;
 pub mod serving;
-pub mod standing;
 pub mod step;
 pub mod target;
 pub mod typo;
@@ -47,8 +47,9 @@ pub mod version;
 pub mod window;
 pub mod zone;
 
+pub use activity::Activity;
 pub use container::ContainerImage;
-pub use decide::{Act, Decision, Journal, RecordRead, decide};
+pub use decide::{Act, Decision, RecordRead, RecordStore, decide};
 pub use id::{BootId, Digest, Malformed, ManifestDigest, Moment, SinceBoot, UpgradeId};
 pub use image::{Deployment, ImageFacts, ImageInfo, Room};
 pub use keys::{Keys, Pause};
@@ -63,7 +64,6 @@ pub use record::{Record, Upgrade};
 pub use release::Release;
 pub use report::{Doing, Report, report};
 pub use serving::Serving;
-pub use standing::Standing;
 pub use step::{Effect, Finished, Home, Outcome, Step, StepKind};
 pub use target::{Branch, RawRequest, Request, Source, Target, Wanted};
 pub use version::Version;

@@ -5,7 +5,7 @@ mod moments;
 
 use upgrade::decide::RecordRead;
 use upgrade::policy::PolicyRead;
-use upgrade::{Act, Journal, Observation, Policy, Record, decide};
+use upgrade::{Act, Observation, Policy, Record, RecordStore, decide};
 
 use judged::Decided;
 pub use moments::quiet;
@@ -85,7 +85,7 @@ struct Known {
 impl Known {
     fn read(input: &[u8]) -> Option<Self> {
         let record = serde_json::from_slice::<Record>(input).ok();
-        // `host::journal` reads no record that has no successor.
+        // `host::record` reads no record that has no successor.
         let record = record.filter(|record| record.generation < u64::MAX)?;
         Some(Self {
             read: Ok(record.clone()),
@@ -112,7 +112,7 @@ struct Written<'a> {
     length: usize,
 }
 
-impl Journal for Written<'_> {
+impl RecordStore for Written<'_> {
     type Error = std::convert::Infallible;
 
     fn store(&mut self, record: &Record) -> Result<(), Self::Error> {

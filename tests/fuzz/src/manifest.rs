@@ -3,7 +3,7 @@
 use std::fs;
 
 use host::Places;
-use host::manifest::{Manifest, Which};
+use host::critical::{CriticalFiles, Which};
 use upgrade::Digest;
 
 /// The commit in the list, which the guard looks for.
@@ -17,10 +17,10 @@ pub fn check(input: &[u8]) {
         unreachable!("{COMMIT} is a commit")
     };
     let places = Places::running(&crate::folder().join("critical"));
-    let path = places.manifest(&commit);
+    let path = places.critical_files(&commit);
     let root = places.state().join("deployment");
     assert!(fs::create_dir_all(&root).is_ok() && fs::write(&path, input).is_ok());
-    let Ok(list) = Manifest::read(&places, &commit) else {
+    let Ok(list) = CriticalFiles::read(&places, &commit) else {
         return;
     };
     assert_eq!(list.commit, commit);

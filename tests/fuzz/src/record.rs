@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use host::journal::Store;
+use host::record::Store;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use upgrade::record::FORMAT;
-use upgrade::{Journal, Reason, Record, names};
+use upgrade::{Reason, Record, RecordStore, names};
 
 /// The longest reason, in characters: it goes onto the Node.
 const LONGEST: usize = 2000;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use careen_fuzz::{brain, lines};
 use host::Places;
-use host::manifest::Manifest;
+use host::critical::CriticalFiles;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use upgrade::deploy::{Done, Line};
@@ -107,7 +107,7 @@ fn about_to(step: &Step, phase: Phase) -> (Record, Observation) {
 
 struct Kept(Option<Record>);
 
-impl Journal for Kept {
+impl RecordStore for Kept {
     type Error = Infallible;
     fn store(&mut self, record: &Record) -> Result<(), Infallible> {
         self.0 = Some(record.clone());
@@ -198,10 +198,10 @@ fn guard_reads_other_releases_manifests_and_refuses_new_formats() {
     let folder = tempfile::tempdir().unwrap();
     let places = Places::running(folder.path());
     let read = |name: &str| {
-        let path = places.manifest(&digest('a'));
+        let path = places.critical_files(&digest('a'));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, sample(name)).unwrap();
-        Manifest::read(&places, &digest('a'))
+        CriticalFiles::read(&places, &digest('a'))
     };
     for age in AGES {
         let list = read(&format!("{age}/manifest.json")).unwrap();

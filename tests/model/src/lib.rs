@@ -39,7 +39,7 @@
 //!   moves the time beyond the next moment that matters. Left out: two things that are late by
 //!   different amounts at the same time.
 //! - The record is written completely or not at all. The model drops its generation and times after
-//!   the check that the generation rises. Left out: torn copies (`host::journal`'s tests), records
+//!   the check that the generation rises. Left out: torn copies (`host::record`'s tests), records
 //!   of other versions.
 //! - The operator's hours end as a fault. They come again immediately, or when a run waits for
 //!   them. That no time service has set the clock is a fault as well, before the arming; the clock

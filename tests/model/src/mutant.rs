@@ -17,8 +17,8 @@ use upgrade::serving::Serving;
 use upgrade::step::Effect;
 use upgrade::window::Hours;
 use upgrade::{
-    Act, Api, Asked, Causes, Check, Finished, Health, Home, Journal, Observation, OneShot, Outcome,
-    Phase, Policy, Record, SinceBoot, Step, TrialEnd, Upgrade,
+    Act, Api, Asked, Causes, Check, Finished, Health, Home, Observation, OneShot, Outcome, Phase,
+    Policy, Record, RecordStore, SinceBoot, Step, TrialEnd, Upgrade,
 };
 
 use crate::cast::{digest, version};
@@ -181,7 +181,7 @@ pub const SETTLE: u16 = 300;
 /// The model writes the record itself, as a separate step that a power cut can precede.
 struct Later;
 
-impl Journal for Later {
+impl RecordStore for Later {
     type Error = Infallible;
 
     fn store(&mut self, _: &Record) -> Result<(), Infallible> {

@@ -78,7 +78,7 @@ pub enum GrubEnv {
 /// What survives a power cut.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Disk {
-    /// The record, complete or absent, as `host::journal` writes it.
+    /// The record, complete or absent, as `host::record` writes it.
     pub record: Kept,
     /// The entries on /boot, with the default first.
     pub menu: Vec<System>,

@@ -125,11 +125,11 @@ impl Body {
 
     fn start_agent(&self) -> Result<AgentProcess> {
         AgentProcess::start_with(Setup {
-            hands: self.machine.clone(),
+            node: self.machine.clone(),
             kubeconfig: self.kubeconfig.clone(),
             silence: SILENCE,
             policy: self.folder.path().join("policy.toml"),
-            journal: self.machine.journal(),
+            store: self.machine.store(),
         })
     }
 }

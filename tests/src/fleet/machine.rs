@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use agent::hands::{Ahead, Errand, Hands, Local, StepEnd};
+use agent::access::{Ahead, Errand, Local, NodeAccess, StepEnd};
 use agent::task::{Task, Verb};
-use host::journal::Store;
+use host::record::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::plan::Found;
@@ -71,7 +71,7 @@ impl FleetMachine {
 
     /// The record on its disk.
     #[must_use]
-    pub fn journal(&self) -> Store {
+    pub fn store(&self) -> Store {
         Store::new(&self.sysroot)
     }
 
@@ -140,10 +140,10 @@ impl FleetMachine {
     }
 
     fn guard_lets_through(&self) -> bool {
-        let mut journal = self.journal();
-        let read = journal.read();
+        let mut store = self.store();
+        let read = store.read();
         let seen = guard_sees(self.machine());
-        let decided = decide(&seen, &read, &Ok(Policy::default())).commit(&mut journal);
+        let decided = decide(&seen, &read, &Ok(Policy::default())).commit(&mut store);
         matches!(decided, Ok((_, Act::Begin(Step::Pass))))
     }
 
@@ -285,7 +285,7 @@ fn guard_sees(machine: Observation) -> Observation {
     })
 }
 
-impl Hands for FleetMachine {
+impl NodeAccess for FleetMachine {
     fn look(&self, _: &Record) -> Result<Observation, String> {
         Ok(self.machine())
     }

@@ -29,11 +29,11 @@ impl TestMachine {
     }
 
     fn guard_lets_through(&self) -> bool {
-        let mut journal = self.journal();
-        let read = journal.read();
+        let mut store = self.store();
+        let read = store.read();
         let machine = self.machine();
         let seen = guard_sees(machine);
-        let decided = decide(&seen, &read, &Ok(Policy::default())).commit(&mut journal);
+        let decided = decide(&seen, &read, &Ok(Policy::default())).commit(&mut store);
         matches!(decided, Ok((_, Act::Begin(Step::Pass))))
     }
 }

@@ -2,9 +2,9 @@
 //! guard that calls the real brain. It replaces systemd, libostree and the kubelet. It performs
 //! each step, or fails as the test requests.
 
+mod access;
 mod boot;
 mod fault;
-mod hands;
 mod images;
 mod state;
 mod systems;
@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use agent::hands::Local;
+use agent::access::Local;
 use agent::step::hooks::Hooks;
-use host::journal::Store;
+use host::record::Store;
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::serving::Units;
@@ -117,7 +117,7 @@ impl TestMachine {
 
     /// The record on its disk.
     #[must_use]
-    pub fn journal(&self) -> Store {
+    pub fn store(&self) -> Store {
         Store::new(&self.sysroot)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use agent::hands::Local;
+use agent::access::Local;
 use upgrade::{Deployment, OneShot, Reason};
 
 use super::fault::Fault;

@@ -12,7 +12,7 @@ use careen_tests::scene::Scene;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 use upgrade::record::FORMAT;
-use upgrade::{Journal, Reason, Record, names};
+use upgrade::{Reason, Record, RecordStore, names};
 
 /// Makes a request with these annotations and returns the sentence of the refusal.
 async fn refused(word: &str, annotations: Value) -> Result<String> {
@@ -85,7 +85,7 @@ async fn stream_of_bad_requests_is_answered_once_a_second() -> Result<()> {
     let told = |node: &Node| annotation(node, names::FAILURE_REASON).contains("nonsense-29");
     scene.node.until("the last is answered", &told).await?;
     let seconds = begun.elapsed().as_secs();
-    let answered = scene.machine.journal().read()?.answered;
+    let answered = scene.machine.store().read()?.answered;
     assert!(answered <= seconds + 2, "{answered} answers in {seconds} s");
     Ok(())
 }
@@ -269,7 +269,7 @@ async fn a_newer_versions_record_is_reported_and_left_to_that_version() -> Resul
         generation: 7,
         ..Record::default()
     };
-    scene.machine.journal().store(&newer)?;
+    scene.machine.store().store(&newer)?;
     let before = copies(&scene)?;
     scene.start_agent()?;
     scene.node.ask_for(NEW_IMAGE).await?;

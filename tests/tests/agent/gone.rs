@@ -155,6 +155,6 @@ async fn node_deleted_in_its_trial_falls_back_without_a_bad_image() -> Result<()
     scene.machine.pass_seconds(900);
     scene.reboot_silently().await?;
     assert!(!scene.machine.runs_new());
-    assert_eq!(scene.machine.journal().read()?.bad, []);
+    assert_eq!(scene.machine.store().read()?.bad, []);
     Ok(())
 }

@@ -131,9 +131,9 @@ fn no_kernel() -> Reason {
 
 /// Waits until the record names this step as the one that began last.
 async fn until_recorded(scene: &Scene, step: &str) -> Result<()> {
-    let journal = scene.machine.journal();
+    let store = scene.machine.store();
     let begun = || {
-        let record = journal.read().ok()?;
+        let record = store.read().ok()?;
         Some(record.upgrade?.intent?.name() == step)
     };
     let look = async {

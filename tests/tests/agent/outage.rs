@@ -46,7 +46,7 @@ async fn outage_in_the_trial_is_not_judged_and_the_answer_follows() -> Result<()
     // After the deadline of the health check, within the hold.
     scene.machine.pass_seconds(700);
     until_judged(&scene).await?;
-    let held = scene.machine.journal().read()?.upgrade;
+    let held = scene.machine.store().read()?.upgrade;
     assert!(
         held.is_some_and(|up| up.attempt.hold.is_some()),
         "the trial is held"

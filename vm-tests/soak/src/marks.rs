@@ -8,7 +8,7 @@ use anyhow::Result;
 use rig::writes::{Log, Request};
 use serde_json::from_str;
 
-/// The beginning of each copy of the record (`host::journal`), at the beginning of a block.
+/// The beginning of each copy of the record (`host::record`), at the beginning of a block.
 const BEGIN: &[u8] = b"{\n  \"format\": ";
 /// The maximum length of a record.
 const LONGEST: u64 = 64 << 10;

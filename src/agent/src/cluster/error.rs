@@ -1,6 +1,6 @@
 //! The meaning of the API server's answers, as types. No decision depends on their text.
 
-use client::chain;
+use client::{NoAnswer, chain};
 use kube::core::Status;
 use kube::core::response::StatusCause;
 use thiserror::Error;
@@ -72,6 +72,12 @@ pub fn refused(request: &str) -> impl FnOnce(String) -> Reason {
 pub fn undrained(request: &str) -> impl FnOnce(String) -> Reason {
     move |words| Reason::DrainRefused {
         detail: format!("cannot {request}: {words}"),
+    }
+}
+
+impl From<NoAnswer> for ApiError {
+    fn from(NoAnswer(limit): NoAnswer) -> Self {
+        Self::Away(format!("no answer in {} s", limit.as_secs()))
     }
 }
 

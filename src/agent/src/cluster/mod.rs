@@ -113,12 +113,5 @@ impl Cluster {
 /// # Errors
 /// As the request, and [`ApiError::Away`] if no answer came.
 pub async fn limited<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, ApiError> {
-    match tokio::time::timeout(ANSWER, request).await {
-        Ok(answer) => Ok(answer?),
-        Err(_) => Err(no_answer(ANSWER)),
-    }
-}
-
-fn no_answer(limit: Duration) -> ApiError {
-    ApiError::Away(format!("no answer in {} s", limit.as_secs()))
+    client::in_time(ANSWER, request).await
 }

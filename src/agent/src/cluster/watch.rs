@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use client::{Node, chain};
+use client::{NoAnswer, Node, chain};
 use futures::{Stream, StreamExt};
 use kube::runtime::watcher::{self, Config, Event, InitialListStrategy};
 use tokio::sync::mpsc::UnboundedSender;
@@ -190,7 +190,7 @@ async fn first(
     limit: Duration,
 ) -> Result<Option<NodeSeen>, ApiError> {
     let listed = tokio::time::timeout(limit, listed(events)).await;
-    listed.unwrap_or_else(|_| Err(super::no_answer(limit)))
+    listed.unwrap_or_else(|_| Err(NoAnswer(limit).into()))
 }
 
 async fn listed(

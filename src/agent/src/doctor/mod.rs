@@ -30,7 +30,7 @@ mod units;
 mod verity;
 mod watchdog;
 
-use host::journal::Store;
+use host::record::Store;
 use upgrade::decide::RecordRead;
 use upgrade::{Deployment, Policy};
 

@@ -6,6 +6,7 @@ use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, TestOperation};
 use kube::api::Api;
 use serde_json::{Value, json};
+use upgrade::UpgradeId;
 
 use crate::cluster::marks::{MANAGER, Mark};
 use crate::cluster::{ApiError, limited};
@@ -29,16 +30,52 @@ pub fn remove(path: PointerBuf) -> PatchOperation {
     PatchOperation::Remove(RemoveOperation { path })
 }
 
+/// The path of a mark's field.
+pub fn field_at(mark: &Mark) -> PointerBuf {
+    PointerBuf::from_tokens(mark.field.iter().copied())
+}
+
+/// The path of a mark. A Node with a requested upgrade has annotations.
+pub fn mark_at(mark: &Mark) -> PointerBuf {
+    PointerBuf::from_tokens(["metadata", "annotations", mark.key])
+}
+
+/// The change that sets a field with this upgrade's mark, or `None` if any client has set it
+/// already.
+pub fn set_with_mark(mark: &Mark, node: &Node, id: &UpgradeId, value: Value) -> Option<Patch> {
+    let change = || {
+        // An API server takes null for an absent field (evanphx/json-patch, Patch.test), and a
+        // Node's false is absent.
+        Patch(vec![
+            test(field_at(mark), Value::Null),
+            add(mark_at(mark), json!(id.as_str())),
+            add(field_at(mark), value),
+        ])
+    };
+    (!mark.is_set(node)).then(change)
+}
+
+/// The change that removes this upgrade's mark and takes its field back. It removes only the mark
+/// if that marks nothing of Careen's, and is `None` if the mark is not this upgrade's.
+pub fn take_back(mark: &Mark, node: &Node, id: &UpgradeId, back: PatchOperation) -> Option<Patch> {
+    let text = mark.of(node).filter(|text| *text == id.as_str())?;
+    let left = unmarked(mark, node);
+    if !left.is_empty() {
+        return Some(Patch(left));
+    }
+    let at = mark_at(mark);
+    Some(Patch(vec![test(at.clone(), json!(text)), remove(at), back]))
+}
+
 /// Removes a mark that marks nothing, of any upgrade. Empty if there is no such mark.
 pub fn unmarked(mark: &Mark, node: &Node) -> Vec<PatchOperation> {
     let Some(value) = mark.of(node).filter(|_| mark.is_left(node)) else {
         return Vec::new();
     };
-    let at = PointerBuf::from_tokens(["metadata", "annotations", mark.key]);
+    let at = mark_at(mark);
     // An API server takes null for an absent field.
     let found = mark.value(node).map_or(Value::Null, |found| json!(found));
-    let alone = (!mark.is_set(node))
-        .then(|| test(PointerBuf::from_tokens(mark.field.iter().copied()), found));
+    let alone = (!mark.is_set(node)).then(|| test(field_at(mark), found));
     let take_off = [test(at.clone(), json!(value)), remove(at)];
     alone.into_iter().chain(take_off).collect()
 }

@@ -4,12 +4,11 @@
 
 use client::Node;
 use json_patch::Patch;
-use json_patch::jsonptr::PointerBuf;
 use kube::api::Api;
-use serde_json::{Value, json};
+use serde_json::json;
 use upgrade::UpgradeId;
 
-use super::change::{add, change, remove, test, unmarked};
+use super::change::{add, change, field_at, set_with_mark, take_back};
 use super::shield;
 use crate::cluster::ApiError;
 use crate::cluster::marks::{CORDON, Mark};
@@ -46,45 +45,19 @@ pub async fn release(nodes: &Api<Node>, name: &str, id: &UpgradeId) -> Result<()
 
 /// The change that cordons the node, or `None` if the node is already cordoned, by any client.
 fn cordoned(node: &Node, id: &UpgradeId) -> Option<Patch> {
-    let change = || {
-        // An API server takes null for an absent field (evanphx/json-patch, Patch.test), and a
-        // Node's false is absent.
-        Patch(vec![
-            test(cordon_at(), Value::Null),
-            add(mark_at(), json!(id.as_str())),
-            add(cordon_at(), json!(true)),
-        ])
-    };
-    (!CORDON.is_set(node)).then(change)
+    set_with_mark(&CORDON, node, id, json!(true))
 }
 
-/// The change that removes Careen's cordon. It removes only the mark if that marks no cordon of
-/// Careen's, and is `None` if the mark is not Careen's.
+/// The change that removes Careen's cordon.
 fn released(node: &Node, id: &UpgradeId) -> Option<Patch> {
-    let mark = CORDON.of(node).filter(|mark| *mark == id.as_str())?;
-    let left = unmarked(&CORDON, node);
-    if !left.is_empty() {
-        return Some(Patch(left));
-    }
-    Some(Patch(vec![
-        test(mark_at(), json!(mark)),
-        remove(mark_at()),
-        add(cordon_at(), json!(false)),
-    ]))
-}
-
-fn cordon_at() -> PointerBuf {
-    PointerBuf::from_tokens(CORDON.field.iter().copied())
-}
-
-/// A Node with a requested upgrade has annotations.
-fn mark_at() -> PointerBuf {
-    PointerBuf::from_tokens(["metadata", "annotations", CORDON.key])
+    take_back(&CORDON, node, id, add(field_at(&CORDON), json!(false)))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::change::unmarked;
     use super::*;
+    use serde_json::Value;
     use upgrade::names;
 
     const OURS: &str = "r2-bbbbbbbbbbbb";

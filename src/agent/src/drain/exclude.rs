@@ -7,12 +7,11 @@
 
 use client::Node;
 use json_patch::Patch;
-use json_patch::jsonptr::PointerBuf;
 use kube::api::Api;
-use serde_json::{Value, json};
+use serde_json::json;
 use upgrade::UpgradeId;
 
-use super::change::{add, change, remove, test, unmarked};
+use super::change::{change, field_at, remove, set_with_mark, take_back};
 use crate::cluster::ApiError;
 use crate::cluster::marks::EXCLUSION;
 
@@ -34,45 +33,20 @@ pub async fn readmit(nodes: &Api<Node>, name: &str, id: &UpgradeId) -> Result<()
 
 /// The change that sets the label, or `None` if any client already set it.
 fn excluded(node: &Node, id: &UpgradeId) -> Option<Patch> {
-    let change = || {
-        Patch(vec![
-            test(label_at(), Value::Null),
-            add(mark_at(), json!(id.as_str())),
-            add(label_at(), json!("true")),
-        ])
-    };
-    (!EXCLUSION.is_set(node)).then(change)
+    set_with_mark(&EXCLUSION, node, id, json!("true"))
 }
 
-/// The change that removes Careen's label. It removes only the mark if that marks no label of
-/// Careen's, and is `None` if the mark is not Careen's.
+/// The change that removes Careen's label. A Node has labels: its kubelet sets some when it
+/// registers.
 fn readmitted(node: &Node, id: &UpgradeId) -> Option<Patch> {
-    let mark = EXCLUSION.of(node).filter(|mark| *mark == id.as_str())?;
-    let left = unmarked(&EXCLUSION, node);
-    if !left.is_empty() {
-        return Some(Patch(left));
-    }
-    Some(Patch(vec![
-        test(mark_at(), json!(mark)),
-        remove(mark_at()),
-        remove(label_at()),
-    ]))
-}
-
-/// A Node has labels: its kubelet sets some when it registers.
-fn label_at() -> PointerBuf {
-    PointerBuf::from_tokens(EXCLUSION.field.iter().copied())
-}
-
-/// A Node with a requested upgrade has annotations.
-fn mark_at() -> PointerBuf {
-    PointerBuf::from_tokens(["metadata", "annotations", EXCLUSION.key])
+    take_back(&EXCLUSION, node, id, remove(field_at(&EXCLUSION)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use kube::ResourceExt;
+    use serde_json::Value;
     use upgrade::names;
 
     const OURS: &str = "r2-bbbbbbbbbbbb";

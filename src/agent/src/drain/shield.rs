@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use upgrade::UpgradeId;
 use upgrade::policy::Neighbours;
 
-use super::change::{add, remove, test};
+use super::change::{add, field_at, mark_at, remove, test};
 use crate::cluster::marks::{DISRUPTION, Mark, REMEDIATION, SCALE_DOWN, Text};
 
 /// The shields that the policy wants.
@@ -125,14 +125,6 @@ fn first_of(node: &Node, shield: &Mark) -> (PointerBuf, Value) {
         return (PointerBuf::from_tokens([*top, *map]), labels);
     }
     (field_at(shield), json!("true"))
-}
-
-fn field_at(shield: &Mark) -> PointerBuf {
-    PointerBuf::from_tokens(shield.field.iter().copied())
-}
-
-fn mark_at(shield: &Mark) -> PointerBuf {
-    PointerBuf::from_tokens(["metadata", "annotations", shield.key])
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ use upgrade::policy::Demand;
 use upgrade::serving::Serving;
 use upgrade::{Policy, Reason, UpgradeId, limits};
 
-use crate::hands::Local;
+use crate::access::Local;
 use crate::kubeadm;
 
 use crate::serving::UnitsWatch;

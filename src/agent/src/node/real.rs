@@ -1,4 +1,4 @@
-//! The implementation of [`Hands`] for a real node.
+//! The implementation of [`NodeAccess`] for a real node.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ use upgrade::{
 };
 
 use super::saved;
-use crate::hands::{Ahead, Errand, Hands, Local, StepEnd};
+use crate::access::{Ahead, Errand, Local, NodeAccess, StepEnd};
 use crate::metrics::Disk;
 use crate::serving::UnitsWatch;
 use crate::step::hooks::Hooks;
@@ -78,7 +78,7 @@ impl Node {
         Ok(self.fixed.get_or_init(|| fixed))
     }
 
-    /// Looks at the machine, as [`Hands::look`], and changes nothing.
+    /// Looks at the machine, as [`NodeAccess::look`], and changes nothing.
     ///
     /// # Errors
     /// The agent cannot determine what boots here.
@@ -226,7 +226,7 @@ fn may_arm<'a>(record: &'a Record, booted: &Deployment) -> Option<&'a upgrade::U
     upgrade.filter(|up| up.may_arm_next(booted))
 }
 
-impl Hands for Node {
+impl NodeAccess for Node {
     fn look(&self, record: &Record) -> Result<Observation, String> {
         let noted = self.fixed().and_then(|fixed| {
             let (system, boot) = (&fixed.booted, &fixed.boot);

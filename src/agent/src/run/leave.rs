@@ -7,14 +7,14 @@ use std::time::Duration;
 use tracing::{info, warn};
 
 use super::Agent;
-use crate::hands::Hands;
+use crate::access::NodeAccess;
 use crate::runner::Work;
 use crate::trial::Trial;
 
 /// How long the agent tries. Its unit waits three times as long (TimeoutStopSec).
 const LAST_WORD: Duration = Duration::from_secs(20);
 
-impl<H: Hands> Agent<H> {
+impl<H: NodeAccess> Agent<H> {
     /// Leaves what is under way and sends the pending report, but stops when `hurry` is ready.
     pub(super) async fn leave(&mut self, hurry: impl Future<Output = ()>) {
         self.systemd.stopping();

@@ -10,9 +10,9 @@ use upgrade::serving::{NodePod, Offer, Serving, are_renewed};
 use upgrade::step::Effect;
 use upgrade::{Disposition, Doing, Policy, Reason, UpgradeId, Version};
 
+use crate::access::{Errand, StepEnd};
 use crate::cluster::{ApiError, Cluster, doubt, refused, undrained};
 use crate::drain::{self, Again, Away, Drain, LIST_PODS};
-use crate::hands::{Errand, StepEnd};
 use crate::kubelet;
 use crate::serving;
 

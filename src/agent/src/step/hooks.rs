@@ -8,7 +8,7 @@ use host::programs::of_the_operator;
 use tokio::process::Command;
 use upgrade::Reason;
 
-use crate::hands::{Errand, StepEnd};
+use crate::access::{Errand, StepEnd};
 use crate::health::output::{self, Run as Ran, late};
 use crate::health::programs::{self, Program};
 use crate::task::HookPoint;

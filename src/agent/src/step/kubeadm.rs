@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tracing::info;
 use upgrade::{Reason, names};
 
-use crate::hands::{Errand, StepEnd};
+use crate::access::{Errand, StepEnd};
 use crate::kubeadm::{Notes, failed, is_running};
 
 /// How often the agent checks for the end, and how long systemd may take to start the unit.

@@ -9,6 +9,7 @@ pub mod deploy;
 mod drain;
 pub mod hooks;
 pub mod kubeadm;
+mod oneshot;
 pub mod reboot;
 pub mod snapshot;
 
@@ -20,8 +21,8 @@ use upgrade::serving::NodePod;
 use upgrade::step::Effect;
 use upgrade::{Deployment, Reason, Step, Target, Version};
 
+use crate::access::{Errand, NodeAccess, StepEnd};
 use crate::cluster::Cluster;
-use crate::hands::{Errand, Hands, StepEnd};
 use crate::task::{ControlOrder, HookPoint, Task, Verb};
 
 pub use drain::Held;
@@ -31,8 +32,8 @@ const LAST_WORD: Duration = Duration::from_secs(3);
 
 /// What every step may use.
 pub struct Tools<H> {
-    /// The node's hands.
-    pub hands: Arc<H>,
+    /// The node.
+    pub node: Arc<H>,
     /// The API server.
     pub cluster: Arc<Cluster>,
     /// Becomes true when nothing is left to report to the Node.
@@ -43,9 +44,9 @@ pub struct Tools<H> {
 
 impl<H> Clone for Tools<H> {
     fn clone(&self) -> Self {
-        let (hands, cluster) = (Arc::clone(&self.hands), Arc::clone(&self.cluster));
+        let (node, cluster) = (Arc::clone(&self.node), Arc::clone(&self.cluster));
         Self {
-            hands,
+            node,
             cluster,
             told: self.told.clone(),
             held: self.held.clone(),
@@ -77,7 +78,7 @@ pub struct Order {
 ///
 /// # Errors
 /// Why the step failed.
-pub async fn perform<H: Hands>(
+pub async fn perform<H: NodeAccess>(
     tools: &Tools<H>,
     order: Order,
     errand: Errand,
@@ -89,12 +90,12 @@ pub async fn perform<H: Hands>(
         held: &tools.held,
     };
     let system = drain::System {
-        root: tools.hands.root(),
+        root: tools.node.root(),
         kubelet: order.kubelet.as_ref(),
     };
     let task = match order.step {
         Step::Rehearse => {
-            let work = tools.hands.rehearse(&errand.policy);
+            let work = tools.node.rehearse(&errand.policy);
             if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
                 return Ok(StepEnd::Cancelled);
             }
@@ -104,12 +105,12 @@ pub async fn perform<H: Hands>(
         Step::Drain { spent_seconds } => {
             // A drain that goes on, or that follows a trial, finds a node that others do not use.
             if spent_seconds == 0 && !order.has_tried && !tools.held.is_fresh(&errand.policy) {
-                let work = tools.hands.rehearse(&errand.policy);
+                let work = tools.node.rehearse(&errand.policy);
                 if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
                     return Ok(StepEnd::Cancelled);
                 }
             }
-            let serving = tools.hands.serves(&errand.policy).await;
+            let serving = tools.node.serves(&errand.policy).await;
             return server.drain(spent_seconds, system, serving).await;
         }
         Step::Release => return server.release().await,
@@ -129,7 +130,7 @@ pub async fn perform<H: Hands>(
         Step::PostHooks { upgraded } => Task::Hooks(HookPoint::Post { upgraded }),
         Step::Snapshot => {
             let pods = server.pods(order.noted.as_deref()).await;
-            let ended = tools.hands.perform(Task::Snapshot, errand).await?;
+            let ended = tools.node.perform(Task::Snapshot, errand).await?;
             return Ok(match ended {
                 StepEnd::Done(_) => StepEnd::Done(Effect::Saved { pods }),
                 StepEnd::Cancelled => StepEnd::Cancelled,
@@ -157,7 +158,7 @@ pub async fn perform<H: Hands>(
         // Only the stage lets a boot continue.
         Step::Pass => return Err(errand.not_ours()),
     };
-    tools.hands.perform(task, errand).await
+    tools.node.perform(task, errand).await
 }
 
 /// Waits briefly until the Node has the last report, because the agent cannot report after this.

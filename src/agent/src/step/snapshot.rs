@@ -9,14 +9,14 @@ use std::thread;
 use std::time::Duration;
 
 use host::Places;
-use host::journal::Store;
+use host::record::Store;
 use host::snapshot::Before;
 use tokio::sync::{Mutex, oneshot, watch};
 use tokio::time::sleep;
 use upgrade::step::Effect;
 use upgrade::{Reason, UpgradeId};
 
-use crate::hands::StepEnd;
+use crate::access::StepEnd;
 use crate::node::saved;
 
 /// How long a disk may take for one file of at most 64 MiB before that counts as a failure.

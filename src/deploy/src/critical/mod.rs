@@ -13,7 +13,7 @@ mod list;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host::manifest::{CriticalFile, Manifest};
+use host::critical::{CriticalFile, CriticalFiles};
 use host::{Places, verity};
 use ostree_ext::gio::prelude::*;
 use ostree_ext::ostree::{ObjectType, Repo};
@@ -57,14 +57,13 @@ pub fn write(site: &Site, files: &[File], made: &Deployment, folder: &Path) -> R
     let files = listed
         .collect::<Result<_, glib::Error>>()
         .map_err(|error| fsck::damaged(&made.digest, error.message()))?;
-    let manifest = Manifest {
+    let list = CriticalFiles {
         format: 1,
         commit: made.digest.clone(),
         bootcsum: made.bootcsum.clone(),
         files,
     };
-    manifest
-        .write(&Places::physical(&site.path))
+    list.write(&Places::physical(&site.path))
         .map_err(|error| site.broken(error))
 }
 

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use host::boot::{self, Link};
-use host::journal::Store;
-use host::manifest::{Manifest, Which};
+use host::critical::{CriticalFiles, Which};
+use host::record::Store;
 use upgrade::id::Digest;
 use upgrade::step::Step;
 
@@ -131,10 +131,10 @@ impl Bench<'_> {
         if !found.same(&deployment) {
             return Err(format!("armed is {found:?}, meant was {deployment:?}"));
         }
-        let manifest = Manifest::read(&story::places(self.world), commit);
-        let manifest = manifest.map_err(|error| error.to_string())?;
-        manifest.check(&folder, Which::Boot)?;
-        manifest.check(&folder, Which::Rest)
+        let list = CriticalFiles::read(&story::places(self.world), commit);
+        let list = list.map_err(|error| error.to_string())?;
+        list.check(&folder, Which::Boot)?;
+        list.check(&folder, Which::Rest)
     }
 
     fn record(&self, told: &Told) -> Result<(), String> {

@@ -3,14 +3,14 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
-use host::journal::Store;
 use host::loader::{self, Aim};
+use host::record::Store;
 use host::{Places, boot};
 use upgrade::id::Digest;
 use upgrade::record::Upgrade;
 use upgrade::step::Step;
 use upgrade::target::RawRequest;
-use upgrade::{Deployment, Journal, OneShot, Phase, Record};
+use upgrade::{Deployment, OneShot, Phase, Record, RecordStore};
 
 use crate::tree;
 use crate::world::{BRANCH, REMOTE, World};

@@ -8,11 +8,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use host::journal::Store;
+use host::record::Store;
 use upgrade::id::Digest;
 use upgrade::record::Upgrade;
 use upgrade::target::RawRequest;
-use upgrade::{Deployment, Journal, Record};
+use upgrade::{Deployment, Record, RecordStore};
 
 use crate::image::Image;
 use crate::keys::keys;

@@ -1,7 +1,7 @@
 use std::fs;
 
 use host::Places;
-use host::manifest::{Manifest, Which};
+use host::critical::{CriticalFiles, Which};
 use upgrade::Reason;
 
 use crate::image::Image;
@@ -104,7 +104,7 @@ fn manifest_rejects_a_critical_file_damaged_after_verify() {
     let object = object_of(&world, commit.as_str(), "/usr/bin/kubelet");
     flip(&object);
     world.verb("deploy", &commit).deployed();
-    let list = Manifest::read(&Places::physical(&world.root()), &commit).unwrap();
+    let list = CriticalFiles::read(&Places::physical(&world.root()), &commit).unwrap();
     let check = |which| list.check(&world.deployment(&commit, 0), which);
     assert_eq!(check(Which::Boot), Ok(()));
     let flaw = check(Which::Rest).unwrap_err();

@@ -7,10 +7,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use host::Places;
+use host::critical::CriticalFile;
 use host::loader::grub::Grubenv;
 use host::loader::grub::generate::{Item, render};
 use host::loader::{self, Aim};
-use host::manifest::CriticalFile;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use upgrade::{BootId, Deployment, UpgradeId};

@@ -16,7 +16,7 @@ mod look;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use upgrade::{BootId, Deployment, Journal, RawRequest, Record, SinceBoot};
+use upgrade::{BootId, Deployment, RawRequest, Record, RecordStore, SinceBoot};
 
 /// What is wrong with the new system, or with the world around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -323,7 +323,7 @@ fn boot_id(number: u32) -> BootId {
 /// The world's record, written completely or not at all, as the real one is.
 struct Pen<'a>(&'a mut World);
 
-impl Journal for Pen<'_> {
+impl RecordStore for Pen<'_> {
     type Error = Cut;
 
     fn store(&mut self, record: &Record) -> Result<(), Cut> {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use host::agents::{Agents, PROGRAMS, Pick};
-use host::journal::Store;
+use host::record::Store;
 use installer::health::Health;
 use installer::node::Node;
 use installer::systemd::{Active, Origin, Refused, Service, Systemd};
@@ -20,7 +20,7 @@ use nix::sched::{CloneFlags, unshare};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use upgrade::launch::LASTS;
-use upgrade::{Deployment, Journal, Phase, RawRequest, Record, Release, Upgrade, names};
+use upgrade::{Deployment, Phase, RawRequest, Record, RecordStore, Release, Upgrade, names};
 
 /// How often a service that ends at once is restarted before the test looks at it. systemd never
 /// ends.

@@ -218,11 +218,5 @@ fn of_selector(failure: Failure, selector: Option<&str>) -> Failure {
 }
 
 async fn limited<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Failure> {
-    match tokio::time::timeout(ANSWER, request).await {
-        Ok(answer) => Ok(answer?),
-        Err(_) => Err(Failure::Unreachable(format!(
-            "no answer in {} s",
-            ANSWER.as_secs()
-        ))),
-    }
+    client::in_time(ANSWER, request).await
 }

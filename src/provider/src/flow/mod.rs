@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, watch};
 use tracing::{debug, error, warn};
 
 use crate::engine::{Answer, Instruction, Machine, Why, clean};
-use crate::events::{self, Happened};
+use crate::events::Happened;
 use crate::lease::Lead;
 use crate::machines::{Group, Key, On};
 use crate::queue::Queue;
@@ -154,15 +154,7 @@ impl Worker {
         let why = Why::Unwritten {
             detail: clean(detail),
         };
-        self.world.happened(Happened {
-            api_version: events::core(),
-            kind: "Machine".to_owned(),
-            namespace: machine.namespace.clone(),
-            name: machine.name.clone(),
-            uid: machine.uid.clone(),
-            reason: why.code(),
-            note: why.to_string(),
-        });
+        self.world.happened(Happened::to_machine(machine, &why));
     }
 
     /// Processes a Machine once. The leader processes every Machine. Any replica processes a

@@ -7,7 +7,7 @@ use super::World;
 use super::unasked::Look;
 use crate::clusters::ClusterState;
 use crate::engine::{ControlPlane, Kubelet, Machine, Other, Others, Why, skew};
-use crate::events::{self, Happened};
+use crate::events::Happened;
 use crate::machines::{Group, GroupKind, Key};
 
 /// How many working Machines are searched for one that keeps its turn. A group may have thousands.
@@ -195,17 +195,8 @@ impl World {
             node: machine.node.clone().unwrap_or_default(),
             seconds: limit,
         };
-        let note = why.to_string();
-        tracing::warn!(machine = %machine.key(), "{note}");
-        self.happened(Happened {
-            api_version: events::core(),
-            kind: "Machine".to_owned(),
-            namespace: machine.namespace.clone(),
-            name: machine.name.clone(),
-            uid: machine.uid.clone(),
-            reason: why.code(),
-            note,
-        });
+        tracing::warn!(machine = %machine.key(), "{why}");
+        self.happened(Happened::to_machine(machine, &why));
     }
 
     /// The other Machines that were requested by annotation, failed, and stay failed. Core counts

@@ -1,6 +1,6 @@
 //! Why a write failed, and the limit of its time.
 
-use client::chain;
+use client::{NoAnswer, chain};
 use thiserror::Error;
 
 use crate::engine::clean;
@@ -40,6 +40,12 @@ impl WriteError {
     }
 }
 
+impl From<NoAnswer> for WriteError {
+    fn from(NoAnswer(limit): NoAnswer) -> Self {
+        Self::Away(format!("no answer within {limit:?}"))
+    }
+}
+
 impl From<kube::Error> for WriteError {
     fn from(error: kube::Error) -> Self {
         let kube::Error::Api(status) = error else {
@@ -73,9 +79,5 @@ impl From<WatchError> for WriteError {
 pub async fn limited<T>(
     request: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, WriteError> {
-    let limit = crate::watch::ANSWER;
-    match tokio::time::timeout(limit, request).await {
-        Ok(answer) => Ok(answer?),
-        Err(_) => Err(WriteError::Away(format!("no answer within {limit:?}"))),
-    }
+    client::in_time(crate::watch::ANSWER, request).await
 }

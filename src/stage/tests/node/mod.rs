@@ -11,9 +11,9 @@ use std::process::{Command, Output};
 
 use disk::{Disk, boot_id, critical, deployment, link};
 use host::Places;
-use host::journal::Store;
-use host::manifest::Manifest;
-use upgrade::{Deployment, Journal, Phase, RawRequest, Reason, Record, Upgrade};
+use host::critical::CriticalFiles;
+use host::record::Store;
+use upgrade::{Deployment, Phase, RawRequest, Reason, Record, RecordStore, Upgrade};
 
 /// The id of the boot that a verb runs in.
 pub const THIS_BOOT: &str = "11111111-2222-4333-8444-555555555555";
@@ -35,13 +35,13 @@ pub fn armed() -> Node {
     fs::create_dir_all(kubelet.parent().unwrap()).unwrap();
     fs::write(&kubelet, "kubelet").unwrap();
     let file = critical(&node.new_root(), "usr/bin/kubelet", true);
-    let manifest = Manifest {
+    let list = CriticalFiles {
         format: 1,
         commit: node.new.digest.clone(),
         bootcsum: node.new.bootcsum.clone(),
         files: vec![file],
     };
-    manifest.write(&node.disk.places).unwrap();
+    list.write(&node.disk.places).unwrap();
     node.store(Phase::Armed { boot: boot_id("0") });
     node
 }

@@ -36,7 +36,7 @@ pub struct Decision {
 }
 
 /// Where records are made durable.
-pub trait Journal {
+pub trait RecordStore {
     /// Why it could not.
     type Error;
     /// Makes the record durable before returning.
@@ -56,9 +56,9 @@ impl Decision {
     ///
     /// # Errors
     /// When the record could not be made durable; then nothing may be done.
-    pub fn commit<J: Journal>(self, journal: &mut J) -> Result<(Option<Record>, Act), J::Error> {
+    pub fn commit<S: RecordStore>(self, store: &mut S) -> Result<(Option<Record>, Act), S::Error> {
         if let Some(record) = &self.record {
-            journal.store(record)?;
+            store.store(record)?;
         }
         Ok((self.record, self.act))
     }

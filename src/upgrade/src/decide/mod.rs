@@ -68,7 +68,7 @@ mod bill;
 mod close;
 mod past;
 
-pub use decision::{Act, Decision, Journal};
+pub use decision::{Act, Decision, RecordStore};
 
 pub use crate::record::RecordRead;
 

@@ -7,7 +7,7 @@ pub const STATE_DIR: &str = "ostree/careen";
 /// The two copies of the record, in [`STATE_DIR`].
 pub const RECORD_FILES: &str = "ostree/careen/record.{a,b}";
 /// Checksums of a deployed commit's critical files, in [`STATE_DIR`].
-pub const MANIFEST_FILES: &str = "ostree/careen/manifest-<commit>.json";
+pub const CRITICAL_FILES: &str = "ostree/careen/manifest-<commit>.json";
 /// The kubelet's state from before the first trial, in [`STATE_DIR`].
 pub const SNAPSHOT_FOLDERS: &str = "ostree/careen/snapshot-<id>";
 /// The ledger of manifests of one raise of a control plane, in [`STATE_DIR`].
@@ -99,7 +99,7 @@ pub(super) const ROWS: &[Name] = &[
         "JSON and its checksum, below the physical root",
     ),
     row(
-        MANIFEST_FILES,
+        CRITICAL_FILES,
         Kind::Path,
         "careen-deploy",
         "stage",

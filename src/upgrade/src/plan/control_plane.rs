@@ -2,7 +2,6 @@
 
 use super::found::Rehearsed;
 use crate::control_plane::{Class, Finding, Survey, findings, lines};
-use crate::reason::Reason;
 
 /// The names of lines that a plan shows. The others say what the plan says elsewhere.
 const SHOWN: [&str; 7] = [
@@ -33,14 +32,7 @@ impl Rehearsed {
             self.returning.clear();
         }
         let refused = found.iter().find(|one| one.class == Class::Refuse);
-        self.refusal = self.refusal.take().or(refused.map(unfit));
-    }
-}
-
-fn unfit(finding: &Finding) -> Reason {
-    Reason::ControlPlaneUnfit {
-        finding: finding.code.name().to_owned(),
-        detail: finding.says.clone(),
+        self.refusal = self.refusal.take().or(refused.and_then(Finding::reason));
     }
 }
 
@@ -48,6 +40,7 @@ fn unfit(finding: &Finding) -> Reason {
 mod tests {
     use super::*;
     use crate::control_plane::{Alarm, AlarmKind, EtcdId, Kind, Member};
+    use crate::reason::Reason;
 
     fn survey() -> Survey {
         let mut survey = Survey::of("cp-1".into(), Kind::Stacked, 1);

@@ -1,7 +1,7 @@
 //! The record: what Careen keeps across reboots. One document, written before and after each
 //! effect.
 //!
-//! `host::journal` writes it to the disk (two generations, checksum, fsync). The old system reads
+//! `host::record` writes it to the disk (two generations, checksum, fsync). The old system reads
 //! what a trial wrote. So unknown fields are kept, and the format rises only when a new system is
 //! blessed.
 

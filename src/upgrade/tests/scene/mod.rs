@@ -225,7 +225,7 @@ pub fn phases() -> Vec<Phase> {
 #[derive(Default)]
 pub struct Memory(pub Option<Record>);
 
-impl Journal for Memory {
+impl RecordStore for Memory {
     type Error = std::convert::Infallible;
     fn store(&mut self, record: &Record) -> Result<(), Self::Error> {
         self.0 = Some(record.clone());

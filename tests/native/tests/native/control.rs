@@ -1,19 +1,15 @@
 //! The verbs of `careen-control` on the members of a cluster.
 
 use std::process::Output;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Node};
+use k8s_openapi::api::core::v1::Node;
 use kube::Client;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
-use native::{Etcd, Member, built};
+use native::{Counter, Etcd, Member, built, until};
 use serde_json::{Value, json};
-
-use crate::until::until;
 
 /// The longest time without a write. An election alone would take more than a second.
 const GAP: Duration = Duration::from_secs(5);
@@ -95,14 +91,12 @@ pub async fn the_leader_yields_without_a_lost_write(
     leader: usize,
     client: &Client,
 ) -> Result<()> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let writer = tokio::spawn(count(client.clone(), Arc::clone(&stop)));
+    let counter = Counter::start(client.clone());
     tokio::time::sleep(Duration::from_millis(500)).await;
     let (moved, code) = answer(&members[leader], &["yield"]).await?;
     tokio::time::sleep(Duration::from_millis(500)).await;
-    stop.store(true, Ordering::Relaxed);
-    let (count, gap) = writer.await??;
-    eprintln!("{count} writes, the longest gap took {gap:?}");
+    let (written, gap) = counter.end().await?;
+    eprintln!("{written} writes, the longest gap took {gap:?}");
     assert_eq!(
         (&moved["answer"], code),
         (&json!("moved"), Some(0)),
@@ -117,29 +111,7 @@ pub async fn the_leader_yields_without_a_lost_write(
         );
     }
     assert!(gap < GAP, "{gap:?}");
-    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
-    let map = maps.get("counter").await?;
-    assert_eq!(map.data.unwrap_or_default()["count"], count.to_string());
     let (stayed, _) = answer(&members[leader], &["yield"]).await?;
     assert_eq!(stayed["because"], "follows", "{stayed}");
     Ok(())
-}
-
-/// Writes one number after the other until it shall stop. Returns the last one and the longest time
-/// between two writes that were confirmed.
-async fn count(client: Client, stop: Arc<AtomicBool>) -> Result<(u32, Duration)> {
-    let maps: Api<ConfigMap> = Api::default_namespaced(client);
-    let (mut number, mut gap, mut last) = (0, Duration::ZERO, Instant::now());
-    while !stop.load(Ordering::Relaxed) || number == 0 {
-        let next = number + 1;
-        let map = json!({ "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": { "name": "counter" }, "data": { "count": next.to_string() } });
-        let by = PatchParams::apply("counter").force();
-        if maps.patch("counter", &by, &Patch::Apply(map)).await.is_ok() {
-            (number, gap) = (next, gap.max(last.elapsed()));
-            last = Instant::now();
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    Ok((number, gap))
 }

@@ -5,4 +5,3 @@ mod control;
 mod one;
 mod restore;
 mod three;
-mod until;

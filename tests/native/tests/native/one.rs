@@ -6,10 +6,8 @@ use std::path::Path;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Client;
 use kube::api::Api;
-use native::{Cluster, Member};
+use native::{Cluster, Member, until};
 use serde_json::json;
-
-use crate::until::until;
 
 const PODS: [&str; 4] = [
     "etcd",

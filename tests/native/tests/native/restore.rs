@@ -6,13 +6,12 @@ use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::Api;
-use native::{Etcd, Member};
+use native::{Etcd, Member, until};
 use serde_json::{Value, json};
 use testkit::etcdutl;
 
 use crate::control::answer;
 use crate::three::writes;
-use crate::until::until;
 
 const SNAPSHOT: &str = "/var/lib/careen/etcd/7.db";
 

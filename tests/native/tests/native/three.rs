@@ -5,12 +5,11 @@
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use kube::Client;
 use kube::api::{Api, ListParams, PostParams};
-use native::{Cluster, Etcd, Member};
+use native::{Cluster, Etcd, Member, until};
 use serde_json::{Value, json};
 
 use crate::control;
 use crate::restore;
-use crate::until::until;
 
 #[tokio::test]
 async fn three_members_share_one_etcd() -> anyhow::Result<()> {

@@ -4,5 +4,3 @@
 mod one;
 mod plane;
 mod three;
-#[path = "../native/until.rs"]
-mod until;

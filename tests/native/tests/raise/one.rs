@@ -5,11 +5,10 @@ use std::fs;
 use std::time::Instant;
 
 use kube::Client;
-use native::Member;
+use native::{Member, until};
 use serde_json::{Value, json};
 
 use crate::plane::{FAST, MANIFESTS, Plane, end_jobs, swapped};
-use crate::until::until;
 
 #[tokio::test]
 async fn a_control_plane_is_raised_through_faults() -> anyhow::Result<()> {

@@ -6,11 +6,9 @@ use std::process::{Child, Stdio};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams};
-use native::{Cluster, Images, Member};
+use native::{Cluster, Images, Member, until};
 use serde_json::{Value, json};
 use testkit::cargo;
-
-use crate::until::until;
 
 /// kubeadm waits half a minute in it for a container runtime that is not there.
 pub const FAST: &[&str] = &["--skip-phases", "preflight"];

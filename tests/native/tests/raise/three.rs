@@ -1,10 +1,10 @@
 //! Three members, one after the other. It is not part of `make test`, which has no two minutes for
 //! it: `cargo test -p native --test raise -- --ignored`.
 
+use native::until;
 use serde_json::json;
 
 use crate::plane::{FAST, MANIFESTS, Plane};
-use crate::until::until;
 
 #[tokio::test]
 #[ignore = "it takes two minutes on a quiet machine"]

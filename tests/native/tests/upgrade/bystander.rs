@@ -4,9 +4,8 @@
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::PostParams;
 use kube::{Api, Client};
+use native::until;
 use serde_json::json;
-
-use crate::until::until;
 
 /// The pod, as the API server has it.
 #[derive(Debug, PartialEq, Eq)]

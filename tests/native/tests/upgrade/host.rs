@@ -5,8 +5,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use agent::access::{Ahead, Errand, Local, NodeAccess, StepEnd};
 use agent::cluster::SILENCE;
-use agent::hands::{Ahead, Errand, Hands, Local, StepEnd};
 use agent::run::Setup;
 use agent::step::control::run;
 use agent::task::{ControlOrder, Task, Verb};
@@ -59,7 +59,7 @@ impl Away {
     }
 }
 
-/// The hands of such a node.
+/// The hardware of such a node.
 #[derive(Clone)]
 pub struct Hardware {
     machine: TestMachine,
@@ -72,7 +72,7 @@ pub struct Hardware {
 
 /// A node and its agent.
 pub struct Host {
-    hands: Hardware,
+    hardware: Hardware,
     agent: Option<AgentProcess>,
     kubeconfig: PathBuf,
     folder: TempDir,
@@ -92,7 +92,7 @@ impl Host {
         member.run("mkdir", &["-p", SYSROOT]).unwrap();
         let kubeconfig = member.kubelet_config(folder.path()).unwrap();
         std::fs::write(folder.path().join("policy.toml"), POLICY).unwrap();
-        let hands = Hardware {
+        let hardware = Hardware {
             machine: TestMachine::new(folder.path()),
             cluster: Arc::clone(cluster),
             number,
@@ -100,7 +100,7 @@ impl Host {
             begun: Arc::default(),
         };
         let mut this = Self {
-            hands,
+            hardware,
             agent: None,
             kubeconfig,
             folder,
@@ -113,27 +113,27 @@ impl Host {
     }
 
     pub fn member(&self) -> &Member {
-        self.hands.member()
+        self.hardware.member()
     }
 
     /// The programs of the image.
     pub fn image(&self) -> &Images {
-        &self.hands.image
+        &self.hardware.image
     }
 
     /// Whether the new system runs.
     pub fn runs_new(&self) -> bool {
-        self.hands.machine.runs_new()
+        self.hardware.machine.runs_new()
     }
 
     /// Sets what the local checks of a trial find.
     pub fn set_local(&self, change: impl FnOnce(&mut Local)) {
-        self.hands.machine.set_local(change);
+        self.hardware.machine.set_local(change);
     }
 
     /// The steps that have begun.
     pub fn begun(&self) -> Vec<String> {
-        self.hands.begun.lock().unwrap().clone()
+        self.hardware.begun.lock().unwrap().clone()
     }
 
     /// Asks the Node for the image.
@@ -163,7 +163,7 @@ impl Host {
 
     /// Waits until the node goes down, and boots it.
     pub async fn reboot(&mut self) {
-        self.hands.machine.until_down().await;
+        self.hardware.machine.until_down().await;
         self.power_cycle();
     }
 
@@ -185,7 +185,7 @@ impl Host {
 
     /// What `careen-stage repair` does before the kubelet of the next boot, and says.
     pub fn repair(&self) -> String {
-        let root = self.hands.cluster.folder().join(self.member().name());
+        let root = self.hardware.cluster.folder().join(self.member().name());
         let mut stage = Command::new(built("careen-stage", "careen-stage").unwrap());
         stage.arg("repair").arg("--root").arg(&root);
         let sysroot = root.join(SYSROOT.trim_start_matches('/'));
@@ -196,11 +196,11 @@ impl Host {
 
     /// Boots the node.
     pub fn boot(&mut self) {
-        self.hands.machine.power_cycle();
+        self.hardware.machine.power_cycle();
         self.member().boot_without_kubelet().unwrap();
-        match self.hands.machine.runs_new() {
-            true => self.kubelet_of_this_boot(&self.hands.image),
-            false => self.kubelet_of_this_boot(self.hands.cluster.images()),
+        match self.hardware.machine.runs_new() {
+            true => self.kubelet_of_this_boot(&self.hardware.image),
+            false => self.kubelet_of_this_boot(self.hardware.cluster.images()),
         }
         self.start_agent();
         self.away.one_less();
@@ -209,18 +209,18 @@ impl Host {
     /// The kubelet reports the boot of the machine.
     fn kubelet_of_this_boot(&self, images: &Images) {
         let member = self.member();
-        let boot = self.hands.machine.boot_id();
+        let boot = self.hardware.machine.boot_id();
         member.write("/run/stand-in-kubelet.boot", &boot).unwrap();
         member.start_kubelet_of(images).unwrap();
     }
 
     fn start_agent(&mut self) {
         let setup = Setup {
-            hands: self.hands.clone(),
+            node: self.hardware.clone(),
             kubeconfig: self.kubeconfig.clone(),
             silence: SILENCE,
             policy: self.folder.path().join("policy.toml"),
-            journal: self.hands.machine.journal(),
+            store: self.hardware.machine.store(),
         };
         self.agent = Some(AgentProcess::start_with(setup).unwrap());
     }
@@ -277,7 +277,7 @@ impl Hardware {
     }
 }
 
-impl Hands for Hardware {
+impl NodeAccess for Hardware {
     fn look(&self, record: &Record) -> Result<Observation, String> {
         let seen = self.machine.look(record)?;
         let version = self.cluster.images().version().parse().ok();

@@ -4,9 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bystander;
-mod counter;
 mod host;
 mod single;
 mod three;
-#[path = "../native/until.rs"]
-mod until;

@@ -4,14 +4,12 @@
 use std::sync::Arc;
 
 use kube::Client;
-use native::Cluster;
+use native::{Cluster, Counter, until};
 use serde_json::{Value, json};
 use upgrade::observe::Check;
 
 use crate::bystander::Bystander;
-use crate::counter::Counter;
 use crate::host::{Away, Host};
-use crate::until::until;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_member_is_raised_through_a_cut_and_a_bad_trial() -> anyhow::Result<()> {
@@ -52,7 +50,7 @@ async fn only_member_is_raised_through_a_cut_and_a_bad_trial() -> anyhow::Result
     assert_eq!(again, raised, "kubeadm has nothing to do any more");
     let left = Bystander::now(&client).await?;
     assert_eq!(left, bystander, "it had nowhere else to go");
-    let (written, gap) = counter.end().await;
+    let (written, gap) = counter.end().await?;
     eprintln!("{written} writes, the longest gap took {gap:?}");
     Ok(())
 }

@@ -6,11 +6,9 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use kube::api::Api;
-use native::{Cluster, Images};
+use native::{Cluster, Counter, Images, until};
 
-use crate::counter::Counter;
 use crate::host::{Away, Host};
-use crate::until::until;
 
 /// The longest time without a write. An election alone would take more than a second, and the load
 /// balancer takes its time to find a server that is gone.
@@ -51,7 +49,7 @@ async fn in_turns(cluster: &Arc<Cluster>, image: &Arc<Images>) -> anyhow::Result
         turn(second, &client),
         turn(third, &client)
     );
-    let (written, gap) = counter.end().await;
+    let (written, gap) = counter.end().await?;
     eprintln!("{written} writes, the longest gap took {gap:?}");
     assert_eq!(away.most(), 1, "never are two members away");
     assert!(gap < GAP, "{gap:?}");

@@ -8,7 +8,7 @@ use host::Places;
 use nix::sys::stat::{major, minor};
 use rcgen::{CertificateParams, DnType, KeyPair, date_time_ymd};
 use upgrade::names::{self, Kind};
-use upgrade::{Journal, Record};
+use upgrade::{Record, RecordStore};
 
 use super::super::cpio::tests::archive;
 use super::super::{Clock, Finding, Patient, Store, Verdict, examine};

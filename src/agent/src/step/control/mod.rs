@@ -15,8 +15,8 @@ use upgrade::control_plane::{Done, Survey};
 use upgrade::step::Effect;
 use upgrade::{Reason, Version, names};
 
+use crate::access::{Errand, StepEnd};
 use crate::executables;
-use crate::hands::{Errand, StepEnd};
 use crate::task::ControlOrder;
 use run::Run;
 

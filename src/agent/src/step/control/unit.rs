@@ -4,41 +4,22 @@ use std::path::Path;
 
 use systemd::{Property, Variant};
 
+use super::super::oneshot::{self, SECOND};
 use super::run::Run;
 
 /// The most memory of a run, in bytes. kubeadm has a soft limit instead.
 const MEMORY: u64 = 512 * 1024 * 1024;
-
-/// One second in microseconds.
-const SECOND: u64 = 1_000_000;
 
 /// How long a raise may take to stop, in microseconds: half an hour. A reboot waits for kubeadm.
 const PATIENCE: u64 = 1800 * SECOND;
 
 /// The unit's properties.
 #[must_use]
-pub fn properties<'a>(program: &Path, run: &Run, output: &Path) -> Vec<Property<'a>> {
-    let program = program.display().to_string();
-    let argv: Vec<String> = std::iter::once(program.clone())
-        .chain(run.arguments.clone())
-        .collect();
-    let mut properties = vec![
-        (
-            "Description",
-            Variant::new(format!("Careen: {} of the control plane", run.task.verb())),
-        ),
-        ("Type", Variant::new("oneshot")),
-        ("CollectMode", Variant::new("inactive-or-failed")),
-        ("ExecStart", Variant::new(vec![(program, argv, false)])),
-        // The agent removes an old file.
-        (
-            "StandardOutputFileToAppend",
-            Variant::new(output.display().to_string()),
-        ),
-        ("StandardError", Variant::new("journal")),
-        // The answer names members and versions of the cluster.
-        ("UMask", Variant::new(0o077_u32)),
-    ];
+pub fn properties(program: &Path, run: &Run, output: &Path) -> Vec<Property<'static>> {
+    let description = format!("Careen: {} of the control plane", run.task.verb());
+    let mut properties = oneshot::properties(description, program, &run.arguments, output);
+    // The answer names members and versions of the cluster.
+    properties.push(("UMask", Variant::new(0o077_u32)));
     properties.extend(caps(run));
     properties
 }

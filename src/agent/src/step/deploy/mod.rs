@@ -13,7 +13,7 @@ use upgrade::plan::Found;
 use upgrade::step::Effect;
 use upgrade::{Reason, UpgradeId};
 
-use crate::hands::{Ahead, Errand, StepEnd};
+use crate::access::{Ahead, Errand, StepEnd};
 use crate::node::saved;
 
 use crate::task::Verb;

@@ -100,30 +100,30 @@ pub fn run(verb: &Verb, policy: &Policy) -> Run {
         Verb::Verify { commit } => Run {
             swaps: false,
             patience: IMPATIENCE,
-            ..limited("verify", of(commit), longest::VERIFY, policy)
+            ..bounded("verify", of(commit), longest::VERIFY, policy)
         },
         Verb::Deploy { commit, image } => {
             let signed = image.as_ref().map(|image| signature(image, policy));
             let more = [of(commit), signed.unwrap_or_default()].concat();
-            limited("deploy", more, longest::DEPLOY, policy)
+            bounded("deploy", more, longest::DEPLOY, policy)
         }
         Verb::Bless { commit, over } => {
             let more = [of(commit), instead(over.as_ref())].concat();
-            limited("bless", more, longest::BLESS, policy)
+            bounded("bless", more, longest::BLESS, policy)
         }
         Verb::Reinstate { deployment, over } => reinstate(deployment, over),
         // A fetch that was interrupted may have named no commit.
         Verb::Undo { commit } => {
             let more = commit.as_ref().map_or_else(Vec::new, of);
-            limited(UNDO, more, longest::PRUNE, policy)
+            bounded(UNDO, more, longest::PRUNE, policy)
         }
-        Verb::Clean => limited("clean", Vec::new(), longest::PRUNE, policy),
+        Verb::Clean => bounded("clean", Vec::new(), longest::PRUNE, policy),
     }
 }
 
 /// A run that swaps boot entries and may take this many seconds in addition to the wait for the
 /// lock.
-fn limited(verb: &'static str, more: Vec<String>, seconds: u64, policy: &Policy) -> Run {
+fn bounded(verb: &'static str, more: Vec<String>, seconds: u64, policy: &Policy) -> Run {
     Run {
         seconds: Some(seconds.saturating_add(policy.limits.lock_seconds)),
         ..run_of(verb, call(verb, policy, more), true)

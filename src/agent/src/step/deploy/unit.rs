@@ -6,12 +6,10 @@ use systemd::{Property, Variant};
 use upgrade::UpgradeId;
 use upgrade::policy::Limits;
 
+use super::super::oneshot::{self, SECOND};
 use super::run::Run;
 
 const MIB: u64 = 1024 * 1024;
-
-/// One second in microseconds.
-const SECOND: u64 = 1_000_000;
 
 /// The unit's name. Upgrade and verb determine it, so that a restarted agent finds the run that it
 /// started before.
@@ -35,38 +33,16 @@ pub fn may_be_ended(name: &str) -> bool {
 
 /// The unit's properties.
 #[must_use]
-pub fn properties<'a>(
-    program: &'a Path,
-    run: &'a Run,
-    output: &'a Path,
+pub fn properties(
+    program: &Path,
+    run: &Run,
+    output: &Path,
     limits: &Limits,
-) -> Vec<Property<'a>> {
-    let program = program.display().to_string();
-    let argv: Vec<String> = std::iter::once(program.clone())
-        .chain(run.arguments.clone())
-        .collect();
-    let mut properties = vec![
-        (
-            "Description",
-            Variant::new(format!("Careen: {} an operating system image", run.verb)),
-        ),
-        // A oneshot's start job ends when its work does, and the agent waits for that signal.
-        ("Type", Variant::new("oneshot")),
-        ("CollectMode", Variant::new("inactive-or-failed")),
-        (
-            "ExecStart",
-            Variant::new(vec![(program.clone(), argv, false)]),
-        ),
-        // Append: systemd reopens the file for ExecStopPost, and truncation would delete the
-        // verdict. The agent removes an old file.
-        (
-            "StandardOutputFileToAppend",
-            Variant::new(output.display().to_string()),
-        ),
-        ("StandardError", Variant::new("journal")),
-    ];
+) -> Vec<Property<'static>> {
+    let description = format!("Careen: {} an operating system image", run.verb);
+    let mut properties = oneshot::properties(description, program, &run.arguments, output);
     if run.swaps {
-        properties.push(("ExecStopPost", thaw(program)));
+        properties.push(("ExecStopPost", thaw(program.display().to_string())));
     }
     properties.extend(caps(run, limits));
     properties

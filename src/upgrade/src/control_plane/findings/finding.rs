@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::code::{Class, Code};
-use crate::reason::few;
+use crate::reason::{Reason, few};
 
 /// One thing that an operator should know before an upgrade of this control plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +31,17 @@ impl Finding {
 
     pub(super) fn warn(code: Code, says: String) -> Self {
         Self::new(code, Class::Warn, says)
+    }
+
+    /// The reason that an upgrade gives for it. A warning stops nothing, so it has none.
+    #[must_use]
+    pub fn reason(&self) -> Option<Reason> {
+        let (finding, detail) = (self.code.name().to_owned(), self.says.clone());
+        match self.class {
+            Class::Refuse => Some(Reason::ControlPlaneUnfit { finding, detail }),
+            Class::Wait => Some(Reason::ControlPlaneWaits { finding, detail }),
+            Class::Warn => None,
+        }
     }
 }
 

@@ -66,12 +66,12 @@ fn surveyed(up: &Upgrade, control: &Control, survey: &Survey, s: &Situation<'_>)
     };
     let look = Look {
         seen: s.moment(),
-        waits: first(Class::Wait).map(waits),
+        waits: first(Class::Wait).and_then(Finding::reason),
         hurt: hurt(control, survey, s),
         raises: raises(survey),
         alone: survey.alone,
     };
-    let refused = first(Class::Refuse).map(unfit);
+    let refused = first(Class::Refuse).and_then(Finding::reason);
     let refused = refused.or_else(|| single(&found, s));
     let refused = refused.filter(|_| up.phase.can_be_withdrawn());
     let look = Change::Control(Control {
@@ -103,20 +103,6 @@ fn hurt(control: &Control, survey: &Survey, s: &Situation<'_>) -> Option<Hurt> {
     let since = before.filter(|hurt| hurt.since.boot == s.seen.turn.boot);
     let since = since.map_or_else(|| s.moment(), |hurt| hurt.since.clone());
     Some(Hurt { detail, since })
-}
-
-fn waits(finding: &Finding) -> Reason {
-    Reason::ControlPlaneWaits {
-        finding: finding.code.name().to_owned(),
-        detail: finding.says.clone(),
-    }
-}
-
-fn unfit(finding: &Finding) -> Reason {
-    Reason::ControlPlaneUnfit {
-        finding: finding.code.name().to_owned(),
-        detail: finding.says.clone(),
-    }
 }
 
 /// A cluster of one is away with its node, which the policy may forbid.

@@ -6,20 +6,20 @@ mod scene;
 use scene::*;
 use upgrade::*;
 
-fn standing(record: &Record) -> Standing {
-    Standing::of(record)
+fn activity(record: &Record) -> Activity {
+    Activity::of(record)
 }
 
 #[test]
 fn a_node_that_was_never_asked_is_free() {
-    assert_eq!(standing(&Record::default()), Standing::Free);
+    assert_eq!(activity(&Record::default()), Activity::Free);
 }
 
 #[test]
 fn it_is_free_again_when_the_upgrade_has_ended_and_not_before() {
     for phase in phases() {
         let record = upgrade_in(phase.clone());
-        let is_free = standing(&record) == Standing::Free;
+        let is_free = activity(&record) == Activity::Free;
         assert_eq!(is_free, phase.is_end(), "{}", phase.name());
     }
 }
@@ -35,7 +35,7 @@ fn from_arming_to_the_verdict_everything_is_frozen() {
                 | Phase::Blessed
                 | Phase::Reverting { .. }
         );
-        let is_frozen = standing(&upgrade_in(phase.clone())) == Standing::Frozen;
+        let is_frozen = activity(&upgrade_in(phase.clone())) == Activity::Frozen;
         assert_eq!(is_frozen, has_armed, "{}", phase.name());
     }
 }
@@ -44,16 +44,16 @@ fn from_arming_to_the_verdict_everything_is_frozen() {
 fn between_two_trials_it_stays_frozen() {
     let mut record = upgrade_in(Phase::Drained);
     record.upgrade.as_mut().unwrap().attempt.tries = 1;
-    assert_eq!(standing(&record), Standing::Frozen);
+    assert_eq!(activity(&record), Activity::Frozen);
 }
 
 #[test]
-fn the_stronger_standing_is_the_greater() {
+fn the_stronger_activity_is_the_greater() {
     let rising = [
-        Standing::Free,
-        Standing::Waits,
-        Standing::UnderWay,
-        Standing::Frozen,
+        Activity::Free,
+        Activity::Waits,
+        Activity::UnderWay,
+        Activity::Frozen,
     ];
     assert!(rising.is_sorted());
 }
@@ -91,7 +91,7 @@ fn early() -> [Phase; 4] {
 fn upgrade_waiting_for_window_or_pause_permits_agent_changes() {
     for phase in early() {
         for record in waiting(&phase) {
-            assert_eq!(standing(&record), Standing::Waits, "{phase:?}");
+            assert_eq!(activity(&record), Activity::Waits, "{phase:?}");
         }
     }
 }
@@ -103,7 +103,7 @@ fn step_that_ends_a_wait_marks_the_upgrade_as_under_way() {
         for record in waiting(&phase) {
             let (record, act) = next(&seen, &record);
             assert!(begun(&act).is_some(), "{phase:?}");
-            assert_eq!(standing(&record), Standing::UnderWay, "{phase:?}");
+            assert_eq!(activity(&record), Activity::UnderWay, "{phase:?}");
         }
     }
 }
@@ -111,12 +111,12 @@ fn step_that_ends_a_wait_marks_the_upgrade_as_under_way() {
 #[test]
 fn drained_or_tried_node_permits_no_agent_changes_while_waiting() {
     for record in waiting(&Phase::Drained) {
-        assert_eq!(standing(&record), Standing::UnderWay);
+        assert_eq!(activity(&record), Activity::UnderWay);
     }
     for phase in early() {
         for mut record in waiting(&phase) {
             record.upgrade.as_mut().unwrap().attempt.tries = 1;
-            assert_eq!(standing(&record), Standing::Frozen, "{phase:?}");
+            assert_eq!(activity(&record), Activity::Frozen, "{phase:?}");
         }
     }
 }
@@ -140,10 +140,10 @@ fn taken_node_permits_no_agent_changes_until_its_release() {
         for mut record in waiting(&Phase::Deployed) {
             let up = record.upgrade.as_mut().unwrap();
             up.custody = taken(|taken| mark(taken, since()));
-            assert_eq!(standing(&record), Standing::UnderWay);
+            assert_eq!(activity(&record), Activity::UnderWay);
             let up = record.upgrade.as_mut().unwrap();
             up.custody = up.custody.give_back(None);
-            assert_eq!(standing(&record), Standing::Waits);
+            assert_eq!(activity(&record), Activity::Waits);
         }
     }
 }
@@ -152,6 +152,6 @@ fn taken_node_permits_no_agent_changes_until_its_release() {
 fn nor_one_with_a_step_whose_outcome_is_not_known() {
     for mut record in waiting(&Phase::Verified) {
         record.upgrade.as_mut().unwrap().intent = Some(Step::Rehearse);
-        assert_eq!(standing(&record), Standing::UnderWay);
+        assert_eq!(activity(&record), Activity::UnderWay);
     }
 }

@@ -22,7 +22,7 @@ const FORMAT: u32 = 1;
 
 /// What a deployment must consist of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct CriticalFiles {
     /// Format of this file; 1.
     #[serde(default = "format")]
     pub format: u32,
@@ -47,25 +47,25 @@ const fn format() -> u32 {
     FORMAT
 }
 
-impl Manifest {
+impl CriticalFiles {
     /// Writes the list where the stage reads it.
     ///
     /// # Errors
     /// It is not on the disk.
     pub fn write(&self, places: &Places) -> Result<()> {
-        let path = places.manifest(&self.commit);
+        let path = places.critical_files(&self.commit);
         durable::make_private_folder(&places.state())?;
         let text =
             serde_json::to_vec(self).map_err(|error| Error::damaged(&path, error.to_string()))?;
         durable::write(&path, &text, 0o600)
     }
 
-    /// Reads the manifest of a commit.
+    /// Reads the list of a commit.
     ///
     /// # Errors
     /// There is none, it does not have the accepted form, or it is of another commit.
     pub fn read(places: &Places, commit: &Digest) -> Result<Self> {
-        let path = places.manifest(commit);
+        let path = places.critical_files(commit);
         let bytes = fs::read(&path).at("reading", &path)?;
         let found: Self = serde_json::from_slice(&bytes)
             .map_err(|error| Error::damaged(&path, error.to_string()))?;

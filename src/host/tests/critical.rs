@@ -7,10 +7,10 @@ mod disk;
 use std::fs::{self, File};
 
 use disk::{Disk, critical, deployment};
-use host::manifest::{Manifest, Which};
+use host::critical::{CriticalFiles, Which};
 use host::{Places, etc, kernel, verity};
 
-fn with_files(disk: &Disk) -> Manifest {
+fn with_files(disk: &Disk) -> CriticalFiles {
     let one = deployment('a', 0);
     let root = disk.root(&one);
     fs::create_dir_all(root.join("usr/bin")).unwrap();
@@ -20,7 +20,7 @@ fn with_files(disk: &Disk) -> Manifest {
         critical(&root, "usr/bin/systemd", true),
         critical(&root, "usr/bin/kubelet", false),
     ];
-    Manifest {
+    CriticalFiles {
         format: 1,
         commit: one.digest,
         bootcsum: one.bootcsum,
@@ -31,14 +31,14 @@ fn with_files(disk: &Disk) -> Manifest {
 #[test]
 fn it_comes_back_as_it_was_written() {
     let disk = Disk::new(&[deployment('a', 0)]);
-    let manifest = with_files(&disk);
-    manifest.write(&disk.places).unwrap();
+    let list = with_files(&disk);
+    list.write(&disk.places).unwrap();
     assert_eq!(
-        Manifest::read(&disk.places, &manifest.commit).unwrap(),
-        manifest
+        CriticalFiles::read(&disk.places, &list.commit).unwrap(),
+        list
     );
     assert!(
-        Manifest::read(&disk.places, &deployment('b', 0).digest)
+        CriticalFiles::read(&disk.places, &deployment('b', 0).digest)
             .unwrap_err()
             .is_absent()
     );
@@ -50,36 +50,33 @@ fn another_commits_manifest_is_refused() {
     with_files(&disk).write(&disk.places).unwrap();
     let other = deployment('b', 0).digest;
     fs::rename(
-        disk.places.manifest(&deployment('a', 0).digest),
-        disk.places.manifest(&other),
+        disk.places.critical_files(&deployment('a', 0).digest),
+        disk.places.critical_files(&other),
     )
     .unwrap();
-    assert!(Manifest::read(&disk.places, &other).is_err());
+    assert!(CriticalFiles::read(&disk.places, &other).is_err());
 }
 
 #[test]
 fn boot_check_covers_boot_files_and_rest_check_covers_the_rest() {
     let disk = Disk::new(&[deployment('a', 0)]);
-    let (manifest, root) = (with_files(&disk), disk.root(&deployment('a', 0)));
+    let (list, root) = (with_files(&disk), disk.root(&deployment('a', 0)));
     fs::write(root.join("usr/bin/kubelet"), "kubelot").unwrap();
-    assert_eq!(manifest.check(&root, Which::Boot), Ok(()));
+    assert_eq!(list.check(&root, Which::Boot), Ok(()));
     assert!(
-        manifest
-            .check(&root, Which::Rest)
+        list.check(&root, Which::Rest)
             .unwrap_err()
             .contains("/usr/bin/kubelet")
     );
     fs::write(root.join("usr/bin/systemd"), "longer than before").unwrap();
     assert!(
-        manifest
-            .check(&root, Which::Boot)
+        list.check(&root, Which::Boot)
             .unwrap_err()
             .contains("18 bytes instead of 7")
     );
     fs::remove_file(root.join("usr/bin/systemd")).unwrap();
     assert!(
-        manifest
-            .check(&root, Which::Boot)
+        list.check(&root, Which::Boot)
             .unwrap_err()
             .contains("/usr/bin/systemd")
     );
@@ -88,11 +85,11 @@ fn boot_check_covers_boot_files_and_rest_check_covers_the_rest() {
 #[test]
 fn where_the_seal_is_gone_the_content_is_read() {
     let disk = Disk::new(&[deployment('a', 0)]);
-    let (mut manifest, root) = (with_files(&disk), disk.root(&deployment('a', 0)));
-    manifest.files[0].verity = Some("00".repeat(32));
-    assert_eq!(manifest.check(&root, Which::Boot), Ok(()));
+    let (mut list, root) = (with_files(&disk), disk.root(&deployment('a', 0)));
+    list.files[0].verity = Some("00".repeat(32));
+    assert_eq!(list.check(&root, Which::Boot), Ok(()));
     fs::write(root.join("usr/bin/systemd"), "systemt").unwrap();
-    assert!(manifest.check(&root, Which::Boot).is_err());
+    assert!(list.check(&root, Which::Boot).is_err());
 }
 
 #[test]
@@ -112,7 +109,7 @@ fn sealed_file_is_verified_by_its_fsverity_digest() {
         known.object = deployment('a', 0).digest;
         let sealed = known.as_sealed_in(disk.folder.path());
         assert_eq!(sealed.verity, Some(digest));
-        let list = Manifest {
+        let list = CriticalFiles {
             files: vec![sealed],
             ..with_files(&disk)
         };

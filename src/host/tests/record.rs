@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use host::journal::{Store, StoreError};
+use host::record::{Store, StoreError};
 use tempfile::TempDir;
 use upgrade::decide::RecordRead;
 use upgrade::record::Rehearsal;
-use upgrade::{Journal, Phase, Reason, Record};
+use upgrade::{Phase, Reason, Record, RecordStore};
 
 fn store() -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::hands::{Ahead, Errand, Hands, Local, StepEnd};
+use agent::access::{Ahead, Errand, Local, NodeAccess, StepEnd};
 use agent::metrics::Disk;
 use agent::task::{Task, Verb};
 use tokio::sync::watch;
@@ -85,7 +85,7 @@ impl TestMachine {
     }
 }
 
-impl Hands for TestMachine {
+impl NodeAccess for TestMachine {
     fn look(&self, _: &Record) -> Result<Observation, String> {
         self.seen.send_modify(|seen| *seen += 1);
         let unseen = self.state().unseen.clone();

@@ -119,8 +119,8 @@ impl Local {
     }
 }
 
-/// A node's hands.
-pub trait Hands: Send + Sync + 'static {
+/// Access to a node: what the agent observes and performs there.
+pub trait NodeAccess: Send + Sync + 'static {
     /// Looks at the machine. `record` says what else to look at. What the machine cannot show
     /// (request, API server, step, health) stays unknown; the loop knows it.
     ///

@@ -14,7 +14,7 @@ use thiserror::Error;
 use upgrade::decide::RecordRead;
 use upgrade::reason::complaint;
 use upgrade::record::FORMAT;
-use upgrade::{Journal, Reason, Record, names};
+use upgrade::{Reason, Record, RecordStore, names};
 
 use crate::durable;
 
@@ -130,7 +130,7 @@ impl Store {
     }
 }
 
-impl Journal for Store {
+impl RecordStore for Store {
     type Error = StoreError;
 
     fn store(&mut self, record: &Record) -> Result<(), StoreError> {

@@ -1,12 +1,12 @@
-//! Whether an upgrade forbids a change of the agent that serves it.
+//! What an upgrade is doing, as far as it forbids a change of the agent that serves it.
 
 use crate::phase::{Class, Phase};
 use crate::reason::Reason;
 use crate::record::{Record, Upgrade};
 
-/// Whether the agents on a node may be changed.
+/// What an upgrade is doing on the node, from what permits most changes of the agents on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum Activity {
     /// Nothing is under way.
     Free,
     /// An upgrade waits for its operator, hours or days: for the maintenance window, or the end of
@@ -20,8 +20,8 @@ pub enum Standing {
     Frozen,
 }
 
-impl Standing {
-    /// The standing according to the record.
+impl Activity {
+    /// The activity that the record shows.
     #[must_use]
     pub fn of(record: &Record) -> Self {
         let Some(up) = &record.upgrade else {

@@ -1,0 +1,166 @@
+//! From the arming on: the trial of a control-plane node, and the old system after it.
+
+use super::*;
+
+#[test]
+fn new_system_is_blessed_after_a_look_and_then_unlocks() {
+    let mut node = Node::on_trial();
+    node.run();
+    let expected = ["Survey", "Bless", "Release", "Unlock", "Clean"];
+    let steps: Vec<_> = node
+        .steps
+        .iter()
+        .filter(|step| **step != "Kubeadm")
+        .collect();
+    assert_eq!(steps, expected.iter().collect::<Vec<_>>());
+    assert_eq!(node.up().phase, Phase::Upgraded);
+    assert!(!node.control().holds_the_lock());
+}
+
+#[test]
+fn new_system_whose_member_stays_sick_falls_back_without_blame() {
+    let mut node = Node::on_trial();
+    node.survey.members[0].sick = Some("raft: stopped".into());
+    for _ in 0..80 {
+        let act = node.run();
+        if act == Act::Begin(Step::Reboot { force: false }) {
+            break;
+        }
+        node.pass(30);
+    }
+    let Phase::Reverting { reason } = &node.up().phase else {
+        panic!("{:?}", node.up().phase)
+    };
+    assert!(reason.to_string().contains("raft: stopped"), "{reason}");
+    assert!(!reason.blames_image());
+    assert!(node.seen.turn.now >= SinceBoot(900_000), "it has its time");
+    assert!(node.control().holds_the_lock());
+}
+
+#[test]
+fn survey_that_always_fails_ends_the_trial() {
+    let mut node = Node::on_trial();
+    for _ in 0..200 {
+        let act = node.step();
+        if act == Act::Begin(Step::Reboot { force: false }) {
+            assert!(
+                node.seen.turn.now >= SinceBoot(1_500_000),
+                "it has its time"
+            );
+            assert!(node.steps.len() < 60, "without a hot loop");
+            return;
+        }
+        if let Act::Begin(Step::Control { task }) = act {
+            let died = task.failed(&"no such program");
+            node.seen.turn.finished = finished(Step::Control { task }, Outcome::Failed(died));
+        }
+        node.pass(10);
+    }
+    panic!("the trial goes on: {:?}", node.up().phase);
+}
+
+#[test]
+fn local_checks_alone_bless_no_control_plane() {
+    let mut node = Node::on_trial();
+    node.policy.health.bless_without_api = true;
+    node.seen.node.api = Api::Away;
+    node.seen.turn.health.ready = Check::Pending("no server".into());
+    node.up_mut().api.from_new = Some(boot(2));
+    node.pass(660);
+    assert!(matches!(node.run(), Act::Wait(_)));
+    assert!(matches!(node.up().phase, Phase::Trial { .. }));
+}
+
+fn back(hurt: bool) -> Node {
+    let reason = Reason::UnguardedBoot;
+    let mut node = Node::new(Phase::Reverting { reason });
+    node.seen.turn.boot = boot(3);
+    node.up_mut().custody = taken(|_| {});
+    node.control_mut().lock = Lock::Held { seen: first() };
+    if hurt {
+        node.survey.miss(Source::Etcd, "connection refused");
+    }
+    node
+}
+
+#[test]
+fn old_system_gives_the_turn_back_when_its_member_is_well() {
+    let mut node = back(false);
+    node.run();
+    assert_eq!(node.steps, ["Survey", "Release", "Unlock", "Undo"]);
+    assert!(matches!(node.up().phase, Phase::Failed { .. }));
+}
+
+#[test]
+fn hurt_member_keeps_cordon_and_lock_and_halts() {
+    let mut node = back(true);
+    for _ in 0..40 {
+        assert!(matches!(node.run(), Act::Wait(_)));
+        node.pass(30);
+    }
+    let Phase::Halted { reason } = &node.up().phase else {
+        panic!("{:?}", node.up().phase)
+    };
+    assert!(matches!(reason, Reason::ControlPlaneHurt { .. }));
+    assert!(
+        reason.to_string().contains("connection refused"),
+        "{reason}"
+    );
+    assert!(
+        node.steps.iter().all(|step| *step == "Survey"),
+        "{:?}",
+        node.steps
+    );
+    assert!(node.control().holds_the_lock() && node.up().is_taken());
+}
+
+#[test]
+fn a_member_that_heals_in_time_is_given_back() {
+    let mut node = back(true);
+    node.run();
+    node.survey = survey();
+    node.pass(30);
+    node.run();
+    assert_eq!(
+        node.steps,
+        ["Survey", "Survey", "Release", "Unlock", "Undo"]
+    );
+}
+
+#[test]
+fn an_armed_node_that_waited_looks_at_the_others_again() {
+    let mut node = Node::new(Phase::Armed { boot: boot(1) });
+    node.up_mut().custody = taken(|_| {});
+    let seen = node.now();
+    node.control_mut().lock = Lock::Held { seen: seen.clone() };
+    node.control_mut().look = Some(Look {
+        seen,
+        waits: None,
+        hurt: None,
+        raises: false,
+        alone: false,
+    });
+    node.pass(301);
+    node.step();
+    assert_ne!(
+        node.steps,
+        ["Arm"],
+        "the others were last seen five minutes ago"
+    );
+    assert_eq!(node.up().attempt.tries, 0, "it does not count");
+}
+
+#[test]
+fn a_record_with_a_control_plane_is_read_as_it_was_written() {
+    let mut node = back(true);
+    node.run();
+    let control = node.control_mut();
+    control.raise = Raise::Begun;
+    control.yielded = Some(first());
+    let since = first();
+    let detail = "x".to_owned();
+    control.look.as_mut().unwrap().hurt = Some(Hurt { detail, since });
+    let text = serde_json::to_string(&node.record).unwrap();
+    let read: Record = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, node.record);
+}
