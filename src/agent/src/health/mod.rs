@@ -179,9 +179,10 @@ impl Checks {
             self.checked = checked::check().await;
         }
         let started = self.sandbox.now();
+        let (runtime, of_runtime) = self.causes.of_runtime(runtime);
         let (kubelet, of_kubelet) = self.causes.of_kubelet(kubelet);
         Local {
-            runtime: cause::told(runtime, &self.causes.runtime),
+            runtime,
             kubelet,
             sandbox: started.sandbox,
             pod_network: started.network,
@@ -190,7 +191,7 @@ impl Checks {
             network: self.network.now(),
             required: self.required(),
             units: self.units.round().await,
-            causes: self.causes(id, of_kubelet),
+            causes: self.causes(id, [of_runtime, of_kubelet]),
         }
     }
 
@@ -199,10 +200,10 @@ impl Checks {
         own.into_iter().chain(self.required.results()).collect()
     }
 
-    fn causes(&self, id: &UpgradeId, kubelet: Cause) -> Causes {
+    fn causes(&self, id: &UpgradeId, [runtime, kubelet]: [Cause; 2]) -> Causes {
         let own = [checked::cause(Path::new("/"))];
         Causes {
-            runtime: self.causes.runtime.cause,
+            runtime,
             kubelet,
             kubeadm: kubeadm::cause(id),
             required: own.into_iter().chain(self.required.causes()).collect(),
