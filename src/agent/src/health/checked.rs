@@ -8,7 +8,7 @@ use systemd::{ActiveState, Bus};
 use upgrade::names::CHECK_UNIT;
 use upgrade::observe::{Cause, Check};
 
-use super::cause::is_the_nodes;
+use super::ownership::is_the_nodes;
 
 /// Asks systemd.
 pub async fn check() -> Check {

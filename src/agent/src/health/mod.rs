@@ -15,6 +15,7 @@ pub(crate) mod group;
 pub(crate) mod kubelet;
 mod network;
 pub(crate) mod output;
+pub(crate) mod ownership;
 pub(crate) mod programs;
 pub(crate) mod runtime;
 pub mod said;

@@ -11,9 +11,9 @@ use std::time::Duration;
 use host::programs::of_careen;
 use tokio::process::Command;
 
-use super::cause::is_the_nodes;
 use super::crash::is_a_crash;
 use super::output::{self, Run};
+use super::ownership::is_the_nodes;
 
 /// The time limit of one run. One that is late shows nothing.
 const LIMIT: Duration = Duration::from_secs(30);
