@@ -41,6 +41,7 @@ use crate::kubeadm;
 use crate::serving::UnitsWatch;
 
 use check::Pace;
+use checked::Checked;
 use network::Network;
 use sandbox::{Sandbox, SandboxRequest};
 pub use user::UserChecks;
@@ -134,7 +135,7 @@ struct Checks {
     network: Network,
     units: UnitsWatch,
     sandbox: Sandbox,
-    checked: Check,
+    checked: Checked,
     causes: cause::Services,
 }
 
@@ -157,7 +158,7 @@ impl Checks {
                 SandboxRequest::of_this_node(served.pod_network),
                 Pace::repeating(&policy.health).repeats,
             ),
-            checked: Check::Pending("it was not checked yet".to_owned()),
+            checked: Checked::default(),
             causes: cause::Services::with_patches(&policy.kubeadm.patches),
         }
     }
@@ -175,10 +176,7 @@ impl Checks {
         self.causes.look(&runtime, &kubelet).await;
         let credential = credential::check(Path::new(KUBELET_CONF), &kubelet);
         let kubeadm = kubeadm::check(id).await;
-        // A pass holds for this boot.
-        if self.checked != Check::Pass {
-            self.checked = checked::check().await;
-        }
+        self.checked.round().await;
         let started = self.sandbox.now();
         let (runtime, of_runtime) = self.causes.of_runtime(runtime);
         let (kubelet, of_kubelet) = self.causes.of_kubelet(kubelet);
@@ -197,12 +195,12 @@ impl Checks {
     }
 
     fn required(&self) -> Vec<(String, Check)> {
-        let own = [(CHECK_UNIT.to_owned(), self.checked.clone())];
+        let own = [(CHECK_UNIT.to_owned(), self.checked.check.clone())];
         own.into_iter().chain(self.required.results()).collect()
     }
 
     fn causes(&self, id: &UpgradeId, [runtime, kubelet]: [Cause; 2]) -> Causes {
-        let own = [checked::cause(Path::new("/"))];
+        let own = [self.checked.cause];
         Causes {
             runtime,
             kubelet,
