@@ -18,15 +18,11 @@ use std::time::Duration;
 use systemd::{ActiveState, Bus};
 use tracing::warn;
 use upgrade::observe::{Cause, Check};
-use upgrade::{Phase, Reason, Record, Upgrade, UpgradeId, names};
+use upgrade::{Phase, Policy, Reason, Record, Upgrade, UpgradeId, limits, names};
 
 use crate::kubelet::patches;
 use program::Failure;
 pub use work::Work;
-
-/// How long kubeadm may take. It takes about 3 s on a quiet node; the limit leaves room for slow
-/// machines and a loaded API server.
-const LIMIT: Duration = Duration::from_secs(90);
 
 /// What is noted before kubeadm runs, in case nothing can be noted afterwards.
 const CUT_SHORT: &str = "its service ended before kubeadm did";
@@ -186,15 +182,29 @@ pub fn wanted(record: &Record) -> Option<&Upgrade> {
     (is_due || upgrade.phase.awaits_a_verdict()).then_some(upgrade)
 }
 
-/// Runs kubeadm with the policy's folder of patches, and notes its success, or why it failed.
+/// How long one run may take, in a trial with this deadline. kubeadm takes about 3 s on a quiet
+/// node. The restart of a kubelet is owed where one is up.
+fn limit(notes: &Notes, deadline: u64) -> Duration {
+    let is_before_the_kubelet = !notes.owes_restart.exists();
+    Duration::from_secs(limits::kubeadm(deadline, is_before_the_kubelet))
+}
+
+/// Runs kubeadm as the policy says, and notes its success, or why it failed.
 ///
 /// # Errors
 /// Why kubeadm did not succeed. The message is for a person.
-pub async fn run(id: &UpgradeId, patches: &str, work: Work) -> Result<(), String> {
-    run_noting(&Notes::of(id), Path::new("/"), patches, work).await
+pub async fn run(upgrade: &Upgrade, policy: &Policy) -> Result<(), String> {
+    // An older agent has armed the trial without a deadline.
+    let deadline = match upgrade.attempt.deadline_seconds {
+        0 => limits::trial(&policy.health, None),
+        armed => armed,
+    };
+    let (notes, work) = (Notes::of(&upgrade.id), Work::of(upgrade));
+    let limit = limit(&notes, deadline);
+    run_noting(&notes, Path::new("/"), &policy.kubeadm.patches, work, limit).await
 }
 
-/// As [`run`], with these notes and the kubeadm of the system at this root.
+/// As [`run`], with these notes, the kubeadm of the system at this root, and this limit.
 ///
 /// # Errors
 /// As [`run`].
@@ -203,6 +213,7 @@ pub async fn run_noting(
     root: &Path,
     patches: &str,
     work: Work,
+    limit: Duration,
 ) -> Result<(), String> {
     if work == Work::KubeletConfig && !notes.owes_restart.exists() {
         // The API server of this node begins after its kubelet, and kubeadm would wait for it.
@@ -211,7 +222,7 @@ pub async fn run_noting(
     }
     notes.fail(CUT_SHORT, Cause::Unclear);
     let done = match patches::folder(root, patches) {
-        Ok(patches) => program::upgrade_node(root, patches.as_deref(), work, LIMIT).await,
+        Ok(patches) => program::upgrade_node(root, patches.as_deref(), work, limit).await,
         Err(why) => Err(Failure::of_the_node(why)),
     };
     if let Err(Failure { why, cause }) = done {
@@ -238,6 +249,16 @@ pub(crate) fn failed(detail: &str) -> Reason {
 mod tests {
     use super::*;
 
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn run_beside_the_kubelet_has_more_time_than_the_one_before_it() {
+        let (_folder, notes) = notes();
+        assert_eq!(limit(&notes, 600).as_secs(), 90);
+        notes.owe_restart().unwrap();
+        assert_eq!(limit(&notes, 600).as_secs(), 200);
+    }
+
     fn notes() -> (tempfile::TempDir, Notes) {
         let folder = tempfile::tempdir().unwrap();
         let notes = Notes::below(folder.path(), &"u1".parse().unwrap());
@@ -260,7 +281,7 @@ mod tests {
             first.starts_with("it has not succeeded yet; see journalctl"),
             "{first}"
         );
-        let why = run_noting(&notes, folder.path(), "", Work::Node)
+        let why = run_noting(&notes, folder.path(), "", Work::Node, LIMIT)
             .await
             .unwrap_err();
         assert!(why.contains("kubeadm is not in /usr/bin"), "{why}");
@@ -272,7 +293,7 @@ mod tests {
     #[tokio::test]
     async fn kubeadm_waits_for_the_kubelet_of_a_control_plane() {
         let (folder, notes) = notes();
-        let run = || run_noting(&notes, folder.path(), "", Work::KubeletConfig);
+        let run = || run_noting(&notes, folder.path(), "", Work::KubeletConfig, LIMIT);
         assert_eq!(run().await, Ok(()));
         assert!(notes.why_not().starts_with(TOO_EARLY));
         assert_eq!((notes.cause(), notes.check()), (Cause::ApiServer, None));

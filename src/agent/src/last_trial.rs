@@ -151,12 +151,15 @@ mod tests {
 
     #[test]
     fn a_panic_shows_only_in_last_words_since_the_arming() {
-        let words = [("sys/fs/pstore/dmesg-efi-1", "Kernel panic")];
+        let words = [("sys/fs/pstore/dmesg-efi-1", "Panic#1 Part1\n")];
         assert_eq!(ended(&words, 0), Some(TrialEnd::Panic));
         assert_eq!(ended(&words, u64::MAX), None, "of an earlier boot");
         let console = [("sys/fs/pstore/console-ramoops-0", "login:")];
         assert_eq!(ended(&console, 0), None);
-        let archived = [("var/lib/systemd/pstore/1700000000/dmesg.txt", "x")];
+        let archived = [(
+            "var/lib/systemd/pstore/1700000000/dmesg.txt",
+            "Panic#1 Part1\n",
+        )];
         assert_eq!(ended(&archived, 0), Some(TrialEnd::Panic));
     }
 

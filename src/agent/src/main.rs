@@ -127,9 +127,8 @@ fn kubeadm_upgrade(cli: &Cli) -> Result<()> {
     };
     let state = Store::new(&Places::running(&cli.root).sysroot);
     let policy = policy_file::PolicyFile::new(cli.policy.clone(), state.folder()).read();
-    let patches = &upgrade::policy::in_force(&policy).kubeadm.patches;
-    let work = kubeadm::Work::of(upgrade);
-    if let Err(detail) = runtime()?.block_on(kubeadm::run(&upgrade.id, patches, work)) {
+    let policy = upgrade::policy::in_force(&policy);
+    if let Err(detail) = runtime()?.block_on(kubeadm::run(upgrade, policy)) {
         tracing::warn!("{detail}; the agent tries again");
     }
     Ok(())

@@ -13,6 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::Instant;
 use tracing::{error, info};
 use upgrade::decide::RecordRead;
+use upgrade::names::VOLUMES_NOTE;
 use upgrade::policy::in_force;
 use upgrade::report::hindered::{unseen, unwritten};
 use upgrade::report::{Moment, idle};
@@ -103,6 +104,7 @@ impl<H: NodeAccess> Agent<H> {
             cluster,
             told: reporter.settled(),
             held: Held::default(),
+            volumes: volumes_note(setup.journal.folder()),
         };
         Self {
             tools,
@@ -395,6 +397,12 @@ impl<H: NodeAccess> Agent<H> {
         let now = host::os::since_boot().unwrap_or(SinceBoot(0));
         self.link.take(news, now);
     }
+}
+
+/// The file in this folder, which is the record's.
+fn volumes_note(folder: &Path) -> Arc<Path> {
+    let name = Path::new(VOLUMES_NOTE).file_name();
+    folder.join(name.unwrap_or_default()).into()
 }
 
 /// Whether the next record refuses a request.

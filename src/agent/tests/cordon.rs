@@ -40,6 +40,7 @@ async fn no_policy_goes_on_to_a_reboot_without_a_cordon() {
                 policy: &policy,
                 neighbours: &policy::Neighbours::default(),
                 spent: Duration::from_secs(spent),
+                volumes: &folder.path().join("volumes.json"),
                 progress: &|_, _| (),
             };
             let Err(reason @ Reason::ApiAway { .. }) = drain.run().await else {

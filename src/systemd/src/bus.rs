@@ -69,9 +69,13 @@ pub struct Made {
     pub files: Vec<PathBuf>,
     /// The program that it starts.
     pub program: Option<PathBuf>,
-    /// The signal that ended its main process, if one did.
+    /// The signal that ended its main process, if one did that systemd itself did not send.
     pub signal: Option<i32>,
 }
+
+/// The results of a service whose program ended by a signal of its own (systemd.exec(5),
+/// `$SERVICE_RESULT`). systemd sends SIGABRT to a service whose watchdog or start is late.
+const BY_ITSELF: [&str; 3] = ["core-dump", "signal", "start-limit-hit"];
 
 /// The values of `si_code` for a process that a signal has ended (sigaction(2)).
 const KILLED: [i32; 2] = [2, 3];
@@ -290,9 +294,13 @@ impl Bus {
         Ok(Made {
             files: files.map(PathBuf::from).collect(),
             program: commands.into_iter().next().map(|command| command.0.into()),
-            signal: KILLED.contains(&code).then_some(status),
+            signal: signal(&self.limited(service.result()).await?, code, status),
         })
     }
+}
+
+fn signal(result: &str, code: i32, status: i32) -> Option<i32> {
+    (KILLED.contains(&code) && BY_ITSELF.contains(&result)).then_some(status)
 }
 
 async fn within<T>(limit: Duration, call: impl Future<Output = Result<T>>) -> Result<T> {
@@ -318,6 +326,17 @@ mod tests {
         let call = zbus::Message::method_call("/", "GetUnit");
         let call = call.build(&()).unwrap();
         Error::MethodError(name.try_into().unwrap(), None, call)
+    }
+
+    #[test]
+    fn signal_that_systemd_sends_is_no_crash_of_the_program() {
+        assert_eq!(signal("core-dump", 3, 6), Some(6));
+        assert_eq!(signal("signal", 2, 11), Some(11));
+        assert_eq!(signal("start-limit-hit", 3, 6), Some(6));
+        for late in ["watchdog", "timeout", "oom-kill"] {
+            assert_eq!(signal(late, 3, 6), None, "{late}");
+        }
+        assert_eq!(signal("exit-code", 1, 6), None);
     }
 
     #[test]

@@ -18,6 +18,9 @@ pub const UNFIT: u8 = 3;
 /// about the node.
 pub const LOOK: u8 = 4;
 
+/// A check in `required.d` fails for the image (`EX_SOFTWARE`, sysexits.h): it has looked at what
+/// the image brings.
+pub const CHECK_BLAMES_THE_IMAGE: u8 = 70;
 /// A check in `required.d` fails for something outside of this node (`EX_TEMPFAIL`, sysexits.h): a
 /// service that it asks is away.
 pub const CHECK_BLAMES_A_NEIGHBOUR: u8 = 75;
@@ -218,6 +221,11 @@ pub const TABLE: &[Exit] = &[
         "`careen-provider`",
         FAILED,
         "it could not begin, or one of its tasks ended",
+    ),
+    row(
+        "a check in `required.d`",
+        CHECK_BLAMES_THE_IMAGE,
+        "it fails for what the image brings; the image is remembered as bad",
     ),
     row(
         "a check in `required.d`",

@@ -57,6 +57,25 @@ pub fn trial(policy: &Health, measured: Option<u64>) -> u64 {
     }
 }
 
+/// How long the run of kubeadm before the kubelet may take. The kubelet waits for it, also where
+/// the API server is away.
+const KUBEADM: u64 = 90;
+
+/// How long any other run may take at most. The unit's own limit is above it.
+pub const LONGEST_KUBEADM: u64 = 3600;
+
+/// How long one run of kubeadm may take in a trial with this deadline. A machine or a server that
+/// is too slow for the first run has a third of the trial for each run beside the kubelet. The
+/// agent begins those only while it reaches the server.
+#[must_use]
+pub fn kubeadm(deadline: u64, is_before_the_kubelet: bool) -> u64 {
+    if is_before_the_kubelet {
+        KUBEADM
+    } else {
+        (deadline / 3).clamp(KUBEADM, LONGEST_KUBEADM)
+    }
+}
+
 /// How long a shutdown that has begun may take before it counts as failed. `delay` is for how long
 /// logind lets programs delay it: the kubelet for its `shutdownGracePeriod`.
 #[must_use]
@@ -99,6 +118,13 @@ mod tests {
             ..Health::default()
         };
         assert_eq!(trial(&set, Some(480)), 90, "the policy decides");
+    }
+
+    #[test]
+    fn slow_kubeadm_has_a_third_of_the_trial() {
+        assert_eq!(kubeadm(600, true), 90, "the kubelet waits for it");
+        let limit = |deadline| kubeadm(deadline, false);
+        assert_eq!([30, 600, 1080, 86_400].map(limit), [90, 200, 360, 3600]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ fn the_table_of_names_in_the_docs_is_the_one_in_the_code() {
 
 #[test]
 fn the_table_of_exit_codes_in_the_docs_is_the_one_in_the_code() {
-    let head = "# Exit codes\n\nRendered from `src/upgrade/src/exit.rs`. A check in `required.d` or `wanted.d`, and a hook in\n`pre.d` or `post.d`, passes with 0 and fails with any other code. Any code but 75 and 78 of a\nrequired check is evidence against the image.\n\n";
+    let head = "# Exit codes\n\nRendered from `src/upgrade/src/exit.rs`. A check in `required.d` or `wanted.d`, and a hook in\n`pre.d` or `post.d`, passes with 0 and fails with any other code. With 70, 75 and\n78 a required check says where the cause is. Any other code of a check that the image brings is\nevidence against the image, and one of a check of the node is not.\n\n";
     check_drift("exit-codes.md", &format!("{head}{}", exit::table()));
 }
 

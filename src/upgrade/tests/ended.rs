@@ -5,6 +5,7 @@
 mod scene;
 
 use scene::*;
+use upgrade::report::Lifecycle;
 use upgrade::*;
 
 /// Drained, then halted: somebody had made a system of their own the default.
@@ -378,4 +379,42 @@ fn proven_system_does_not_reboot_when_the_default_changes() {
     next_one.upgrade.as_mut().unwrap().from = deployment('b');
     next_one.upgrade.as_mut().unwrap().to = Some(deployment('d'));
     assert_eq!(next(&seen, &next_one).1, Act::Wait(None), "nor here");
+}
+
+/// What the conditions of KEP-5683 say while this upgrade has the node.
+fn of_a_taken_node(phase: &Phase, tries: u32) -> Lifecycle {
+    match phase {
+        Phase::Accepted | Phase::Fetched | Phase::Verified => Lifecycle::Planned,
+        Phase::Deployed => Lifecycle::Draining,
+        Phase::Drained
+        | Phase::Armed { .. }
+        | Phase::Trial { .. }
+        | Phase::Healthy { .. }
+        | Phase::Blessed => Lifecycle::Drained,
+        Phase::Reverting { .. } | Phase::Halted { .. } if tries > 0 => Lifecycle::Drained,
+        Phase::Reverting { .. } | Phase::Halted { .. } => Lifecycle::Serving,
+        Phase::Upgraded | Phase::Failed { .. } => Lifecycle::Serving,
+    }
+}
+
+#[test]
+fn conditions_of_a_drain_are_true_only_while_the_node_is_taken() {
+    let at = SinceBoot(5);
+    let begun = |taken: &mut record::Taken| taken.drain_begun = Some(Moment { boot: boot(1), at });
+    for (phase, tries) in phases().iter().flat_map(|phase| [(phase, 0), (phase, 1)]) {
+        let told = |custody| {
+            let mut record = upgrade_in(phase.clone());
+            let up = record.upgrade.as_mut().unwrap();
+            (up.custody, up.attempt.tries) = (custody, tries);
+            report(&Ok(record), &quiet(), None).unwrap().lifecycle
+        };
+        let expected = of_a_taken_node(phase, tries);
+        assert_eq!(told(taken(begun)), expected, "{phase:?}, {tries}");
+        let free = told(given_back());
+        let is_free = matches!(free, Lifecycle::Serving | Lifecycle::Planned);
+        assert!(is_free, "{phase:?}, {tries}: {free:?} although given back");
+        if phase.is_end() {
+            assert!(free.conditions().is_empty(), "{phase:?}: {free:?}");
+        }
+    }
 }

@@ -162,6 +162,49 @@ fn every_test_that_the_page_names_by_layer_is_there() {
     assert!(lost.is_empty(), "not there: {lost:#?}");
 }
 
+/// Whether the last cell of a row of cases names this test, or a file of tests.
+fn is_a_test(name: &str) -> bool {
+    if name.starts_with("vm/") || name.contains("::") {
+        return is_there(name);
+    }
+    let (file, _) = place(name);
+    let path = source().join(&file);
+    path.exists() || path.with_extension("").is_dir()
+}
+
+#[test]
+fn every_case_from_the_field_has_a_kind_and_tests_that_are_there() {
+    let section = section("Cases from the field");
+    let (_, table) = section.split_once("\n|---|").unwrap();
+    let lines: Vec<_> = table.lines().skip(1).collect();
+    let cases = lines.iter().filter(|line| line.starts_with("| "));
+    let mut number = 0;
+    for line in cases {
+        let cells: Vec<_> = line.split(" | ").collect();
+        let [_, _, kind, _, tests] = cells[..] else {
+            panic!("{} cells: {line}", cells.len());
+        };
+        assert!(kind.len() > 3, "a kind is told in words: {line}");
+        let names: Vec<_> = quoted(tests).collect();
+        assert!(!names.is_empty(), "no test: {line}");
+        for name in names {
+            let known = named(tests).contains(&name);
+            assert!(known && is_a_test(name), "{name} is not there: {line}");
+        }
+        number += 1;
+    }
+    assert!(number > 70, "only {number} cases");
+}
+
+#[test]
+fn page_tells_how_many_brains_are_broken_on_purpose() {
+    let code = fs::read_to_string(source().join("tests/model/src/mutant.rs")).unwrap();
+    let (_, rest) = code.split_once("pub const MUTANTS: [Mutant; ").unwrap();
+    let (number, _) = rest.split_once(']').unwrap();
+    let told = format!("Each of these {number} brains");
+    assert!(page().contains(&told), "the page does not say: {told}");
+}
+
 #[test]
 fn every_test_named_on_the_page_exists_in_the_named_file() {
     let (page, sources) = (page(), sources());

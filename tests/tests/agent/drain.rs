@@ -1,5 +1,7 @@
 //! Drains against real disruption budgets, with only the kubelet's credential.
 
+use std::time::Duration;
+
 use agent::cluster::{Cluster, SILENCE, refused};
 use agent::drain::LIST_PODS;
 use anyhow::Result;
@@ -323,6 +325,28 @@ async fn reboot_waits_for_a_volume_that_only_its_attachment_shows() -> Result<()
     let one = format!("waiting for 1 volume to detach: {slow}");
     let one = |node: &Node| says(node, &one);
     scene.node.until("the slow volume alone", &one).await?;
+    pods.detach(&attachment).await?;
+    scene.reboot_silently().await
+}
+
+#[tokio::test]
+async fn restarted_agent_waits_for_the_volumes_of_its_drain() -> Result<()> {
+    let slow = "kubernetes.io/csi/disk.example^late";
+    let mut scene = Scene::new("attachment-killed").await?;
+    let pods = Namespace::new(&scene.node).await?;
+    let digest = Sha256::digest(format!("latedisk.example{}", scene.node.name));
+    let attachment = format!("csi-{}", hex::encode(digest));
+    pods.attach(&attachment, "disk.example", "late").await?;
+    scene.node.attach(&[slow], &[slow]).await?;
+    scene.node.ask_for(NEW_IMAGE).await?;
+    let waits = format!("waiting for 1 volume to detach: {slow}");
+    let waits = |node: &Node| annotation(node, names::STATUS).contains(&waits);
+    scene.node.until("the volume", &waits).await?;
+    scene.kill_agent()?;
+    scene.node.attach(&[], &[]).await?;
+    scene.start_agent()?;
+    let early = tokio::time::timeout(Duration::from_secs(10), scene.machine.until_down()).await;
+    assert!(early.is_err(), "the volume is still attached");
     pods.detach(&attachment).await?;
     scene.reboot_silently().await
 }

@@ -1,12 +1,18 @@
 //! Keys on the Node that resemble Careen's.
 
+use std::time::{Duration, Instant};
+
 use anyhow::Result;
+use careen_tests::cluster::PATIENCE;
 use careen_tests::machine::{NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::{annotation, condition};
 use careen_tests::scene::Scene;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::json;
 use upgrade::names;
+
+/// How soon the Node says what is wrong with a key.
+const ANSWER: Duration = Duration::from_secs(2);
 
 fn message(node: &Node) -> String {
     condition(node)
@@ -85,21 +91,26 @@ async fn a_misspelt_request_is_told_on_a_node_that_was_never_asked() -> Result<(
 #[tokio::test]
 async fn image_without_a_request_is_told_and_nothing_begins() -> Result<()> {
     let scene = Scene::new("alone").await?;
-    scene
-        .node
-        .annotate(json!({ names::IMAGE: NEW_IMAGE }))
-        .await?;
     let told = |node: &Node| {
         let missing = format!("annotation {} is missing", names::REQUEST);
         message(node).contains("careen.dev/image without a request")
             && message(node).contains(&missing)
     };
-    scene.node.until("what is missing", &told).await?;
-    scene.node.until_event("UnknownKeys").await?;
-    assert!(scene.machine.begun().is_empty());
-    scene.node.annotate(json!({ names::IMAGE: null })).await?;
     let gone = |node: &Node| !message(node).contains("without a request");
-    scene.node.until("no mention of it", &gone).await?;
+    let mut fastest = PATIENCE;
+    // A busy machine may delay one of them.
+    for _ in 0..3 {
+        let asked = json!({ names::IMAGE: NEW_IMAGE });
+        scene.node.annotate(asked).await?;
+        let begun = Instant::now();
+        scene.node.until("what is missing", &told).await?;
+        fastest = fastest.min(begun.elapsed());
+        scene.node.until_event("UnknownKeys").await?;
+        scene.node.annotate(json!({ names::IMAGE: null })).await?;
+        scene.node.until("no mention of it", &gone).await?;
+    }
+    assert!(fastest < ANSWER, "told after {fastest:?}");
+    assert!(scene.machine.begun().is_empty());
     Ok(())
 }
 

@@ -45,7 +45,10 @@ pub(super) fn limits(patient: &Patient, policy: &Policy) -> Finding {
         ),
         Some(took) => Finding::ok(
             NAME,
-            format!("this boot took {took} s, and a trial has {limit} s"),
+            format!(
+                "this boot took {took} s, and a trial has {limit} s, of which a run of kubeadm may take {} s",
+                limits::kubeadm(limit, false)
+            ),
         ),
         None => Finding::ok(NAME, "nothing that was measured contradicts them"),
     }

@@ -22,6 +22,7 @@ mod shield;
 mod slow_pods;
 mod task;
 mod volumes;
+mod volumes_note;
 
 use std::collections::HashSet;
 use std::time::Duration;

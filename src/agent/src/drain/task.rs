@@ -1,5 +1,6 @@
 //! The drain of one node, with its limits.
 
+use std::path::Path;
 use std::time::Duration;
 
 use upgrade::{UpgradeId, policy};
@@ -20,6 +21,8 @@ pub struct Drain<'a> {
     pub neighbours: &'a policy::Neighbours,
     /// How much of its time earlier attempts used.
     pub spent: Duration,
+    /// Where the volumes that it waits for are noted.
+    pub volumes: &'a Path,
     /// Reports what is being done.
     pub progress: &'a (dyn Fn(u8, String) + Send + Sync),
 }

@@ -16,6 +16,7 @@ use upgrade::reason::few;
 use super::attachments::{csi_volume, has_attachment};
 use super::own_pods::own_pods;
 use super::task::Drain;
+use super::volumes_note;
 use crate::cluster::{ApiError, limited};
 
 /// How often the agent looks at the Node. The kubelet reports every 10 s.
@@ -124,16 +125,21 @@ impl Volumes {
     }
 }
 
-/// Notes the node's volumes before the drain. A volume may leave the Node's status with its pod.
+/// Notes the node's volumes before the drain, beside those that an earlier agent noted in it. A
+/// volume may leave the Node's status with its pod.
 pub(super) async fn noted(drain: &Drain<'_>) -> Volumes {
     let mut volumes = Volumes::default();
     let limit = NOTING.min(Duration::from_secs(drain.policy.detach_seconds));
-    if !limit.is_zero()
-        && tokio::time::timeout(limit, note(drain, &mut volumes))
-            .await
-            .is_err()
-    {
+    if limit.is_zero() {
+        return volumes;
+    }
+    volumes.noted = volumes_note::read(drain.volumes, drain.id);
+    let looked = tokio::time::timeout(limit, note(drain, &mut volumes)).await;
+    if looked.is_err() {
         tracing::warn!("the node's volumes are not known before the drain");
+    }
+    if !volumes.noted.is_empty() {
+        volumes_note::write(drain.volumes, drain.id, &volumes.noted);
     }
     volumes
 }
@@ -166,6 +172,7 @@ pub(super) async fn detached(drain: &Drain<'_>, mut volumes: Volumes) {
         let waited = waiting(&left);
         tracing::warn!("{waited}: the limit of {seconds} s is over, so the upgrade continues");
     }
+    volumes_note::remove(drain.volumes);
 }
 
 /// Without a time, so that the Node is written only when the volumes change.

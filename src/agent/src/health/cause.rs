@@ -1,10 +1,6 @@
 //! Where the cause is of a service that does not answer: in the image that brings it, or in files
 //! of this node that it runs with.
-//!
-//! /etc is the node's. A file there that is the image's own, byte for byte, counts as the image's
-//! (ostree keeps the image's /etc as /usr/etc). /var, /usr/local, /opt and /run are the node's.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,14 +11,12 @@ use upgrade::observe::{Cause, Check};
 use super::crash::is_a_crash;
 use super::disk;
 use super::flags;
+use super::ownership::{below, is_not_the_images, is_the_nodes};
 use super::starts::Starts;
 
 /// The runtime's configuration. `certs.d` beside it says where images come from, which keeps no
 /// containerd from its start.
 const RUNTIME_FILES: [&str; 2] = ["/etc/containerd/config.toml", "/etc/containerd/conf.d"];
-
-/// The kubelet's folder. Its files are the image's kubeadm's, unless a flag names them.
-const KUBEADMS: &str = "/var/lib/kubelet/";
 
 /// The kubelet's configuration, which kubeadm writes.
 const CONFIG: &str = "/var/lib/kubelet/config.yaml";
@@ -64,7 +58,8 @@ pub struct Services {
     pub kubelet: Found,
     /// The policy's folder of patches, which kubeadm gives the kubelet.
     patches: String,
-    starts: Starts,
+    of_runtime: Starts,
+    of_kubelet: Starts,
     last: Option<Instant>,
 }
 
@@ -82,35 +77,48 @@ impl Services {
     }
 
     /// Looks again where one of them does not answer, and once where both do: a kubelet may answer
-    /// that is not the image's.
+    /// that is not the image's. A disk may fill up under services that answer.
     pub async fn look(&mut self, runtime: &Check, kubelet: &Check) {
         let (first, all_well) = (self.last.is_none(), [runtime, kubelet] == [&Check::Pass; 2]);
-        let again = self.last.is_some_and(|last| last.elapsed() >= PAUSE);
-        if first || (again && !all_well) {
-            self.runtime = of(RUNTIME_UNIT, &RUNTIME_FILES, Cause::Image).await.0;
-            let program;
-            // Its configuration is the cluster's, and its state is the node's.
+        if self.last.is_some_and(|last| last.elapsed() < PAUSE) {
+            return;
+        }
+        if first || !all_well {
             let patches = [self.patches.as_str()];
-            (self.kubelet, program) = of(KUBELET_UNIT, &patches, Cause::Unclear).await;
-            if let Some(program) = program
-                && *kubelet != Check::Pass
-            {
-                self.starts.look(&program).await;
-            }
-            self.last = Some(Instant::now());
+            self.runtime = of(RUNTIME_UNIT, &RUNTIME_FILES, runtime, &mut self.of_runtime).await;
+            self.kubelet = of(KUBELET_UNIT, &patches, kubelet, &mut self.of_kubelet).await;
+        } else {
+            self.look_at_the_disk(disk::amiss(Path::new("/")));
+        }
+        self.last = Some(Instant::now());
+    }
+
+    /// The disk that the runtime writes to, unless something else shows where the cause is.
+    fn look_at_the_disk(&mut self, amiss: Option<String>) {
+        let is_known = self.runtime.file.is_some() || self.runtime.cause.is_image();
+        if !is_known {
+            self.runtime = unshown(amiss);
         }
     }
-}
 
-impl Services {
+    /// The check of the runtime, as [`Self::of_kubelet`].
+    #[must_use]
+    pub fn of_runtime(&self, check: Check) -> (Check, Cause) {
+        shown(check, &self.runtime, &self.of_runtime)
+    }
+
     /// The check of the kubelet, with what shows that it will not pass. A program of the image that
     /// is broken is so whatever files of the node it runs with.
     #[must_use]
     pub fn of_kubelet(&self, check: Check) -> (Check, Cause) {
-        match self.starts.fault() {
-            Some(why) if check != Check::Pass => (Check::Broken(why.to_owned()), Cause::Image),
-            _ => (told(check, &self.kubelet), self.kubelet.cause),
-        }
+        shown(check, &self.kubelet, &self.of_kubelet)
+    }
+}
+
+fn shown(check: Check, found: &Found, starts: &Starts) -> (Check, Cause) {
+    match starts.fault() {
+        Some(why) if check != Check::Pass => (Check::Broken(why.to_owned()), Cause::Image),
+        _ => (told(check, found), found.cause),
     }
 }
 
@@ -133,19 +141,21 @@ pub fn told(check: Check, found: &Found) -> Check {
     }
 }
 
-/// Where the cause is, and the image's program of the unit.
-async fn of(unit: &str, settings: &[&str], otherwise: Cause) -> (Found, Option<PathBuf>) {
+/// Where the cause is. A service that does not answer shows more by its program.
+async fn of(unit: &str, settings: &[&str], check: &Check, starts: &mut Starts) -> Found {
     let root = Path::new("/");
     let made = async { Bus::system().await?.made(unit).await };
-    match made.await {
-        Ok(made) => {
-            let found = judge(root, &made, settings);
-            let found = found.unwrap_or_else(|| unshown(disk::amiss(root), otherwise));
-            let program = made.program.filter(|program| !is_the_nodes(root, program));
-            (found, program)
-        }
-        Err(_) => (Found::default(), None),
+    let Ok(made) = made.await else {
+        return Found::default();
+    };
+    let found = judge(root, &made, settings);
+    let program = made.program.filter(|program| !is_the_nodes(root, program));
+    if let Some(program) = program
+        && *check != Check::Pass
+    {
+        starts.look(&program).await;
     }
+    found.unwrap_or_else(|| unshown(disk::amiss(root)))
 }
 
 /// What the service shows by itself and by the files that it runs with.
@@ -166,14 +176,14 @@ fn judge(root: &Path, made: &Made, settings: &[&str]) -> Option<Found> {
 }
 
 /// Of a service that fails and shows nothing: no program can work on a disk without room, or one
-/// that can only be read.
-fn unshown(disk: Option<String>, otherwise: Cause) -> Found {
+/// that can only be read. Else it may lack time or memory, or cannot read its state.
+fn unshown(disk: Option<String>) -> Found {
     match disk {
         Some(_) => Found {
             disk,
             ..Found::of(Cause::Node)
         },
-        None => Found::of(otherwise),
+        None => Found::of(Cause::Unclear),
     }
 }
 
@@ -190,45 +200,10 @@ fn of_the_node(file: &Path) -> Found {
     }
 }
 
-/// Whether this path leads to something that is there and does not come from the image.
-pub fn is_the_nodes(root: &Path, path: &Path) -> bool {
-    path.is_absolute() && !path.starts_with(KUBEADMS) && is_not_the_images(root, path)
-}
-
-fn is_not_the_images(root: &Path, path: &Path) -> bool {
-    let here = below(root, path);
-    if fs::symlink_metadata(&here).is_err() {
-        return false;
-    }
-    if let Ok(in_etc) = path.strip_prefix("/etc") {
-        return differs(&here, &root.join("usr/etc").join(in_etc));
-    }
-    !path.starts_with("/usr") || path.starts_with("/usr/local")
-}
-
-/// Whether something here is not in the image, or is other there. The image may have more.
-fn differs(here: &Path, image: &Path) -> bool {
-    if here.is_dir() {
-        let entries = fs::read_dir(here).into_iter().flatten().flatten();
-        let mut names = entries.map(|entry| entry.file_name());
-        return names.any(|name| differs(&here.join(&name), &image.join(&name)));
-    }
-    if let (Ok(link), Ok(own)) = (fs::read_link(here), fs::read_link(image)) {
-        return link != own;
-    }
-    match (fs::read(here), fs::read(image)) {
-        (Ok(here), Ok(image)) => here != image,
-        // A link that leads nowhere, or a file that is the node's alone.
-        (_, Err(_)) | (Err(_), _) => true,
-    }
-}
-
-fn below(root: &Path, path: &Path) -> PathBuf {
-    root.join(path.strip_prefix("/").unwrap_or(path))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use nix::sys::signal::Signal;
 
     use super::*;
@@ -264,32 +239,71 @@ mod tests {
 
     fn cause(files: &[(&str, &str)], made: &Made) -> Cause {
         let found = judge(root(files).path(), made, &PATCHES);
-        found.unwrap_or_else(|| unshown(None, Cause::Image)).cause
+        found.unwrap_or_else(|| unshown(None)).cause
     }
 
     #[test]
     fn full_or_broken_disk_under_the_runtime_blames_no_image() {
-        let found = unshown(Some("/var has no room".into()), Cause::Image);
+        let found = unshown(Some("/var has no room".into()));
         assert_eq!(found.cause, Cause::Node);
         let Check::Fail(text) = told(Check::Fail("refused".into()), &found) else {
             panic!()
         };
         assert_eq!(text, "refused; /var has no room");
-        assert_eq!(unshown(None, Cause::Image).cause, Cause::Image);
     }
 
     #[test]
-    fn service_of_the_images_files_alone_is_the_images() {
-        assert_eq!(cause(&[], &made()), Cause::Image);
+    fn disk_that_fills_up_under_services_that_answer_is_seen() {
+        let mut services = Services::default();
+        let mut after = |amiss: Option<&str>| {
+            services.look_at_the_disk(amiss.map(str::to_owned));
+            services.runtime.cause
+        };
+        let full = Some("/var has no room");
+        assert_eq!(after(None), Cause::Unclear);
+        assert_eq!(after(full), Cause::Node);
+        assert_eq!(after(None), Cause::Unclear);
+        services.runtime = Found::of(Cause::Image);
+        services.look_at_the_disk(full.map(str::to_owned));
+        assert_eq!(services.runtime.cause, Cause::Image, "it has crashed");
+    }
+
+    #[test]
+    fn service_that_does_not_start_and_shows_nothing_is_not_the_images() {
+        let killed = Made {
+            signal: Some(Signal::SIGKILL as i32),
+            ..made()
+        };
+        assert_eq!(cause(&[], &killed), Cause::Unclear);
+        assert_eq!(cause(&[], &made()), Cause::Unclear);
+    }
+
+    #[tokio::test]
+    async fn program_that_prints_no_version_is_the_images() {
+        let failed = || Check::Fail("it does not answer".into());
+        let mut services = Services::default();
+        for _ in 0..2 {
+            services.of_runtime.look(Path::new("/usr/bin/false")).await;
+        }
+        let (check, cause) = services.of_runtime(failed());
+        assert!(matches!(check, Check::Broken(_)), "{check:?}");
+        assert_eq!(cause, Cause::Image);
+        assert_eq!(services.of_runtime(Check::Pass).0, Check::Pass);
+        assert_eq!(services.of_kubelet(failed()).1, Cause::Unclear);
+    }
+
+    #[test]
+    fn file_that_is_the_images_shows_no_cause() {
+        assert_eq!(cause(&[], &made()), Cause::Unclear);
         let same = [
             ("etc/default/kubelet", "A=1"),
             ("usr/etc/default/kubelet", "A=1"),
         ];
-        assert_eq!(cause(&same, &made()), Cause::Image);
+        assert_eq!(cause(&same, &made()), Cause::Unclear);
         let flags = [("var/lib/kubelet/kubeadm-flags.env", "x")];
         assert_eq!(
             cause(&flags, &made()),
-            Cause::Image,
+            Cause::Unclear,
             "the image's kubeadm writes it"
         );
     }
@@ -332,7 +346,11 @@ mod tests {
             ("etc/default/kubelet", flags),
             ("usr/etc/default/kubelet", flags),
         ];
-        assert_eq!(cause(&image, &made()), Cause::Image, "no drop-in is there");
+        assert_eq!(
+            cause(&image, &made()),
+            Cause::Unclear,
+            "no drop-in is there"
+        );
         let drop_in = ("var/lib/kubelet/config.d/10-site.conf", "maxPods: x");
         let files = [image[0], image[1], drop_in];
         let found = judge(root(&files).path(), &made(), &PATCHES);
@@ -344,7 +362,7 @@ mod tests {
             ("usr/etc/default/kubelet", config),
             ("var/lib/kubelet/config.yaml", "x"),
         ];
-        assert_eq!(cause(&kubeadms, &made()), Cause::Image);
+        assert_eq!(cause(&kubeadms, &made()), Cause::Unclear);
         let site = [("etc/site/kubeletconfiguration.yaml", "x")];
         let found = judge(root(&site).path(), &made(), &["/etc/site"]);
         assert_eq!(found.unwrap().cause, Cause::Node);

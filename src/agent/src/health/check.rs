@@ -64,6 +64,8 @@ pub struct Limits {
 /// One check.
 pub struct One {
     path: PathBuf,
+    /// The image brings it, so it judges what the image brings.
+    is_the_images: bool,
     /// Its latest result.
     pub result: Check,
     /// Where the cause is, if it does not pass.
@@ -80,13 +82,15 @@ impl One {
     pub fn new(path: PathBuf, fault: Option<String>) -> Self {
         let not_yet = Check::Pending("not run yet".to_owned());
         // A fault is who may write or execute it: the image's own checks are the image's.
-        let cause = if is_the_images(Path::new("/"), &path) {
+        let is_the_images = is_the_images(Path::new("/"), &path);
+        let cause = if is_the_images {
             Cause::Image
         } else {
             Cause::Node
         };
         Self {
             path,
+            is_the_images,
             cause,
             result: fault.map_or(not_yet, Check::Broken),
             ran: None,
@@ -129,7 +133,10 @@ impl One {
         let mut command = Command::from(of_the_operator(&self.path));
         (self.result, self.cause) = match output::within(limits.time, &mut command).await {
             Run::Ended(said) if said.output.status.success() => (Check::Pass, Cause::Image),
-            Run::Ended(said) => (Check::Fail(said.why()), said_by(said.output.status.code())),
+            Run::Ended(said) => {
+                let status = said.output.status.code();
+                (Check::Fail(said.why()), said_by(status, self.is_the_images))
+            }
             // A check that cannot be run says nothing about the system.
             Run::Not(error) => (
                 Check::Pending(format!("cannot be run: {error}")),
@@ -163,15 +170,17 @@ impl One {
     }
 }
 
-/// What a check says by its exit status. The operator writes checks to judge what boots, so each
-/// status without a meaning of its own is against the image. A signal is no statement of the check:
-/// the limit of memory ends it by one.
-fn said_by(status: Option<i32>) -> Cause {
+/// What a check says by its exit status. A check of the image judges what boots, so each status
+/// without a meaning of its own is against the image. A check of the node may ask anything: a
+/// server of the network that is away gives it the status of `curl`, and a program that the node
+/// lacks 127. A signal is no statement of the check: the limit of memory ends it by one.
+fn said_by(status: Option<i32>, is_the_images: bool) -> Cause {
     match status.map(u8::try_from) {
+        Some(Ok(exit::CHECK_BLAMES_THE_IMAGE)) => Cause::Image,
         Some(Ok(exit::CHECK_BLAMES_A_NEIGHBOUR)) => Cause::Neighbour,
         Some(Ok(exit::CHECK_BLAMES_THE_NODE)) => Cause::Node,
-        Some(_) => Cause::Image,
-        None => Cause::Unclear,
+        Some(_) if is_the_images => Cause::Image,
+        Some(_) | None => Cause::Unclear,
     }
 }
 
@@ -186,15 +195,18 @@ mod tests {
 
     #[test]
     fn exit_status_of_a_check_says_where_the_cause_is() {
-        let causes = [Some(1), Some(75), Some(78), Some(127), None].map(said_by);
-        let expected = [
-            Cause::Image,
-            Cause::Neighbour,
-            Cause::Node,
-            Cause::Image,
-            Cause::Unclear,
-        ];
-        assert_eq!(causes, expected);
+        use Cause::{Image, Neighbour, Node, Unclear};
+        let all = [Some(1), Some(70), Some(75), Some(78), Some(127), None];
+        let of_the_image = all.map(|status| said_by(status, true));
+        assert_eq!(
+            of_the_image,
+            [Image, Image, Neighbour, Node, Image, Unclear]
+        );
+        let of_the_node = all.map(|status| said_by(status, false));
+        assert_eq!(
+            of_the_node,
+            [Unclear, Image, Neighbour, Node, Unclear, Unclear]
+        );
     }
 
     #[test]

@@ -2,29 +2,82 @@
 //! only want it and wait for it. If systemd dropped it from the boot, because of an ordering cycle
 //! or because it is masked, they start unchecked, and nothing else would show that.
 
+mod cycle;
+
 use std::path::Path;
 
 use systemd::{ActiveState, Bus};
 use upgrade::names::CHECK_UNIT;
 use upgrade::observe::{Cause, Check};
 
-use super::cause::is_the_nodes;
+use super::ownership::is_the_nodes;
 
-/// Asks systemd.
-pub async fn check() -> Check {
-    let state = async { Bus::system().await?.state(CHECK_UNIT).await };
-    by(state.await)
+/// Where a node puts units of its own, or changes others. systemd makes units of /etc/fstab.
+const PLACES: [&str; 3] = [
+    "/etc/systemd/system",
+    "/run/systemd/system",
+    "/run/systemd/generator",
+];
+
+/// What is known of the unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Whether it has passed.
+    pub check: Check,
+    /// Where the cause is if it did not run.
+    pub cause: Cause,
+    /// The units of the cycle for which systemd dropped a unit, once the journal was asked.
+    cycle: Option<Vec<String>>,
 }
 
-/// Where the cause is where it did not run: a file of this node in the unit's place masks it.
-pub fn cause(root: &Path) -> Cause {
-    let places = ["/etc/systemd/system", "/run/systemd/system"];
-    let in_the_way = |folder| is_the_nodes(root, &Path::new(folder).join(CHECK_UNIT));
-    if places.into_iter().any(in_the_way) {
+impl Default for Checked {
+    fn default() -> Self {
+        Self {
+            check: Check::Pending("it was not checked yet".to_owned()),
+            cause: Cause::Unclear,
+            cycle: None,
+        }
+    }
+}
+
+impl Checked {
+    /// Asks systemd, until it has passed: a pass holds for this boot.
+    pub async fn round(&mut self) {
+        if self.check == Check::Pass {
+            return;
+        }
+        let state = async { Bus::system().await?.state(CHECK_UNIT).await };
+        self.check = by(state.await);
+        if !matches!(self.check, Check::Fail(_)) {
+            return;
+        }
+        if self.cycle.is_none() {
+            self.cycle = Some(cycle::units().await);
+        }
+        let cycle = self.cycle.as_deref().unwrap_or_default();
+        self.cause = cause(Path::new("/"), cycle);
+    }
+}
+
+/// Where the cause is where it did not run: a file of this node in the unit's place, or beside it,
+/// masks or changes it. Where a unit in the cycle is this node's, it may close it.
+fn cause(root: &Path, cycle: &[String]) -> Cause {
+    if has_files_of_the_node(root, CHECK_UNIT) {
         Cause::Node
+    } else if cycle.iter().any(|unit| has_files_of_the_node(root, unit)) {
+        Cause::Unclear
     } else {
         Cause::Image
     }
+}
+
+/// A unit's file or a drop-in.
+fn has_files_of_the_node(root: &Path, unit: &str) -> bool {
+    let names = [unit.to_owned(), format!("{unit}.d")];
+    let files = PLACES
+        .iter()
+        .flat_map(|folder| names.iter().map(move |name| Path::new(folder).join(name)));
+    files.into_iter().any(|file| is_the_nodes(root, &file))
 }
 
 /// The unit stays `active` once it has passed. If it fails, it reboots the machine.
@@ -65,13 +118,29 @@ mod tests {
     }
 
     #[test]
-    fn unit_that_the_node_masks_is_not_the_images_fault() {
+    fn unit_that_the_node_masks_or_changes_is_not_the_images_fault() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!(cause(root.path()), Cause::Image);
+        assert_eq!(cause(root.path(), &[]), Cause::Image);
+        let units = root.path().join("etc/systemd/system");
+        let drop_ins = units.join(format!("{CHECK_UNIT}.d"));
+        std::fs::create_dir_all(&drop_ins).unwrap();
+        assert_eq!(cause(root.path(), &[]), Cause::Image, "it is empty");
+        std::fs::write(drop_ins.join("10-site.conf"), "[Unit]").unwrap();
+        assert_eq!(cause(root.path(), &[]), Cause::Node);
+        std::fs::remove_dir_all(&drop_ins).unwrap();
+        std::os::unix::fs::symlink("/dev/null", units.join(CHECK_UNIT)).unwrap();
+        assert_eq!(cause(root.path(), &[]), Cause::Node);
+    }
+
+    #[test]
+    fn cycle_with_a_unit_of_the_node_does_not_blame_the_image() {
+        let root = tempfile::tempdir().unwrap();
         let units = root.path().join("etc/systemd/system");
         std::fs::create_dir_all(&units).unwrap();
-        std::os::unix::fs::symlink("/dev/null", units.join(CHECK_UNIT)).unwrap();
-        assert_eq!(cause(root.path()), Cause::Node);
+        std::fs::write(units.join("site.service"), "[Unit]").unwrap();
+        let cycle = |unit: &str| cause(root.path(), &["kubelet.service".into(), unit.into()]);
+        assert_eq!(cycle("site.service"), Cause::Unclear);
+        assert_eq!(cycle("containerd.service"), Cause::Image);
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub(crate) mod group;
 pub(crate) mod kubelet;
 mod network;
 pub(crate) mod output;
+pub(crate) mod ownership;
 pub(crate) mod programs;
 pub(crate) mod runtime;
 pub mod said;
@@ -40,6 +41,7 @@ use crate::kubeadm;
 use crate::serving::UnitsWatch;
 
 use check::Pace;
+use checked::Checked;
 use network::Network;
 use sandbox::{Sandbox, SandboxRequest};
 pub use user::UserChecks;
@@ -133,7 +135,7 @@ struct Checks {
     network: Network,
     units: UnitsWatch,
     sandbox: Sandbox,
-    checked: Check,
+    checked: Checked,
     causes: cause::Services,
 }
 
@@ -156,7 +158,7 @@ impl Checks {
                 SandboxRequest::of_this_node(served.pod_network),
                 Pace::repeating(&policy.health).repeats,
             ),
-            checked: Check::Pending("it was not checked yet".to_owned()),
+            checked: Checked::default(),
             causes: cause::Services::with_patches(&policy.kubeadm.patches),
         }
     }
@@ -174,14 +176,12 @@ impl Checks {
         self.causes.look(&runtime, &kubelet).await;
         let credential = credential::check(Path::new(KUBELET_CONF), &kubelet);
         let kubeadm = kubeadm::check(id).await;
-        // A pass holds for this boot.
-        if self.checked != Check::Pass {
-            self.checked = checked::check().await;
-        }
+        self.checked.round().await;
         let started = self.sandbox.now();
+        let (runtime, of_runtime) = self.causes.of_runtime(runtime);
         let (kubelet, of_kubelet) = self.causes.of_kubelet(kubelet);
         Local {
-            runtime: cause::told(runtime, &self.causes.runtime),
+            runtime,
             kubelet,
             sandbox: started.sandbox,
             pod_network: started.network,
@@ -190,19 +190,19 @@ impl Checks {
             network: self.network.now(),
             required: self.required(),
             units: self.units.round().await,
-            causes: self.causes(id, of_kubelet),
+            causes: self.causes(id, [of_runtime, of_kubelet]),
         }
     }
 
     fn required(&self) -> Vec<(String, Check)> {
-        let own = [(CHECK_UNIT.to_owned(), self.checked.clone())];
+        let own = [(CHECK_UNIT.to_owned(), self.checked.check.clone())];
         own.into_iter().chain(self.required.results()).collect()
     }
 
-    fn causes(&self, id: &UpgradeId, kubelet: Cause) -> Causes {
-        let own = [checked::cause(Path::new("/"))];
+    fn causes(&self, id: &UpgradeId, [runtime, kubelet]: [Cause; 2]) -> Causes {
+        let own = [self.checked.cause];
         Causes {
-            runtime: self.causes.runtime.cause,
+            runtime,
             kubelet,
             kubeadm: kubeadm::cause(id),
             required: own.into_iter().chain(self.required.causes()).collect(),

@@ -1,5 +1,7 @@
-//! Whether the image's kubelet runs at all. `kubelet --version` reads no settings, so a failure is
-//! the image's, whatever this node's files say and whether the API server is there or not.
+//! Whether a program of the image runs at all. `kubelet --version` and `containerd --version` read
+//! no settings, so a failure is the image's, whatever this node's files say and whether the API
+//! server is there or not. The linker looks at the image's libraries first, as a library in
+//! /usr/local is this node's.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -11,15 +13,25 @@ use tokio::process::Command;
 
 use super::crash::is_a_crash;
 use super::output::{self, Run};
+use super::ownership::is_the_nodes;
 
 /// The time limit of one run. One that is late shows nothing.
 const LIMIT: Duration = Duration::from_secs(30);
+
+/// The image's libraries, in the folders of the distributions (ld.so(8)).
+const LIBRARIES: &str = concat!(
+    "/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu:",
+    "/usr/lib64:/usr/lib"
+);
+
+/// Libraries of this node that the linker loads into each program.
+const PRELOADED: &str = "/etc/ld.so.preload";
 
 /// How many failures in a row show that the program is broken. One may be due to the memory that
 /// the node lacks for a moment.
 const FAILURES: u32 = 2;
 
-/// The runs of `kubelet --version` in this boot.
+/// The runs of a program with `--version` in this boot.
 #[derive(Debug, Default)]
 pub struct Starts {
     passed: bool,
@@ -30,11 +42,11 @@ pub struct Starts {
 impl Starts {
     /// Runs the program, unless a run has passed.
     pub async fn look(&mut self, program: &Path) {
-        if self.passed {
+        if self.passed || is_the_nodes(Path::new("/"), Path::new(PRELOADED)) {
             return;
         }
         let mut command = Command::from(of_careen(program));
-        command.arg("--version");
+        command.arg("--version").env("LD_LIBRARY_PATH", LIBRARIES);
         if let Run::Ended(said) = output::within(LIMIT, &mut command).await {
             let failed = shows_a_fault(said.output.status);
             self.passed = said.output.status.success();

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::defaults::may_be_kubeadms;
+
 /// The most settings that a sentence names.
 const NAMED: usize = 5;
 
@@ -23,6 +25,11 @@ impl Lost {
     /// one since.
     pub const fn is_removed(&self) -> bool {
         self.now.is_none()
+    }
+
+    /// Whether kubeadm may set it by itself, where this ConfigMap has no value.
+    pub fn may_be_kubeadms(&self, map: &Value) -> bool {
+        may_be_kubeadms(&self.path, self.now.as_ref(), map)
     }
 }
 

@@ -2,11 +2,12 @@
 //! settings that would undo.
 //!
 //! kubeadm (v1.35 and v1.36, cmd/kubeadm/app/phases/kubelet/config.go) takes the ConfigMap
-//! kube-system/kubelet-config, applies the node's patches, then instance-config.yaml, and replaces
-//! /var/lib/kubelet/config.yaml. It reads nothing of the former file. Drop-ins (`--config-dir`) and
-//! the flags in kubeadm-flags.env stay.
+//! kube-system/kubelet-config, completes it, applies the node's patches, then instance-config.yaml,
+//! and replaces /var/lib/kubelet/config.yaml. It reads nothing of the former file. Drop-ins
+//! (`--config-dir`) and the flags in kubeadm-flags.env stay.
 
 mod cgroups;
+mod defaults;
 mod files;
 mod lost;
 pub mod patches;
@@ -141,7 +142,9 @@ fn compare(root: &Path, base: &Base, patches: &[patches::Patch]) -> Result<Forec
         Base::Known { text, changed } => (text, *changed),
         Base::Unknown(why) => return Err(why.clone()),
     };
-    let base = one(text).map_err(|error| format!("cannot read ConfigMap {MAP}: {error}"))?;
+    let map = one(text).map_err(|error| format!("cannot read ConfigMap {MAP}: {error}"))?;
+    let mut base = map.clone();
+    defaults::complete(root, &now, &mut base);
     let mut then = base.clone();
     patches::apply(patches, &mut then)?;
     if let Some(instance) = read(&root.join(INSTANCE))? {
@@ -149,14 +152,22 @@ fn compare(root: &Path, base: &Base, patches: &[patches::Patch]) -> Result<Forec
     }
     let all = lost::between(&now, &base, &then);
     let is_newer = changed.is_some_and(|changed| written(&file) < Some(changed));
-    let (new, lost): (Vec<_>, Vec<_>) = all
-        .into_iter()
-        .partition(|one| one.is_removed() && is_newer);
-    let unsure = new
-        .iter()
-        .map(|one| format!("{one}: the cluster may have set it since this node was configured"));
+    let (mut unsure, mut lost) = (Vec::new(), Vec::new());
+    for one in all {
+        if one.may_be_kubeadms(&map) {
+            unsure.push(format!(
+                "{one}, unless kubeadm sets it: the cluster has no value"
+            ));
+        } else if one.is_removed() && is_newer {
+            unsure.push(format!(
+                "{one}: the cluster may have set it since this node was configured"
+            ));
+        } else {
+            lost.push(one);
+        }
+    }
     Ok(Forecast {
-        unsure: unsure.collect(),
+        unsure,
         lost,
         refusal: None,
         then: Some(then),

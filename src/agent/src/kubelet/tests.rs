@@ -122,6 +122,42 @@ fn a_patch_that_changes_a_setting_on_purpose_is_no_loss() {
 }
 
 #[test]
+fn what_kubeadm_sets_itself_is_no_setting_of_this_node() {
+    let own = "staticPodPath: /etc/kubernetes/manifests\nhealthzPort: 10248\n\
+               rotateCertificates: true\ncgroupDriver: systemd\n";
+    assert_eq!(found(&node(own)), Forecast::default());
+    let resolver = "resolvConf: /run/systemd/resolve/resolv.conf\n";
+    for own in [resolver, "clusterDomain: cluster.local\n"] {
+        let found = found(&node(own));
+        assert_eq!((found.lost.len(), &found.refusal), (0, &None), "{own}");
+        assert!(found.unsure[0].contains("unless kubeadm sets it"), "{own}");
+    }
+    let with_resolved = |own: &str| {
+        let root = node(own);
+        fs::create_dir_all(root.path().join("run/systemd/resolve")).unwrap();
+        fs::write(root.path().join("run/systemd/resolve/resolv.conf"), "").unwrap();
+        root
+    };
+    assert_eq!(found(&with_resolved(resolver)), Forecast::default());
+    let silent = found(&with_resolved(""));
+    assert_eq!((silent.lost.len(), silent.unsure.len()), (0, 1));
+    assert!(silent.unsure[0].contains("is unset and would be \"/run/systemd"));
+}
+
+#[test]
+fn value_that_kubeadm_would_replace_is_refused() {
+    for (own, said) in [
+        ("cgroupDriver: cgroupfs\n", "would be \"systemd\""),
+        ("rotateCertificates: false\n", "would be true"),
+        ("resolvConf: /etc/site.conf\n", "would be unset"),
+    ] {
+        let (code, text) = refused(&node(own));
+        assert_eq!(code, "KubeletSettings", "{own}");
+        assert!(text.contains(said), "{text}");
+    }
+}
+
+#[test]
 fn the_instance_configuration_is_applied_last() {
     let endpoint = "containerRuntimeEndpoint: unix:///run/containerd/containerd.sock\n";
     let root = node("");

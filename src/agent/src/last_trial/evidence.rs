@@ -5,6 +5,7 @@
 //! arms a trial, and again when the trial has come up.
 
 mod dumps;
+mod kinds;
 mod outside;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,12 +162,13 @@ fn digest(file: &Path) -> Option<String> {
     hash::of(b"", [&mut open]).ok()
 }
 
-/// The files with last words.
+/// The files with the last words of a kernel that panicked.
 fn words(kernel: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in PSTORE {
         below(&kernel.join(folder), DEPTH, &mut found);
     }
+    found.retain(|file| kinds::is_of_a_panic(file));
     found
 }
 
@@ -243,24 +245,40 @@ mod tests {
 
     #[test]
     fn evidence_from_before_the_trial_does_not_count() {
-        let old = [(WORDS, "an old panic"), (STATUS, "32\n")];
+        let old = [(WORDS, "Panic#1 Part1\nold"), (STATUS, "32\n")];
         assert_eq!(ended(&old, &old), None);
         let archive = "var/lib/systemd/pstore/1700000000/001";
         let part = format!("{archive}/dmesg-efi-1");
         let whole = format!("{archive}/dmesg.txt");
         let moved = [
-            (part.as_str(), "an old panic"),
-            (whole.as_str(), "An old panic."),
+            (part.as_str(), "Panic#1 Part1\nold"),
+            (whole.as_str(), "Panic#1 Part1\nOld."),
         ];
         assert_eq!(ended(&old, &moved), None, "systemd-pstore has moved it");
     }
 
     #[test]
     fn panic_names_the_file_that_shows_it() {
-        let file = |after: &str| shown(&[], &[(after, "Kernel panic")])?.file;
+        let file = |after: &str| shown(&[], &[(after, "Panic#1 Part1\n")])?.file;
         assert_eq!(file(WORDS), Some(format!("/{WORDS}")));
         let kdump = "var/crash/127.0.0.1-2026-11-29-12:00:01/vmcore-dmesg.txt";
         assert_eq!(file(kdump), Some(format!("/{kdump}")));
+    }
+
+    #[test]
+    fn words_of_a_kernel_that_reboots_in_order_are_no_panic() {
+        let end = |text: &str| ended(&[], &[(WORDS, text)]);
+        for reason in ["Shutdown", "Emergency", "Unknown", "Restart"] {
+            let text = format!("{reason}#1 Part1\n<6>[ 9.1] reboot: Restarting system");
+            assert_eq!(end(&text), None, "{reason}");
+        }
+        for reason in ["Panic", "Oops"] {
+            let text = format!("{reason}#1 Part2\n<4>[ 9.1] RIP: 0010:x");
+            assert_eq!(end(&text), Some(TrialEnd::Panic), "{reason}");
+        }
+        let again = "Emergency#2 Part1\n<0>[ 9.1] Kernel panic - not syncing: Fatal exception";
+        assert_eq!(end(again), Some(TrialEnd::Panic), "the panic reboots");
+        assert_eq!(end("\u{1}\u{2}"), None, "compressed words are not read");
     }
 
     #[test]
@@ -325,10 +343,13 @@ mod tests {
 
     #[test]
     fn evidence_since_the_arming_counts_beside_older_evidence() {
-        let old = [(WORDS, "an old panic")];
-        let new = [old[0], ("sys/fs/pstore/dmesg-efi-2", "a new one")];
+        let old = [(WORDS, "Panic#1 Part1\nold")];
+        let new = [old[0], ("sys/fs/pstore/dmesg-efi-2", "Panic#1 Part1\nnew")];
         assert_eq!(ended(&old, &new), Some(TrialEnd::Panic));
-        assert_eq!(ended(&old, &[(WORDS, "a new one")]), Some(TrialEnd::Panic));
+        assert_eq!(
+            ended(&old, &[(WORDS, "Panic#1 Part1\nnew")]),
+            Some(TrialEnd::Panic)
+        );
         let reset = [old[0], (STATUS, "32\n")];
         assert_eq!(ended(&old, &reset), Some(TrialEnd::Watchdog));
         assert_eq!(ended(&[], &[]), None);

@@ -1,5 +1,6 @@
 //! How this node serves: noted before the drain, and looked at during a trial.
 
+mod disk_words;
 mod node;
 mod pods;
 mod proxy;

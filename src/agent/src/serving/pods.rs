@@ -9,6 +9,8 @@ use upgrade::serving::{NodePod, Owner, Unready};
 
 use client::{Condition, MIRROR, PodSpec, belongs_to_node, controller};
 
+use super::disk_words::is_elsewhere;
+
 /// The hash of a static pod's file.
 const FILE_HASH: &str = "kubernetes.io/config.hash";
 
@@ -167,7 +169,10 @@ fn unready(status: &Status) -> Option<Unready> {
         .chain(&status.container_statuses);
     let waits = all.find_map(waits);
     let word = waits.as_ref().map_or("", |(_, why)| why.reason.as_str());
-    let (pulls, broken) = (PULLS.contains(&word), BREAKS.contains(&word));
+    let elsewhere = waits
+        .as_ref()
+        .is_some_and(|(_, why)| is_elsewhere(&why.message));
+    let (pulls, broken) = (PULLS.contains(&word), BREAKS.contains(&word) && !elsewhere);
     let why = match (waits, ready) {
         (Some((name, why)), _) => format!("container {name}: {}", told(&why)),
         (None, _) if !status.reason.is_empty() => {

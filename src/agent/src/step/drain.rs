@@ -31,6 +31,7 @@ pub(super) struct Server<'a> {
     pub node: Option<&'a str>,
     pub errand: &'a Errand,
     pub held: &'a Held,
+    pub volumes: &'a Path,
 }
 
 /// The running system, and what the trial brings to it.
@@ -208,6 +209,7 @@ impl<'a> Server<'a> {
                 policy,
                 neighbours: &self.errand.policy.neighbours,
                 spent: spent.saturating_add(begun.elapsed()),
+                volumes: self.volumes,
                 progress: &progress,
             };
             drain.run().await

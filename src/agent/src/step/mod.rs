@@ -13,6 +13,7 @@ mod oneshot;
 pub mod reboot;
 pub mod snapshot;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub struct Tools<H> {
     pub told: watch::Receiver<bool>,
     /// What this agent remembers from one step to the next.
     pub held: Held,
+    /// Where a drain notes the volumes that it waits for.
+    pub volumes: Arc<Path>,
 }
 
 impl<H> Clone for Tools<H> {
@@ -50,6 +53,7 @@ impl<H> Clone for Tools<H> {
             cluster,
             told: self.told.clone(),
             held: self.held.clone(),
+            volumes: Arc::clone(&self.volumes),
         }
     }
 }
@@ -88,6 +92,7 @@ pub async fn perform<H: NodeAccess>(
         node: order.node.as_deref(),
         errand: &errand,
         held: &tools.held,
+        volumes: &tools.volumes,
     };
     let system = drain::System {
         root: tools.node.root(),

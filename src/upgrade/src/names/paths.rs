@@ -23,6 +23,8 @@ pub const EVIDENCE_NOTE: &str = "ostree/careen/evidence.json";
 /// The agent's note of the settings that the old system had when a trial was armed, in
 /// [`STATE_DIR`].
 pub const SETTINGS_NOTE: &str = "ostree/careen/settings.json";
+/// The agent's note of the volumes that a drain waits for, in [`STATE_DIR`].
+pub const VOLUMES_NOTE: &str = "ostree/careen/volumes.json";
 /// The deadman's note of the boot that it ended, in [`STATE_DIR`].
 pub const DEADMAN_NOTE: &str = "ostree/careen/ended-by-deadman";
 /// For how many seconds the initramfs of the next trial waits for its devices, in [`STATE_DIR`].
@@ -125,6 +127,13 @@ pub(super) const ROWS: &[Name] = &[
         "agent",
         "agent",
         "JSON, below the physical root; sysctls and watchdog before a trial, until the blessing",
+    ),
+    row(
+        VOLUMES_NOTE,
+        Kind::Path,
+        "agent",
+        "agent",
+        "JSON, below the physical root; the volumes that a drain waits for, until they are detached",
     ),
     row(
         DEADMAN_NOTE,

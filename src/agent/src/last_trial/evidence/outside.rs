@@ -8,7 +8,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// What comes before the cause (Linux, kernel/panic.c).
-const PANIC: &str = "Kernel panic - not syncing: ";
+pub(super) const PANIC: &str = "Kernel panic - not syncing: ";
 
 /// How the causes begin that the image is not to blame for.
 const OUTSIDE: [&str; 14] = [
@@ -66,7 +66,8 @@ fn causes(file: &Path) -> Vec<String> {
     lines.map(|(_, cause)| cause.trim().to_owned()).collect()
 }
 
-fn end(file: &Path) -> std::io::Result<String> {
+/// The last part of a file.
+pub(super) fn end(file: &Path) -> std::io::Result<String> {
     let mut open = File::open(file)?;
     let length = open.metadata()?.len();
     open.seek(SeekFrom::Start(length.saturating_sub(MOST)))?;

@@ -123,6 +123,20 @@ fn unready_pod_says_what_its_container_waits_for() {
 }
 
 #[test]
+fn container_that_the_disk_keeps_from_its_start_is_not_broken() {
+    let broken = |message: &str| waiting("CreateContainerError", message).broken;
+    assert!(broken("failed to create shim task: exec format error"));
+    for message in [
+        "failed to mount: No space left on device",
+        "failed to reserve container name \"cni_1\": name is reserved",
+        "context deadline exceeded",
+        "error gathering device information while adding custom device \"/dev/gpu\"",
+    ] {
+        assert!(!broken(message), "{message}");
+    }
+}
+
+#[test]
 fn failed_init_container_is_named_and_a_finished_one_is_not() {
     let status = |exit: i32| {
         json!({

@@ -1,0 +1,49 @@
+//! Whether a file is the image's or this node's.
+//!
+//! /etc is the node's. A file there that is the image's own, byte for byte, counts as the image's
+//! (ostree keeps the image's /etc as /usr/etc). /var, /usr/local, /opt and /run are the node's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The kubelet's folder. Its files are the image's kubeadm's, unless a flag names them.
+const KUBEADMS: &str = "/var/lib/kubelet/";
+
+/// Whether this path leads to something that is there and does not come from the image.
+pub fn is_the_nodes(root: &Path, path: &Path) -> bool {
+    path.is_absolute() && !path.starts_with(KUBEADMS) && is_not_the_images(root, path)
+}
+
+/// As [`is_the_nodes`], where no file is kubeadm's.
+pub(super) fn is_not_the_images(root: &Path, path: &Path) -> bool {
+    let here = below(root, path);
+    if fs::symlink_metadata(&here).is_err() {
+        return false;
+    }
+    if let Ok(in_etc) = path.strip_prefix("/etc") {
+        return differs(&here, &root.join("usr/etc").join(in_etc));
+    }
+    !path.starts_with("/usr") || path.starts_with("/usr/local")
+}
+
+/// Whether something here is not in the image, or is other there. The image may have more.
+fn differs(here: &Path, image: &Path) -> bool {
+    if here.is_dir() {
+        let entries = fs::read_dir(here).into_iter().flatten().flatten();
+        let mut names = entries.map(|entry| entry.file_name());
+        return names.any(|name| differs(&here.join(&name), &image.join(&name)));
+    }
+    if let (Ok(link), Ok(own)) = (fs::read_link(here), fs::read_link(image)) {
+        return link != own;
+    }
+    match (fs::read(here), fs::read(image)) {
+        (Ok(here), Ok(image)) => here != image,
+        // A link that leads nowhere, or a file that is the node's alone.
+        (_, Err(_)) | (Err(_), _) => true,
+    }
+}
+
+/// A path of a system, below its root.
+pub(super) fn below(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
