@@ -104,7 +104,7 @@ impl<H: NodeAccess> Agent<H> {
             cluster,
             told: reporter.settled(),
             held: Held::default(),
-            volumes: volumes_note(setup.journal.folder()),
+            volumes: volumes_note(setup.store.folder()),
         };
         Self {
             tools,
