@@ -36,6 +36,7 @@ pub mod repository;
 pub mod room;
 pub mod snapshot;
 pub mod trust;
+pub mod verdict;
 pub mod verity;
 
 pub use error::{Error, Result};
