@@ -233,5 +233,5 @@ fn reason(site: &Site, repo: &Repo, wanted: &FetchImage, error: &anyhow::Error) 
     let mut links = error.chain();
     let ours = links.find_map(|link| link.downcast_ref::<glib::Error>());
     let no_room = ours.and_then(|error| why::no_room(site, repo, error));
-    no_room.unwrap_or_else(|| away(wanted, words::of_chain(error)))
+    no_room.unwrap_or_else(|| away(wanted, words::of_chain(wanted, error)))
 }

@@ -106,7 +106,7 @@ async fn start(site: &Site, wanted: &FetchImage, skopeo: &Skopeo) -> Result<Imag
     let config = skopeo.config().map_err(|error| site.broken(error))?;
     let proxy = ImageProxy::new_with_config(config).await;
     // Debian: package skopeo.
-    proxy.map_err(|error| site.broken(format!("cannot run skopeo: {}", words::of(&error))))
+    proxy.map_err(|error| site.broken(format!("cannot run {}", words::of(wanted, &error))))
 }
 
 /// Runs as long as there is room, because an archive may unpack to more than its own size.
@@ -140,7 +140,7 @@ async fn described(
         if let Error::SerDe(error) = error {
             not_encapsulated(wanted, error.to_string())
         } else {
-            away(wanted, words::of(&error))
+            away(wanted, words::of(wanted, &error))
         }
     };
     let fetched = proxy.fetch_manifest_raw_oci(image).await;
@@ -157,7 +157,7 @@ async fn described(
 /// If the image opens without a policy in force, the policy rejected it: skopeo has no code for
 /// that.
 async fn refused(site: &Site, wanted: &FetchImage, skopeo: &Skopeo, error: &Error) -> Reason {
-    let detail = words::of(error);
+    let detail = words::of(wanted, error);
     // It may be they that it refuses, and it has no code that tells so.
     let with_credentials = match wanted.image.transport {
         Transport::Registry => format!("{detail}; {}", skopeo.asked()),
