@@ -8,6 +8,7 @@
 
 mod apart;
 mod beginning;
+mod came;
 mod cover;
 mod credentials;
 mod early;
