@@ -8,9 +8,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host::Places;
 use host::trust::{self, Fault};
-use serde_json::Value;
+use host::{Places, container_policy};
 use upgrade::{Reason, names};
 
 use crate::doctor::keyfile;
@@ -105,33 +104,11 @@ fn keys_of_remotes(places: &Places, configured: &[PathBuf]) -> Vec<PathBuf> {
     keys
 }
 
-/// Each file that the container policy names: keys and certificates of every kind of requirement
-/// (containers-policy.json(5): `keyPath`, `keyPaths`, `caPath` and similar keys).
+/// Each file that the container policy names.
 fn keys_of_containers(places: &Places, policy: &Path) -> Vec<PathBuf> {
     let text = fs::read(policy).unwrap_or_default();
-    let mut named = Vec::new();
-    // A policy that is not JSON accepts no image.
-    if let Ok(policy) = serde_json::from_slice(&text) {
-        collect(&policy, false, &mut named);
-    }
+    let named = container_policy::files(&text);
     named.iter().map(|path| below(places, path)).collect()
-}
-
-fn collect(value: &Value, is_path: bool, named: &mut Vec<String>) {
-    match value {
-        Value::String(path) if is_path => named.push(path.clone()),
-        Value::Array(values) => values.iter().for_each(|one| collect(one, is_path, named)),
-        Value::Object(keys) => {
-            for (key, value) in keys {
-                collect(
-                    value,
-                    key.ends_with("Path") || key.ends_with("Paths"),
-                    named,
-                );
-            }
-        }
-        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 #[cfg(test)]

@@ -127,6 +127,7 @@ impl Site {
         let places = Places::physical(&self.path);
         host::durable::remove(&places.critical_files(commit))
             .and_then(|()| host::etc::forget(&places, commit))
+            .and_then(|()| host::verdict::forget(&places, commit))
             .map_err(|error| self.broken(error))
     }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use serde::Deserialize;
+use serde_json::Value;
 use upgrade::ContainerImage;
 
 /// The file.
@@ -77,6 +78,32 @@ impl Policy {
         let known = self.transports.get(REGISTRIES);
         let named = known.and_then(|known| scopes.into_iter().find_map(|scope| known.get(&scope)));
         named.unwrap_or(&self.default)
+    }
+}
+
+/// Each file that a policy names: keys and certificates of every kind of requirement
+/// (containers-policy.json(5): `keyPath`, `keyPaths`, `caPath` and similar keys). A policy that is
+/// not JSON names none, and accepts no image.
+#[must_use]
+pub fn files(policy: &[u8]) -> Vec<String> {
+    let mut named = Vec::new();
+    if let Ok(policy) = serde_json::from_slice(policy) {
+        collect(&policy, false, &mut named);
+    }
+    named
+}
+
+fn collect(value: &Value, is_path: bool, named: &mut Vec<String>) {
+    match value {
+        Value::String(path) if is_path => named.push(path.clone()),
+        Value::Array(values) => values.iter().for_each(|one| collect(one, is_path, named)),
+        Value::Object(keys) => {
+            for (key, value) in keys {
+                let is_path = key.ends_with("Path") || key.ends_with("Paths");
+                collect(value, is_path, named);
+            }
+        }
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

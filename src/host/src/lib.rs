@@ -38,6 +38,7 @@ pub mod repository;
 pub mod room;
 pub mod snapshot;
 pub mod trust;
+pub mod verdict;
 pub mod verity;
 
 pub use error::{Error, Result};

@@ -13,6 +13,8 @@ use kubectl::render::{Look, explain, history, plan};
 use kubectl::view::NodeView;
 use proptest::prelude::*;
 use scene::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use upgrade::names;
 
@@ -159,6 +161,45 @@ fn every_string_of_the_object_itself_is_cleaned() {
     assert!(keys.into_iter().all(|key| !steers(key)), "keys too");
     let shown = shown(&read.into());
     assert!(!steers(&shown), "{shown:?}");
+}
+
+/// No string and no key of what is read again from this object steers.
+fn is_clean<K: DeserializeOwned + Serialize>(object: Value) {
+    let again = serde_json::to_value(serde_json::from_value::<K>(object).unwrap()).unwrap();
+    let all = again.to_string();
+    assert!(all.contains("[2J"), "{all}");
+    // JSON escapes the characters that steer, but for those above ASCII.
+    assert!(!all.contains("\\u00") && !steers(&all), "{all}");
+}
+
+#[test]
+fn every_string_of_a_pod_budget_or_lease_is_cleaned() {
+    let text = STEERING;
+    let rule = json!({ "key": text, "operator": text, "values": [text] });
+    let term = json!({ "matchExpressions": [rule], "matchFields": [rule] });
+    let terms = json!({ "nodeSelectorTerms": [term] });
+    let metadata = json!({
+        "name": text, "namespace": text, "uid": text, "resourceVersion": text, "deletionTimestamp": "2026-11-30T00:00:00Z",
+        "labels": { text: text }, "annotations": { text: text }, "finalizers": [text],
+        "ownerReferences": [{ "apiVersion": text, "kind": text, "name": text, "uid": text, "controller": true }],
+    });
+    is_clean::<kubectl::api::Pod>(json!({
+        "metadata": metadata,
+        "spec": {
+            "nodeName": text, "tolerations": [{ "key": text, "operator": text, "value": text, "effect": text }],
+            "affinity": { "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": terms } },
+        },
+        "status": { "phase": text, "reason": text, "conditions": [{ "type": text, "status": text, "reason": text, "message": text }] },
+    }));
+    is_clean::<kubectl::api::Budget>(json!({
+        "metadata": metadata,
+        "spec": { "selector": { "matchLabels": { text: text }, "matchExpressions": [rule] } },
+        "status": { "disruptionsAllowed": 1 },
+    }));
+    is_clean::<kubectl::api::Lease>(json!({
+        "metadata": metadata,
+        "spec": { "holderIdentity": text, "acquireTime": text, "renewTime": text },
+    }));
 }
 
 proptest! {

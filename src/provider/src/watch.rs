@@ -1,6 +1,7 @@
 //! Watches one kind for ever. It passes on changes, reports errors, and restarts after a growing
 //! pause.
 
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -97,14 +98,26 @@ pub struct Budget<K> {
     pub bytes: usize,
     /// The memory that one object takes, in bytes.
     pub size: fn(&K) -> usize,
+    /// Who may make objects without end, and how many of each such maker count; more are left out.
+    pub share: Option<Share<K>>,
     /// The maximum duration of the list, no matter how much data arrives.
     pub within: Duration,
+}
+
+/// The objects of one maker that count.
+#[derive(Clone, Copy, Debug)]
+pub struct Share<K> {
+    /// The maker of an object.
+    pub of: fn(&K) -> Option<&str>,
+    /// How many of each.
+    pub most: usize,
 }
 
 /// A list in progress, and what it has used so far.
 struct Listing<K> {
     objects: Vec<K>,
     bytes: usize,
+    shares: HashMap<String, usize>,
     begun: Instant,
     over: bool,
 }
@@ -114,13 +127,28 @@ impl<K> Listing<K> {
         Self {
             objects: Vec::new(),
             bytes: 0,
+            shares: HashMap::new(),
             begun: Instant::now(),
             over: false,
         }
     }
 
+    /// Counts an object of a maker, and says whether it is within its share.
+    fn is_within_share(&mut self, object: &K, share: &Share<K>) -> bool {
+        let Some(maker) = (share.of)(object) else {
+            return true;
+        };
+        let count = self.shares.entry(maker.to_owned()).or_default();
+        *count += 1;
+        *count <= share.most
+    }
+
     /// Takes one more object if the budget allows it.
     fn take(&mut self, object: K, budget: Option<&Budget<K>>) -> Result<(), WatchError> {
+        let share = budget.and_then(|budget| budget.share.as_ref());
+        if share.is_some_and(|share| !self.is_within_share(&object, share)) {
+            return Ok(());
+        }
         if let Some(Budget {
             most, bytes, size, ..
         }) = budget
@@ -329,6 +357,7 @@ mod tests {
             most: 3,
             bytes: 10,
             size: String::len,
+            share: None,
             within: Duration::from_secs(60),
         }
     }
@@ -355,6 +384,19 @@ mod tests {
             why.as_deref(),
             Some("it lists objects that take more than 10 bytes")
         );
+    }
+
+    #[test]
+    fn objects_beyond_the_share_of_their_maker_are_left_out() {
+        let share = Some(Share {
+            of: |object: &String| object.get(..1),
+            most: 2,
+        });
+        let (mut listing, budget) = (Listing::begin(), Budget { share, ..budget() });
+        for object in ["a1", "a2", "a3", "a4", "b1"] {
+            listing.take(object.to_owned(), Some(&budget)).unwrap();
+        }
+        assert_eq!(listing.objects, ["a1", "a2", "b1"]);
     }
 
     #[test]

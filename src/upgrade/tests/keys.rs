@@ -57,6 +57,20 @@ fn pause_lookalike_key_holds_as_a_label_and_as_an_annotation() {
         "careen.dev/freeze",
         "careen.dev/stop",
         "careen.dev/maintenance",
+        "careen.dev/freezing",
+        "careen.dev/stopping",
+        "careen.dev/suspending",
+        "careen.dev/suspension",
+        "careen.dev/postponement",
+        "careen.dev/deferral",
+        "careen.dev/upgrade-blocker",
+        "careen.dev/blocking",
+        "careen.dev/lockout",
+        "careen.dev/blackout",
+        "careen.dev/embargo",
+        "careen.dev/moratorium",
+        "careen.dev/quarantined",
+        "careen.dev/cancelled",
         "Careen.dev/paused",
         "upgrade.careen.dev/paused",
         "node.upgrade.careen.dev/pause",
@@ -136,6 +150,32 @@ fn whatever_looks_like_an_opt_out_holds() {
         ("careen.dev/rollout", "paused"),
         ("careen.dev/node", "Paused"),
         ("careen.dev/pool", "on hold until Monday"),
+        ("careen.dev/leave-out", "disk"),
+        ("careen.dev/leaveOut", "disk"),
+        ("careen.dev/left-out", ""),
+        ("careen.dev/leave-alone", ""),
+        ("careen.dev/keep", "true"),
+        ("careen.dev/upgrade-exclusion", "x"),
+        ("careen.dev/exemption", "x"),
+        ("careen.dev/inactive", "true"),
+        ("careen.dev/deactivated", "true"),
+        ("careen.dev/veto", "x"),
+        ("careen.dev/pinned", "x"),
+        ("careen.dev/undrainable", "x"),
+        ("careen.dev/not-upgradeable", "x"),
+        ("careen.dev/non-upgradable", "x"),
+        ("careen.dev/upgradeable", "false"),
+        ("careen.dev/upgradable", "false"),
+        ("careen.dev/drainable", "no"),
+        ("careen.dev/evictable", "false"),
+        ("careen.dev/interruptible", "never"),
+        ("careen.dev/opt-in", "false"),
+        ("careen.dev/eligible", "no"),
+        ("careen.dev/upgrade", "disallowed"),
+        ("careen.dev/upgrade", "prohibited"),
+        ("careen.dev/upgrade", "inactive"),
+        ("careen.dev/upgrade", "cancel"),
+        ("careen.dev/upgrade", "n"),
     ] {
         for keys in [annotation(key, value), label(key, value)] {
             let stray = held_by(&keys).unwrap_or_else(|| panic!("{key}={value}"));
@@ -238,6 +278,36 @@ fn what_is_nearly_ours_and_no_pause_is_told_and_holds_nothing() {
         label(names::REQUEST, "Scheduled").strays[0].meant,
         Some(names::REQUEST)
     );
+}
+
+/// Words that begin or end like one for a pause, and values that say something else.
+#[test]
+fn words_that_only_resemble_a_pause_hold_nothing() {
+    for (key, value) in [
+        ("careen.dev/exclusive", "true"),
+        ("careen.dev/maintained-by", "storage"),
+        ("careen.dev/unlocked", "true"),
+        ("careen.dev/uncordon", "true"),
+        ("careen.dev/offset", "3"),
+        ("careen.dev/updated-at", "never"),
+        ("careen.dev/last-upgraded", "none"),
+        ("careen.dev/upgradeable", "true"),
+        ("careen.dev/drainable", "yes"),
+        ("careen.dev/mode", "non-critical"),
+        ("careen.dev/upgrade", "n-1"),
+        ("careen.dev/pool", "blockchain"),
+        ("careen.dev/owner", "acme-holdings"),
+        ("careen.dev/owner", "waite"),
+        ("careen.dev/owner", "keeper"),
+        ("careen.dev/cpu", "pinned"),
+        ("careen.dev/license", "inactive"),
+        ("careen.dev/zone", "quarantine"),
+        ("careen.dev/data", "keep"),
+    ] {
+        for keys in [annotation(key, value), label(key, value)] {
+            assert_eq!(keys.pause, None, "{key}={value}");
+        }
+    }
 }
 
 /// What a key with this value is taken for.
@@ -349,6 +419,10 @@ fn what_others_write_on_nodes_is_none_of_ours() {
         "hold",
         "kubernetes.io/hostname",
         "node.kubernetes.io/exclude-disruption",
+        "node.kubernetes.io/exclude-from-external-load-balancers",
+        "node-role.kubernetes.io/control-plane",
+        "example.com/leave-out",
+        "cluster.x-k8s.io/leave-out",
         "cluster.x-k8s.io/cluster-name",
         "cluster.x-k8s.io/owner-name",
         "cluster.x-k8s.io/labels-from-machine",

@@ -6,6 +6,8 @@
 mod keys;
 mod scene;
 
+use std::collections::BTreeSet;
+
 use keys::*;
 use scene::*;
 use upgrade::*;
@@ -391,4 +393,18 @@ fn what_is_kept_is_judged_by_no_remote_and_no_signature() {
     });
     let (record, _) = next_with(&seen, &record, &Ok(watched));
     assert_eq!(reverts_for(&record).unwrap().code(), "NoWatchdog");
+}
+
+#[test]
+fn page_lists_the_keys_that_end_an_upgrade_and_no_other() {
+    let page = include_str!("../../../docs/policy.md").replace('\n', " ");
+    let (_, list) = page.split_once("These keys are ").unwrap();
+    let (list, _) = list.split_once(". ").unwrap();
+    let named = list.split('`').skip(1).step_by(2);
+    let named: BTreeSet<_> = named.filter(|name| !name.starts_with('[')).collect();
+    let refusing = all()
+        .into_iter()
+        .filter(|(_, class)| matches!(class, Class::Refuses(_)));
+    let refusing: BTreeSet<_> = refusing.map(|(key, _)| key.replace('_', "-")).collect();
+    assert_eq!(named, refusing.iter().map(String::as_str).collect());
 }

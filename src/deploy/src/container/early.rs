@@ -39,7 +39,7 @@ pub async fn commit(
 ) -> Result<Commit, Reason> {
     let packing = Packing::of(layer).map_err(|detail| not_encapsulated(wanted, detail))?;
     let blob = proxy.get_blob(image, layer.digest(), layer.size()).await;
-    let (reader, mut told) = blob.map_err(|error| away(wanted, words::of(&error)))?;
+    let (reader, mut told) = blob.map_err(|error| away(wanted, words::of(wanted, &error)))?;
     let reading = found(reader, packing, layer.size());
     tokio::pin!(reading);
     let mut ended = None;
@@ -58,7 +58,7 @@ pub async fn commit(
     // all of the layer.
     match (found, ended) {
         (Ok(commit), _) => Ok(commit),
-        (Err(_), Some(Err(error))) => Err(away(wanted, words::of(&error))),
+        (Err(_), Some(Err(error))) => Err(away(wanted, words::of(wanted, &error))),
         (Err(why), _) => Err(not_encapsulated(
             wanted,
             format!("its first layer does not begin with an OSTree commit: {why}"),

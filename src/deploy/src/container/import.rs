@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 use upgrade::Reason;
 use upgrade::id::Digest;
 
+use super::came::Before;
 use super::layers::{self, Missing};
 use super::look::Judged;
 use super::refusal::{away, is_the_one, not_encapsulated};
@@ -22,7 +23,8 @@ use crate::args::FetchImage;
 use crate::fetch::room::{self, Room};
 use crate::fetch::why;
 use crate::gc::layers::make_room;
-use crate::gc::unfinished;
+use crate::gc::{sweep, unfinished};
+use crate::lock;
 use crate::site::Site;
 use crate::verify::fsck::damaged;
 
@@ -53,7 +55,7 @@ pub async fn all(
         // Another tool has imported this image.
         PrepareResult::AlreadyPresent(state) => {
             is_the_one(wanted, state.manifest_digest.as_ref())?;
-            return finish(site, image, &state, &[], 0);
+            return finish(site, image, &state, &Brought::nothing());
         }
     };
     is_judged(image, &prepared)?;
@@ -64,6 +66,7 @@ pub async fn all(
         room::too_little_for(site, &repo, missing.total())
     })?;
     let references = references(&prepared);
+    let before = before(site)?;
     unfinished::note(site)?;
     let work = importer.import(prepared);
     let imported = follow(site, &mut missing, work, (events, counts)).await;
@@ -76,7 +79,43 @@ pub async fn all(
             lacking(&repo, &missing, &references).unwrap_or_else(|| failed(error))
         }
     })?;
-    finish(site, image, &state, &references, missing.bytes)
+    let brought = Brought {
+        references,
+        before: Some(before),
+        bytes: missing.bytes,
+    };
+    finish(site, image, &state, &brought)
+}
+
+/// What an import brought.
+struct Brought {
+    /// The refs of the layers.
+    references: Vec<String>,
+    /// The objects that were there before.
+    before: Option<Before>,
+    bytes: u64,
+}
+
+impl Brought {
+    const fn nothing() -> Self {
+        Self {
+            references: Vec::new(),
+            before: None,
+            bytes: 0,
+        }
+    }
+}
+
+/// The objects that are there before the import. What an interrupted import brought and no ref
+/// holds is removed first. Otherwise it would count as old.
+fn before(site: &Site) -> Result<Before, Reason> {
+    if unfinished::is_noted(site) {
+        site.report
+            .progress(0, "removing what an interrupted fetch left");
+        let _held = lock::acquire(site)?;
+        sweep::clear_and_prune(site)?;
+    }
+    Before::see(&site.path).map_err(|error| site.broken(error))
 }
 
 /// Checks that the image to import is the one that was judged, because skopeo has opened it again
@@ -176,15 +215,15 @@ fn finish(
     site: &Site,
     (wanted, judged): (&FetchImage, &Judged),
     state: &LayeredImageState,
-    references: &[String],
-    bytes: u64,
+    brought: &Brought,
 ) -> Result<(Digest, u64), Reason> {
     let repo = site.sysroot.repo();
     let commit = &judged.commit;
-    let found = whole(&repo, wanted, judged, state, references);
-    found.inspect_err(|_| layers::forget_all(&repo, references))?;
+    let found = whole(&repo, wanted, judged, state, brought)
+        .and_then(|()| is_all_of_it(site, wanted, judged, state, brought));
+    found.inspect_err(|_| layers::forget_all(&repo, &brought.references))?;
     held::remember(site, &wanted.image, commit, &state.merge_commit)?;
-    Ok((commit.clone(), bytes))
+    Ok((commit.clone(), brought.bytes))
 }
 
 fn whole(
@@ -192,7 +231,7 @@ fn whole(
     wanted: &FetchImage,
     judged: &Judged,
     state: &LayeredImageState,
-    references: &[String],
+    brought: &Brought,
 ) -> Result<(), Reason> {
     let commit = &judged.commit;
     if state.base_commit != commit.as_str() {
@@ -205,13 +244,37 @@ fn whole(
     if !layers::is_whole(repo, commit.as_str()) {
         return Err(damaged(commit, LACKING));
     }
-    match layers::stranger(repo, commit.as_str(), references) {
-        None => Ok(()),
-        Some(file) => Err(not_encapsulated(
-            wanted,
-            format!("its layers have file {file}, which is not in commit {commit}"),
-        )),
-    }
+    let stranger = layers::stranger(repo, commit.as_str(), &brought.references);
+    stranger.map_or(Ok(()), |file| Err(not_in_it(wanted, commit, &file)))
+}
+
+/// Checks that no object came that neither the commit nor the record of a layer has.
+fn is_all_of_it(
+    site: &Site,
+    wanted: &FetchImage,
+    judged: &Judged,
+    state: &LayeredImageState,
+    brought: &Brought,
+) -> Result<(), Reason> {
+    let Some(before) = &brought.before else {
+        return Ok(());
+    };
+    let repo = site.sysroot.repo();
+    let layers = brought.references.iter();
+    let layers = layers.filter_map(|layer| repo.resolve_rev(layer, true).ok()?);
+    let layers: Vec<_> = layers.map(String::from).collect();
+    let own = [judged.commit.as_str(), &state.merge_commit];
+    let commits = own.into_iter().chain(layers.iter().map(String::as_str));
+    let stranger = before.stranger(&repo, commits);
+    let stranger = stranger.map_err(|error| site.broken(error))?;
+    stranger.map_or(Ok(()), |object| {
+        Err(not_in_it(wanted, &judged.commit, &object))
+    })
+}
+
+fn not_in_it(wanted: &FetchImage, commit: &Digest, object: &str) -> Reason {
+    let detail = format!("its layers have file {object}, which is not in commit {commit}");
+    not_encapsulated(wanted, detail)
 }
 
 /// Why complete layers make no image: they lack objects of the commit, which ostree-ext finds when
@@ -233,5 +296,5 @@ fn reason(site: &Site, repo: &Repo, wanted: &FetchImage, error: &anyhow::Error) 
     let mut links = error.chain();
     let ours = links.find_map(|link| link.downcast_ref::<glib::Error>());
     let no_room = ours.and_then(|error| why::no_room(site, repo, error));
-    no_room.unwrap_or_else(|| away(wanted, words::of_chain(error)))
+    no_room.unwrap_or_else(|| away(wanted, words::of_chain(wanted, error)))
 }

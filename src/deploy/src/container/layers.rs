@@ -105,7 +105,7 @@ pub fn is_whole(repo: &Repo, commit: &str) -> bool {
 }
 
 /// A file that a layer contains and the commit does not. The first layer is recorded as the commit
-/// itself. Nothing holds what else ostree-ext took from it, and the next clean-up removes that.
+/// itself, and nothing holds what else ostree-ext took from it.
 pub fn stranger(repo: &Repo, commit: &str, references: &[String]) -> Option<String> {
     let own: HashSet<_> = files(repo, commit).into_iter().collect();
     let brought = references

@@ -42,18 +42,7 @@ pub async fn at(
     skopeo: &Skopeo,
     cover: &Cover,
 ) -> Result<Judged, Reason> {
-    site.report.progress(0, "asking for the image");
-    let in_a_registry = wanted.image.transport == Transport::Registry;
-    // skopeo has no other word for that than for a broken one.
-    if !in_a_registry && !Path::new(&wanted.image.place).exists() {
-        return Err(nothing(wanted, None));
-    }
-    let proxy = start(site, wanted, skopeo).await?;
-    let image = match open(site, wanted, &proxy).await? {
-        Ok(Some(image)) => image,
-        Ok(None) => return Err(nothing(wanted, None)),
-        Err(error) => return Err(refused(site, wanted, skopeo, &error).await),
-    };
+    let (proxy, image) = opened(site, wanted, skopeo).await?;
     raw::check(site, wanted, skopeo, (&proxy, &image)).await?;
     let (digest, manifest, config) = described(wanted, &proxy, &image).await?;
     let first = encapsulated(&manifest, &config);
@@ -68,6 +57,34 @@ pub async fn at(
         commit: commit.checksum,
         manifest,
     })
+}
+
+/// Asks skopeo whether its policy accepts the image. Fetches no part of it.
+///
+/// # Errors
+/// [`Reason::WrongSignature`], or that no server answers.
+pub async fn is_accepted(site: &Site, wanted: &FetchImage, skopeo: &Skopeo) -> Result<(), Reason> {
+    opened(site, wanted, skopeo).await.map(drop)
+}
+
+/// Opens the image, if skopeo's policy accepts it.
+async fn opened(
+    site: &Site,
+    wanted: &FetchImage,
+    skopeo: &Skopeo,
+) -> Result<(ImageProxy, OpenedImage), Reason> {
+    site.report.progress(0, "asking for the image");
+    let in_a_registry = wanted.image.transport == Transport::Registry;
+    // skopeo has no other word for that than for a broken one.
+    if !in_a_registry && !Path::new(&wanted.image.place).exists() {
+        return Err(nothing(wanted, None));
+    }
+    let proxy = start(site, wanted, skopeo).await?;
+    match open(site, wanted, &proxy).await? {
+        Ok(Some(image)) => Ok((proxy, image)),
+        Ok(None) => Err(nothing(wanted, None)),
+        Err(error) => Err(refused(site, wanted, skopeo, &error).await),
+    }
 }
 
 /// Checks that it is the commit that the request names, if it names one.
@@ -89,7 +106,7 @@ async fn start(site: &Site, wanted: &FetchImage, skopeo: &Skopeo) -> Result<Imag
     let config = skopeo.config().map_err(|error| site.broken(error))?;
     let proxy = ImageProxy::new_with_config(config).await;
     // Debian: package skopeo.
-    proxy.map_err(|error| site.broken(format!("cannot run skopeo: {}", words::of(&error))))
+    proxy.map_err(|error| site.broken(format!("cannot run {}", words::of(wanted, &error))))
 }
 
 /// Runs as long as there is room, because an archive may unpack to more than its own size.
@@ -123,7 +140,7 @@ async fn described(
         if let Error::SerDe(error) = error {
             not_encapsulated(wanted, error.to_string())
         } else {
-            away(wanted, words::of(&error))
+            away(wanted, words::of(wanted, &error))
         }
     };
     let fetched = proxy.fetch_manifest_raw_oci(image).await;
@@ -140,7 +157,7 @@ async fn described(
 /// If the image opens without a policy in force, the policy rejected it: skopeo has no code for
 /// that.
 async fn refused(site: &Site, wanted: &FetchImage, skopeo: &Skopeo, error: &Error) -> Reason {
-    let detail = words::of(error);
+    let detail = words::of(wanted, error);
     // It may be they that it refuses, and it has no code that tells so.
     let with_credentials = match wanted.image.transport {
         Transport::Registry => format!("{detail}; {}", skopeo.asked()),

@@ -8,6 +8,7 @@
 
 mod apart;
 mod beginning;
+mod came;
 mod cover;
 mod credentials;
 mod early;
@@ -21,6 +22,7 @@ mod raw;
 mod refusal;
 mod skopeo;
 pub mod unpacked;
+mod verdict;
 mod words;
 
 use std::sync::Arc;
@@ -50,12 +52,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// # Errors
 /// The reason, distinguished by the request and by type, never by the text of another program.
 pub fn run(site: &Site, wanted: &FetchImage) -> Result<Done, Reason> {
+    // As it is before skopeo reads it.
+    let sum = verdict::sum(wanted, &Skopeo::new(site, wanted));
     let got = get(site, wanted).inspect_err(|reason| {
         if is_refusal(reason) {
             unfinished::clear_or_tell(site);
         }
     });
     let (commit, bytes) = got?;
+    if verdict::is_by_skopeo(wanted) {
+        verdict::note(site, &commit, &sum)?;
+    }
     fetch::hold(site, &site.sysroot.repo(), &commit)?;
     unfinished::settle(site)?;
     Ok(Done::Fetched { commit, bytes })
@@ -99,18 +106,22 @@ pub fn get(site: &Site, wanted: &FetchImage) -> Result<(Digest, u64), Reason> {
 }
 
 /// Checks that the commit of this image is still signed as required. The signature that skopeo
-/// verifies is not part of the commit. So for the container policy this only checks that the policy
-/// requires a signature.
+/// verifies is not part of the commit. So skopeo is asked again if the container policy or one of
+/// its keys has changed.
 ///
 /// # Errors
 /// As [`run`].
 pub fn is_vouched_for(site: &Site, wanted: &FetchImage) -> Result<(), Reason> {
     let repo = site.sysroot.repo();
     let cover = cover::of(site, &repo, wanted, &Skopeo::new(site, wanted))?;
-    wanted
-        .commit
-        .as_ref()
-        .map_or(Ok(()), |commit| check(&repo, wanted, &cover, commit))
+    let Some(commit) = &wanted.commit else {
+        return Ok(());
+    };
+    check(&repo, wanted, &cover, commit)?;
+    match cover {
+        Cover::Container => verdict::renew(site, wanted, commit),
+        Cover::Keyring(_) | Cover::Nobody => Ok(()),
+    }
 }
 
 /// Checks that it is the requested commit, and signed as required.

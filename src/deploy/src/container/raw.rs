@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
 
 use host::programs::ended;
 use ostree_ext::containers_image_proxy::oci_spec::image::Digest as BlobDigest;
@@ -123,11 +122,13 @@ async fn inspect(
     let mut command = command.map_err(|error| site.broken(error))?;
     let output = tokio::task::spawn_blocking(move || command.output()).await;
     let output = output.map_err(|error| site.broken(error))?;
-    let output = output.map_err(|error| site.broken(format!("cannot run skopeo: {error}")))?;
+    let program = skopeo::program(&wanted.settings);
+    let failed = |error| site.broken(format!("cannot run {}: {error}", program.display()));
+    let output = output.map_err(failed)?;
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let ended = ended(Path::new("skopeo"), output.status, &output.stderr);
+    let ended = ended(&program, output.status, &output.stderr);
     Err(away(wanted, words::told(&ended)))
 }
 
@@ -137,7 +138,7 @@ async fn blob(
     (proxy, image): (&ImageProxy, &OpenedImage),
     one: &Listed,
 ) -> Result<Vec<u8>, Reason> {
-    let failed = |error: Error| away(wanted, words::of(&error));
+    let failed = |error: Error| away(wanted, words::of(wanted, &error));
     if one.size > LONGEST {
         let detail = format!(
             "image {} of its list has a manifest longer than {LONGEST} bytes",

@@ -125,6 +125,12 @@ impl Skopeo {
     }
 }
 
+/// The path of the node's skopeo, for display.
+pub fn program(settings: &Path) -> PathBuf {
+    let found = Program::Skopeo.below(settings);
+    found.unwrap_or_else(|_| PathBuf::from("skopeo"))
+}
+
 fn not_apart(error: io::Error) -> io::Error {
     io::Error::other(format!(
         "cannot isolate skopeo from other processes: {error}; this needs user namespaces: set the sysctl user.max_user_namespaces to more than 0"

@@ -52,12 +52,14 @@ fn forget_gone(site: &Site) -> Result<(), Reason> {
         .try_for_each(|commit| site.forget(&commit))
 }
 
-/// The commit in the name of one of Careen's notes: `manifest-<commit>.json`, `etc-<commit>`, or a
-/// note that was being written.
+/// The commit in the name of one of Careen's notes: `manifest-<commit>.json`, `etc-<commit>`,
+/// `vouched-<commit>`, or a note that was being written.
 fn noted_commit(name: &str) -> Option<Digest> {
     let name = name.strip_suffix(".new").unwrap_or(name);
     let manifest = name
         .strip_prefix("manifest-")
         .and_then(|rest| rest.strip_suffix(".json"));
-    manifest.or_else(|| name.strip_prefix("etc-"))?.parse().ok()
+    let mut others = ["etc-", host::verdict::PREFIX].into_iter();
+    let commit = manifest.or_else(|| others.find_map(|prefix| name.strip_prefix(prefix)));
+    commit?.parse().ok()
 }

@@ -28,6 +28,11 @@ pub fn note(site: &Site) -> Result<(), Reason> {
         .map_err(|error| site.broken(error))
 }
 
+/// Whether the note is there: an earlier run did not come to its end.
+pub fn is_noted(site: &Site) -> bool {
+    path(site).exists()
+}
+
 /// Removes the note: a ref holds what came, or it is removed.
 ///
 /// # Errors
@@ -60,7 +65,7 @@ pub fn clear_or_tell(site: &Site) {
 }
 
 fn clear(site: &Site) -> Result<(), Reason> {
-    if !path(site).exists() {
+    if !is_noted(site) {
         return Ok(());
     }
     site.report.progress(95, "removing what was fetched");

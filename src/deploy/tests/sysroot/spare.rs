@@ -57,13 +57,16 @@ fn undo_and_clean_remove_half_written_notes_of_a_gone_commit() {
     let notes = [
         format!("manifest-{commit}.json.new"),
         format!("etc-{commit}.new"),
+        format!("vouched-{commit}"),
     ];
     for name in &notes {
         fs::write(torn(name.clone()), "half").unwrap();
     }
     world.verb("undo", &commit).verdict.unwrap();
     assert!(notes.iter().all(|name| !torn(name.clone()).exists()));
-    fs::write(torn(notes[0].clone()), "half").unwrap();
+    for name in &notes {
+        fs::write(torn(name.clone()), "half").unwrap();
+    }
     world.run(&["clean"]).verdict.unwrap();
-    assert!(!torn(notes[0].clone()).exists());
+    assert!(notes.iter().all(|name| !torn(name.clone()).exists()));
 }

@@ -21,6 +21,9 @@ use servers::{Pods, served_by, servers};
 /// a server that lies may show any number.
 pub(super) const MOST: usize = 20_000;
 
+/// How many static pods of one node count. A control plane of kubeadm has four.
+pub(super) const PODS_OF_ONE: usize = 16;
+
 /// How many bytes a cluster's Nodes may take, and its static pods. A Node at rest takes some 900,
 /// one that works 1,500, one that lies up to 8,000.
 pub(super) const BYTES: usize = 32 << 20;
@@ -289,7 +292,9 @@ impl ClusterState {
     pub fn put_pod(&self, (name, node, pod): (String, String, StaticPod)) {
         self.write(|state| {
             // Each has a size limit, so a limit on their number is enough.
-            if state.pods.len() < MOST || state.pods.contains_key(&name) {
+            let of_this = state.pods.values().filter(|(other, _)| *other == node);
+            let has_room = state.pods.len() < MOST && of_this.count() < PODS_OF_ONE;
+            if has_room || state.pods.contains_key(&name) {
                 let known = state.pods.get(&name).map(|(_, known)| known);
                 state.doubt_if(pod.serves() && known != Some(&pod));
                 state.pods.insert(name, (node, pod));
@@ -380,6 +385,25 @@ mod tests {
         assert!(bytes <= BYTES && !state.is_empty(), "{bytes}");
         all.for_each(|number| state.remove(&number.to_string()));
         assert_eq!(state.read(|state| state.bytes), 0);
+    }
+
+    #[test]
+    fn mirror_pods_of_one_node_take_no_room_of_another() {
+        let state = ClusterState::default();
+        let pod = |name: String, node: &str| {
+            let pod = StaticPod {
+                component: "kube-apiserver".to_owned(),
+                version: None,
+                ready: true,
+            };
+            (name, node.to_owned(), pod)
+        };
+        for number in 0..MOST + 10 {
+            state.put_pod(pod(format!("lie-{number}"), "worker"));
+        }
+        assert_eq!(state.pods_of("worker").len(), PODS_OF_ONE);
+        state.put_pod(pod("kube-apiserver-first".to_owned(), "first"));
+        assert_eq!(state.pods_of("first").len(), 1);
     }
 
     #[test]

@@ -1,21 +1,22 @@
 //! The task that maintains one workload cluster's connection.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use kube::Client;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::cap::Room;
 use super::connect;
 use super::size::Size;
-use super::store::{BYTES, ClusterState, Link, MOST};
+use super::store::{BYTES, ClusterState, Link, MOST, PODS_OF_ONE};
 use crate::api;
 use crate::clock::now;
 use crate::engine::clean;
 use crate::machines::{Key, Machines};
 use crate::queue::Queue;
-use crate::watch::{self, Budget, Filter, News, Pauses, WatchError};
+use crate::watch::{self, Budget, Filter, News, Pauses, Share, WatchError};
 
 /// How often the Secret is read while the connection holds, because a credential may be rotated
 /// long before the old one expires. This is one request per Cluster to the management cluster.
@@ -96,10 +97,25 @@ fn few<K: Size>(page: u32) -> Filter<K> {
             most: MOST,
             bytes: BYTES,
             size: K::size,
+            share: None,
             within: listing(page),
         }),
         ..Filter::default()
     }
+}
+
+/// The static pods of control planes. Any node may make mirror pods of itself with this label, so
+/// each counts with few.
+fn static_pods(page: u32) -> Filter<api::Pod> {
+    let mut filter = few(page);
+    filter.labels = Some("tier=control-plane".to_owned());
+    if let Some(budget) = &mut filter.budget {
+        budget.share = Some(Share {
+            of: |pod: &api::Pod| Some(pod.facts.as_ref()?.1.as_str()),
+            most: PODS_OF_ONE,
+        });
+    }
+    filter
 }
 
 /// Why a connection ended.
@@ -187,14 +203,13 @@ impl Scene<'_> {
     /// Static pods matter only for control planes. A cluster that shows none, or refuses the
     /// request, is still served for its workers.
     async fn watch_pods(&self, client: Client) -> End {
-        let filter = Filter {
-            labels: Some("tier=control-plane".to_owned()),
-            ..few(self.page)
-        };
+        let failed = AtomicBool::new(false);
         let tell = |news: News<api::Pod>| match news {
-            News::All(all) => self
-                .state
-                .replace_pods(all.into_iter().filter_map(|pod| pod.facts).collect()),
+            News::All(all) => {
+                failed.store(false, Ordering::Relaxed);
+                let pods = all.into_iter().filter_map(|pod| pod.facts);
+                self.state.replace_pods(pods.collect());
+            }
             News::Changed(pod) => {
                 if let Some(pod) = pod.facts {
                     let node = pod.1.clone();
@@ -204,8 +219,13 @@ impl Scene<'_> {
             }
             News::Gone(pod) => self.state.remove_pod(pod.name()),
         };
+        let filter = static_pods(self.page);
         watch::forever(api::system_pods(client), filter, tell, |error| {
-            tracing::debug!(cluster = %self.cluster, "the watch of static pods failed: {error}");
+            let cluster = self.cluster;
+            match failed.swap(true, Ordering::Relaxed) {
+                false => warn!(%cluster, "the watch of static pods failed: {error}"),
+                true => debug!(%cluster, "the watch of static pods failed again: {error}"),
+            }
             std::future::ready(())
         })
         .await;

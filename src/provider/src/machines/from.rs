@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use upgrade::{Keys, Pause};
 
 use super::key::Key;
+use super::near;
 use super::owners::{ClusterFacts, ControlPlaneFacts, DeploymentFacts};
 use crate::api;
 use crate::engine::{Machine, Mark};
@@ -85,9 +86,10 @@ fn looks_paused(
     annotations: &BTreeMap<String, String>,
     labels: &BTreeMap<String, String>,
 ) -> Option<String> {
-    let mut others = annotations.clone();
-    others.retain(|key, _| !KNOWN.contains(&key.as_str()));
-    let keys = Keys::read(&others, labels);
+    let (mut others, mut labels) = (annotations.clone(), labels.clone());
+    others.retain(|key, _| !KNOWN.contains(&key.as_str()) && !near::is_own(key));
+    labels.retain(|key, _| !near::is_own(key));
+    let keys = Keys::read(&others, &labels);
     let annotation = |key: &str, value: String| {
         let start: String = value.chars().take(SHOWN).collect();
         format!("annotation {key} ({start:?})")
@@ -246,6 +248,9 @@ mod tests {
             "cluster.x-k8s.io/cluster-name",
             "topology.cluster.x-k8s.io/owned",
             "paused",
+            // `UnknownKeys` says that these have no effect.
+            "careen.dev/leave_out",
+            "careen.dev/leave-out",
         ] {
             assert_eq!(looks_paused(&none, &pairs(key, "")), None, "{key}");
         }

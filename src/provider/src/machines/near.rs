@@ -144,6 +144,12 @@ fn misspelt(place: Place, keys: &BTreeMap<String, String>) -> impl Iterator<Item
     found.map(move |(key, value)| stray(place, key, value))
 }
 
+/// Whether a key resembles one of the provider's own, which pauses nothing: `leave_out`.
+#[must_use]
+pub fn is_own(key: &str) -> bool {
+    own(key).is_some()
+}
+
 /// The provider's own key with nearly this name, and where it has an effect.
 fn own(key: &str) -> Option<(&'static str, &'static str)> {
     let name = key.rsplit('/').next().unwrap_or_default();

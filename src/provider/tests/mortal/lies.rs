@@ -255,6 +255,7 @@ async fn a_list_that_drips_is_given_up_when_its_time_is_over() {
             most: 10,
             bytes: MIB,
             size: Node::size,
+            share: None,
             within: Duration::from_secs(2),
         }),
         ..Filter::default()

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use provider::{catalogue, manifests, rights};
 use serde_json::Value;
 
+/// The memory limit of the one container.
+const LIMIT: &str = "          limits:\n            memory: 1Gi\n";
+
 fn tree() -> PathBuf {
     Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../..")
 }
@@ -30,6 +33,23 @@ fn held_against(path: &Path, rendered: &str) {
 fn the_manifests_in_the_tree_are_those_of_the_code() {
     for (name, text) in manifests::files(manifests::IMAGE).unwrap() {
         held_against(&tree().join("packaging/provider").join(name), &text);
+    }
+}
+
+/// `CAREEN_BLESS=1` cannot change this: a lying API server must end the provider, not its node.
+#[test]
+fn memory_of_the_provider_has_an_end() {
+    let name = "runtime-extension-components.yaml";
+    let shipped = tree().join("packaging/provider").join(name);
+    let shipped = std::fs::read_to_string(shipped).unwrap();
+    let files = manifests::files(manifests::IMAGE).unwrap();
+    let (_, made) = files.into_iter().find(|file| file.0 == name).unwrap();
+    for text in [shipped, made] {
+        let is_deployment = |text: &&str| text.contains("kind: Deployment\n");
+        let deployment = text.split("---\n").find(is_deployment).unwrap();
+        let containers = deployment.matches(" image: ").count();
+        let limits = deployment.matches(LIMIT).count();
+        assert_eq!((containers, limits), (1, 1), "{deployment}");
     }
 }
 

@@ -1,6 +1,9 @@
 //! What a key that resembles ours is likely to mean.
 
 use super::domain::{self, Domain};
+use super::words::{
+    self, DEEDS, NO, OPT_OUT, PAUSE, WEAK_OPT_OUT, WEAK_PAUSE, is_deed, is_no_and_deed,
+};
 use crate::names::{self, Kind};
 
 /// The likely meaning.
@@ -14,119 +17,14 @@ pub(super) enum Meaning {
     Unknown { meant: Option<&'static str> },
 }
 
-/// Words for a pause, compared with the letters of a key without its punctuation.
-const PAUSE: [&str; 44] = [
-    "pause",
-    "paused",
-    "pauses",
-    "pausing",
-    "hold",
-    "holds",
-    "held",
-    "holding",
-    "onhold",
-    "stop",
-    "stopped",
-    "suspend",
-    "suspended",
-    "freeze",
-    "frozen",
-    "halt",
-    "halted",
-    "block",
-    "blocked",
-    "lock",
-    "locked",
-    "wait",
-    "waiting",
-    "defer",
-    "deferred",
-    "postpone",
-    "postponed",
-    "snooze",
-    "snoozed",
-    "inhibit",
-    "inhibited",
-    "maintenance",
-    "off",
-    "manual",
-    "protect",
-    "protected",
-    "delay",
-    "delayed",
-    "quiesce",
-    "quiesced",
-    "forbid",
-    "forbidden",
-    "deny",
-    "denied",
-];
+/// The pauses that count although a letter is wrong.
+const NEAR_PAUSE: [&str; 2] = ["pause", "paused"];
 
-/// Words for an opt-out.
-const OPT_OUT: [&str; 18] = [
-    "optout",
-    "optedout",
-    "optingout",
-    "optsout",
-    "disable",
-    "disabled",
-    "disables",
-    "skip",
-    "skipped",
-    "ignore",
-    "ignored",
-    "exclude",
-    "excluded",
-    "exempt",
-    "exempted",
-    "unmanaged",
-    "excludes",
-    "ignores",
-];
-
-/// What an upgrade does to a node. A negation beside one of these means an opt-out, and so does a
-/// value that says no.
-const DEEDS: [&str; 31] = [
-    "upgrade",
-    "upgrades",
-    "upgrading",
-    "update",
-    "updates",
-    "updating",
-    "drain",
-    "drains",
-    "draining",
-    "reboot",
-    "reboots",
-    "rebooting",
-    "disrupt",
-    "disrupts",
-    "disruption",
-    "disruptions",
-    "disrupting",
-    "disturb",
-    "interrupt",
-    "restart",
-    "restarts",
-    "restarting",
-    "evict",
-    "evicts",
-    "eviction",
-    "evictions",
-    "evicting",
-    "cordon",
-    "touch",
-    "inplace",
-    "careen",
-];
-
-/// A negation within a key.
-const NO: [&str; 8] = [
-    "no", "not", "never", "dont", "donot", "without", "prevent", "avoid",
-];
+/// The opt-out that counts although a letter is wrong.
+const NEAR_OPT_OUT: [&str; 1] = ["optout"];
 
 /// Keys that switch something on or off by their value.
-const SWITCHES: [&str; 11] = [
+const SWITCHES: [&str; 18] = [
     "enable",
     "enabled",
     "allow",
@@ -138,10 +36,20 @@ const SWITCHES: [&str; 11] = [
     "automatic",
     "mode",
     "state",
+    "permit",
+    "permitted",
+    "eligible",
+    "include",
+    "included",
+    "optin",
+    "optedin",
 ];
 
 /// A negation as a value.
 const NO_VALUES: [&str; 5] = ["false", "no", "never", "none", "0"];
+
+/// The same in one letter, alone: `n-1` is none.
+const NO_LETTERS: [&str; 2] = ["n", "f"];
 
 /// How many characters of a value are read. A Node has values of any length.
 const READ: usize = 64;
@@ -199,8 +107,8 @@ fn as_upgrade(whole: &str) -> String {
 }
 
 fn like_a_pause(domain: Domain, tokens: &[String], whole: &str, value: &str) -> Option<Meaning> {
-    let is_spelt_so = is_near(whole, &PAUSE[..2]).then_some(Meaning::Paused);
-    let is_spelt_so = is_spelt_so.or(is_near(whole, &OPT_OUT[..1]).then_some(Meaning::OptedOut));
+    let is_spelt_so = is_near(whole, &NEAR_PAUSE).then_some(Meaning::Paused);
+    let is_spelt_so = is_spelt_so.or(is_near(whole, &NEAR_OPT_OUT).then_some(Meaning::OptedOut));
     match domain {
         Domain::Foreign => None,
         // Other projects have keys with their own words in this domain.
@@ -222,57 +130,51 @@ fn by_domain(domain: Domain, key: &str) -> Option<Meaning> {
 
 /// By one word in it, by two words joined, or by a negation.
 fn by_words(tokens: &[String], whole: &str) -> Option<Meaning> {
-    let has = |list: &[&str]| list.contains(&whole) || has(tokens, list);
+    let means = |list: &[&str]| words::is_form(whole, list) || has_form(tokens, list);
     let nearly = |list: &[&str]| tokens.iter().any(|token| is_one_off(token, list));
-    if has(&PAUSE) || nearly(&PAUSE[..2]) {
+    if means(&PAUSE) || means(&WEAK_PAUSE) || nearly(&NEAR_PAUSE) {
         return Some(Meaning::Paused);
     }
-    let opts_out = has(&OPT_OUT) || nearly(&OPT_OUT[..1]) || denies(tokens, whole);
-    opts_out.then_some(Meaning::OptedOut)
+    let opts_out = means(&OPT_OUT) || means(&WEAK_OPT_OUT) || nearly(&NEAR_OPT_OUT);
+    (opts_out || denies(tokens, whole)).then_some(Meaning::OptedOut)
 }
 
-/// `do-not-upgrade`, `noupgrade`.
+/// `do-not-upgrade`, `noupgrade`, `not-upgradeable`.
 fn denies(tokens: &[String], whole: &str) -> bool {
-    has(tokens, &NO) && tokens.iter().any(|token| is_deed(token)) || is_no_and_deed(whole)
+    let has_no = any(tokens, words::is_no);
+    let has_deed = tokens.iter().any(|token| is_deed(token));
+    let in_one = tokens.iter().any(|token| is_no_and_deed(token));
+    has_no && has_deed || in_one || is_no_and_deed(whole)
 }
 
-/// Whether a word, or two words joined, is in the list.
-fn has(tokens: &[String], list: &[&str]) -> bool {
+/// Whether this is true of a word, or of two words joined.
+fn any(tokens: &[String], is: impl Fn(&str) -> bool) -> bool {
     let mut pairs = tokens.windows(2).map(<[String]>::concat);
-    let mut words = tokens.iter().map(String::as_str);
-    words.any(|word| list.contains(&word)) || pairs.any(|pair| list.contains(&pair.as_str()))
+    tokens.iter().any(|token| is(token)) || pairs.any(|pair| is(&pair))
 }
 
-/// `noupgrade`, in one word.
-fn is_no_and_deed(whole: &str) -> bool {
-    let rest = |no: &&str| whole.strip_prefix(no).map(str::to_owned);
-    NO.iter()
-        .filter_map(rest)
-        .any(|rest| DEEDS.contains(&rest.as_str()))
-}
-
-/// `upgrade`, and with a word in front `autoupgrade`.
-fn is_deed(token: &str) -> bool {
-    let mut endings = DEEDS.iter().filter(|deed| deed.len() >= 5);
-    DEEDS.contains(&token) || endings.any(|deed| token.ends_with(deed))
+fn has_form(tokens: &[String], list: &[&str]) -> bool {
+    any(tokens, |word| words::is_form(word, list))
 }
 
 /// `upgrades=off`, `enabled=false`, `mode=do-not-upgrade`, and any key with the value `paused`.
 fn by_value(words: &[String], value: &str) -> Option<Meaning> {
-    let switches = |word: &String| is_deed(word) || SWITCHES.contains(&word.as_str());
     let value: String = value.chars().take(READ).collect();
     let (said, whole) = (tokens(&value), plain(&value));
     let begin = &said[..said.len().min(2)];
-    let stops = |words: &[String]| has(words, &PAUSE) || has(words, &OPT_OUT);
-    let is_no = [NO_VALUES.as_slice(), &NO].iter().any(|list| {
-        let first = said
-            .first()
-            .is_some_and(|first| list.contains(&first.as_str()));
-        first || list.contains(&whole.as_str())
-    });
+    let stops = |words: &[String]| has_form(words, &PAUSE) || has_form(words, &OPT_OUT);
+    let is_weak = has_form(&said, &WEAK_PAUSE) || has_form(&said, &WEAK_OPT_OUT);
     let begins_so = stops(begin) || denies(&said, &whole);
-    let no = is_no || stops(&said);
-    (begins_so || no && words.iter().any(switches)).then_some(Meaning::OptedOut)
+    let no = is_no(&said, &whole) || stops(&said) || is_weak;
+    let switches = any(words, |word| is_deed(word) || SWITCHES.contains(&word));
+    (begins_so || no && switches).then_some(Meaning::OptedOut)
+}
+
+/// Whether a value begins with a negation, or is one.
+fn is_no(said: &[String], whole: &str) -> bool {
+    let first = said.first().map_or("", String::as_str);
+    let is = |word: &str| NO_VALUES.contains(&word) || NO.contains(&word);
+    is(first) || is(whole) || NO_LETTERS.contains(&whole)
 }
 
 /// The requester's annotation that is possibly misspelt.

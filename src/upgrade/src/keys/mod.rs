@@ -9,6 +9,7 @@ mod domain;
 mod leaving;
 mod misspelled;
 mod place;
+mod words;
 
 use std::fmt;
 

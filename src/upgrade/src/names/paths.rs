@@ -14,6 +14,8 @@ pub const SNAPSHOT_FOLDERS: &str = "ostree/careen/snapshot-<id>";
 pub const CONTROL_FOLDERS: &str = "ostree/careen/control-<id>";
 /// The state of /etc when a commit was deployed, in [`STATE_DIR`].
 pub const ETC_NOTES: &str = "ostree/careen/etc-<commit>";
+/// By which container policy skopeo accepted the image of a commit, in [`STATE_DIR`].
+pub const VERDICT_NOTES: &str = "ostree/careen/vouched-<commit>";
 /// Marks content on the disk that may not have a ref yet, in [`STATE_DIR`].
 pub const UNFINISHED: &str = "ostree/careen/unfinished";
 /// The agent's note in a trial of how far it has come, in [`STATE_DIR`].
@@ -176,6 +178,13 @@ pub(super) const ROWS: &[Name] = &[
         "careen-deploy",
         "agent",
         "a checksum, below the physical root",
+    ),
+    row(
+        VERDICT_NOTES,
+        Kind::Path,
+        "careen-deploy",
+        "careen-deploy",
+        "a checksum of the container policy that accepted the image, below the physical root",
     ),
     row(
         UNFINISHED,

@@ -8,11 +8,12 @@
 mod devices;
 mod resolver;
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::errno::Errno;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use upgrade::NoNetwork;
@@ -25,6 +26,15 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// How long a look takes at most: it looks up a name, and asks resolvers on this node.
 const LOOK: Duration = Duration::from_secs(10);
+
+/// The errors of a connect that finds no route.
+const NO_WAY: [Errno; 5] = [
+    Errno::ENETUNREACH,
+    Errno::EHOSTUNREACH,
+    Errno::EADDRNOTAVAIL,
+    Errno::EACCES,
+    Errno::ENETDOWN,
+];
 
 /// The looks of one trial, concurrent with its checks, because a resolver that does not answer must
 /// not delay the checks.
@@ -133,7 +143,7 @@ fn judge(to: IpAddr, source: io::Result<IpAddr>, devices: &[Device]) -> Result<(
     }
     let source = match source {
         Ok(source) => source,
-        Err(error) if is_no_way(&error) => return Err(lack(to, devices)),
+        Err(error) if is_no_way(&error, to) => return Err(lack(to, devices)),
         Err(_) => return Ok(()),
     };
     if source.is_unspecified() || source.is_loopback() || is_too_near(source, to) {
@@ -151,11 +161,14 @@ fn judge(to: IpAddr, source: io::Result<IpAddr>, devices: &[Device]) -> Result<(
     }
 }
 
-fn is_no_way(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable | ErrorKind::AddrNotAvailable
-    )
+/// What the kernel answers without a route, and with one that refuses: `blackhole` (`EINVAL`),
+/// `prohibit` (`EACCES`) and `unreachable`. `EPERM` is a filter of this process alone.
+fn is_no_way(error: &io::Error, to: IpAddr) -> bool {
+    match error.raw_os_error().map(Errno::from_raw) {
+        // A link-local address without its zone gives this error on every node.
+        Some(Errno::EINVAL) => !devices::is_of_the_link(&to),
+        found => found.is_some_and(|found| NO_WAY.contains(&found)),
+    }
 }
 
 /// A link-local address reaches nothing beyond its link.

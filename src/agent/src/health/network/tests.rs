@@ -1,4 +1,5 @@
 use std::net::Ipv4Addr;
+use std::process::{Command, ExitStatus};
 
 use super::*;
 
@@ -26,8 +27,12 @@ fn from(source: &str) -> io::Result<IpAddr> {
     Ok(source.parse().unwrap())
 }
 
+fn failed(error: Errno) -> io::Result<IpAddr> {
+    Err(error.into())
+}
+
 fn unreachable() -> io::Result<IpAddr> {
-    Err(ErrorKind::NetworkUnreachable.into())
+    failed(Errno::ENETUNREACH)
 }
 
 fn to() -> String {
@@ -40,8 +45,10 @@ fn a_route_from_an_address_of_a_device_with_carrier_is_a_way() {
     assert_eq!(judge(SERVER, from("198.51.100.7"), &whole), Ok(()));
     // Nothing more is known of a route whose source is on loopback or in another namespace.
     assert_eq!(judge(SERVER, from("203.0.113.9"), &whole), Ok(()));
-    let refused = Err(ErrorKind::PermissionDenied.into());
-    assert_eq!(judge(SERVER, refused, &whole), Ok(()));
+    let filtered = failed(Errno::EPERM);
+    assert_eq!(judge(SERVER, filtered, &whole), Ok(()));
+    let near: IpAddr = "fe80::53".parse().unwrap();
+    assert_eq!(judge(near, failed(Errno::EINVAL), &whole), Ok(()));
 }
 
 #[test]
@@ -89,7 +96,7 @@ fn a_renamed_device_has_carrier_and_no_address() {
     let to = six.to_string();
     let address = Err(NoNetwork::Address { to });
     assert_eq!(judge(six, from("fe80::1"), &four_alone), address);
-    let taken = Err(ErrorKind::AddrNotAvailable.into());
+    let taken = failed(Errno::EADDRNOTAVAIL);
     assert_eq!(judge(six, taken, &four_alone), address);
 }
 
@@ -98,6 +105,20 @@ fn a_node_with_an_address_and_no_route_lacks_the_route() {
     let whole = node(true, &["198.51.100.7"]);
     let route = Err(NoNetwork::Route { to: to() });
     assert_eq!(judge(SERVER, unreachable(), &whole), route);
+}
+
+#[test]
+fn a_route_that_refuses_is_no_route() {
+    let whole = node(true, &["198.51.100.7"]);
+    let route = Err(NoNetwork::Route { to: to() });
+    for error in [
+        Errno::EINVAL,
+        Errno::EACCES,
+        Errno::EHOSTUNREACH,
+        Errno::ENETDOWN,
+    ] {
+        assert_eq!(judge(SERVER, failed(error), &whole), route, "{error}");
+    }
 }
 
 #[test]
@@ -144,11 +165,16 @@ fn kubeconfig(server: &str) -> tempfile::NamedTempFile {
     file
 }
 
-/// A thread with its own network, in which nothing is set up, or `None` where that is not allowed.
-fn without_a_network(server: &str) -> Option<Result<(), NoNetwork>> {
+/// A thread with its own network, in which nothing is set up but this route, or `None` where that
+/// is not allowed.
+fn without_a_network(server: &str, route: Option<&str>) -> Option<Result<(), NoNetwork>> {
     let file = kubeconfig(server);
+    let route = route.map(str::to_owned);
     let cut_off = std::thread::spawn(move || {
         nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).ok()?;
+        if let Some(route) = route {
+            set_up(&route)?;
+        }
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build().unwrap();
         Some(runtime.block_on(look(file.path())))
@@ -163,9 +189,28 @@ fn the_kernel_says_that_there_is_no_way_out_of_an_empty_network() {
         "https://[2001:db8::1]",
         "https://127.0.0.1:6443",
     ] {
-        if let Some(found) = without_a_network(server) {
+        if let Some(found) = without_a_network(server, None) {
             let address = matches!(found, Err(NoNetwork::Address { .. }));
             assert!(address, "{server}: {found:?}");
+        }
+    }
+}
+
+/// Loopback, and a default route of this kind.
+fn set_up(route: &str) -> Option<()> {
+    for line in ["link set lo up", &format!("route add {route} default")] {
+        let status = Command::new("ip").args(line.split(' ')).status();
+        status.ok().filter(ExitStatus::success)?;
+    }
+    Some(())
+}
+
+#[test]
+fn the_kernel_says_that_a_route_that_refuses_is_none() {
+    for route in ["blackhole", "prohibit", "unreachable", "throw"] {
+        if let Some(found) = without_a_network("https://192.0.2.1:6443", Some(route)) {
+            let address = matches!(found, Err(NoNetwork::Address { .. }));
+            assert!(address, "{route}: {found:?}");
         }
     }
 }

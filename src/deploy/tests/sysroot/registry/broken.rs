@@ -13,7 +13,7 @@ use crate::world::{REMOTE, flip};
 
 use super::redirected::before;
 use super::wire::{Then, Wire};
-use super::{Shop, shop};
+use super::{Shop, shop, tools};
 
 fn is_away(answer: Answer) {
     let reason = answer.reason();
@@ -202,4 +202,22 @@ fn an_object_that_was_damaged_on_the_disk_is_fetched_again() {
     let (_, bytes) = shop.fetch(&image).fetched();
     assert!(bytes > 1_500_000 && bytes < 4_000_000, "{bytes}");
     shop.world.verb("verify", &commit).verified();
+}
+
+#[test]
+fn skopeo_that_fails_is_named_with_its_status_and_last_line() {
+    let shop = shop();
+    let (image, _) = shop.offer_signed(&Image::new(2));
+    let path = shop.settings("usr/bin/skopeo").display().to_string();
+    let skopeo = tools().join("skopeo").display().to_string();
+    let end = "echo first >&2; echo it is broken >&2; exit 7";
+    for verb in ["experimental-image-proxy", "inspect"] {
+        shop.runs(&format!(
+            "case \" $* \" in *\" {verb} \"*) {end};; esac; exec {skopeo} \"$@\""
+        ));
+        let reason = shop.fetch(&image).reason().to_string();
+        for words in [&path, "exit status", "7", "it is broken"] {
+            assert!(reason.contains(words), "{verb}: {reason}");
+        }
+    }
 }

@@ -212,6 +212,17 @@ pub fn rewrite(tar: &[u8], change: impl FnOnce(&mut Vec<Entry>)) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
+/// One layer with the files of both, each as it was.
+pub fn joined(first: &[u8], second: &[u8]) -> Vec<u8> {
+    // Blocks of zeros end an archive.
+    let mut blocks: Vec<_> = first.chunks(512).collect();
+    while blocks
+        .pop_if(|block| block.iter().all(|byte| *byte == 0))
+        .is_some()
+    {}
+    [&blocks.concat(), second].concat()
+}
+
 fn parse(text: &[u8]) -> Value {
     serde_json::from_slice(text).unwrap()
 }

@@ -201,6 +201,40 @@ fn files_outside_the_signed_commit_are_refused_and_removed() {
     assert!(reason.to_string().contains("not in commit"), "{reason}");
 }
 
+/// The same in the layer that begins with the commit, of which ostree-ext records only the commit.
+fn with_a_strangers_files_in_front(shop: &Shop) -> String {
+    let mut layout = shop.signed_layout();
+    let strangers = shop.layout("strangers", &files(3), None);
+    let tar = layout::joined(&layout.tar(0), &strangers.tar(1));
+    layout.replace(0, &tar, &layout::gzip(&tar));
+    layout.write()
+}
+
+#[test]
+fn files_beside_the_commit_in_its_layer_are_refused_and_removed() {
+    let shop = shop();
+    let image = with_a_strangers_files_in_front(&shop);
+    let reason = shop.refuses(&image, AFTER);
+    assert!(reason.to_string().contains("not in commit"), "{reason}");
+}
+
+#[test]
+fn files_that_a_killed_run_left_beside_the_commit_are_refused() {
+    let shop = shop();
+    let image = with_a_strangers_files_in_front(&shop);
+    let before = shop.all();
+    let run = || shop.of("fetch-image", &image, &["--signed-by", REMOTE]);
+    let strike = |blow| struck::run(run(), Call::changes_names, blow);
+    let calls = strike(None).calls;
+    assert_eq!(shop.all(), before);
+    for at in [calls / 3, calls / 2, calls * 2 / 3] {
+        strike(Some((at, Blow::Kill)));
+        let reason = Answer::of(&run().output().unwrap()).reason();
+        assert_eq!(reason.code(), "NotEncapsulated");
+        assert_eq!(shop.all(), before, "killed at change {at}");
+    }
+}
+
 #[test]
 fn second_commit_leaves_nothing_after_a_plan_or_an_undo() {
     let shop = shop();

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use upgrade::Reason;
+use upgrade::id::Digest;
 
 use crate::image::Image;
 use crate::keys::{gpg, keys};
@@ -190,6 +191,48 @@ fn fetched_image_is_refused_once_its_signature_is_removed() {
     shop.is_refused(&image);
     shop.vouch(&image, &keys().trusted, NAME);
     assert_eq!(shop.fetch_with(&image, &[]).fetched(), (commit, 0));
+}
+
+/// A fetched image, and the arguments of its deployment.
+fn fetched(shop: &Shop) -> (String, Digest) {
+    let (image, commit) = shop.offer(&Image::new(2), None);
+    shop.demands_a_signature();
+    shop.vouch(&image, &keys().trusted, NAME);
+    shop.fetch_with(&image, &[]).fetched();
+    shop.world.verb("verify", &commit).verified();
+    (image, commit)
+}
+
+#[test]
+fn key_that_is_replaced_since_the_fetch_refuses_the_deployment() {
+    let shop = shop();
+    let (image, commit) = fetched(&shop);
+    let ring = shop.settings("etc/containers/site.gpg");
+    let mut export = gpg(&keys().home);
+    export.arg("--yes").arg("--output").arg(&ring);
+    succeed(export.args(["--export", &keys().stranger]));
+    let deploy = || shop.deploy(&image, &["--commit", commit.as_str()]);
+    let reason = deploy().reason();
+    assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
+    fs::remove_file(&ring).unwrap();
+    let reason = deploy().reason();
+    assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
+    fs::copy(&keys().ring, &ring).unwrap();
+    deploy().deployed();
+}
+
+#[test]
+fn policy_that_is_replaced_since_the_fetch_is_asked_again() {
+    let shop = shop();
+    let (image, commit) = fetched(&shop);
+    let deploy = || shop.deploy(&image, &["--commit", commit.as_str()]);
+    shop.policy(r#"{"default":[{"type":"reject"}]}"#);
+    let reason = deploy().reason();
+    assert!(matches!(reason, Reason::WrongSignature { .. }), "{reason}");
+    shop.demands_a_signature();
+    // A verdict by the same policy counts without the registry.
+    shop.runs("exit 1");
+    deploy().deployed();
 }
 
 #[test]
