@@ -177,6 +177,16 @@ pub trait Hands: Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
+    /// Asks the runtime of this machine for a pod sandbox, if the policy demands one of the new
+    /// system. It changes nothing.
+    ///
+    /// # Errors
+    /// The runtime refuses, time and again.
+    fn starts_pods(&self, policy: &Policy) -> impl Future<Output = Result<(), Reason>> + Send {
+        let _ = policy;
+        std::future::ready(Ok(()))
+    }
+
     /// How this machine serves, without what the API server knows of it.
     fn serves(&self, policy: &Policy) -> impl Future<Output = Serving> + Send;
 

@@ -19,7 +19,7 @@ use upgrade::{
 
 use super::images::{facts, found};
 use super::systems::digest;
-use super::{Fault, PLAN, TestMachine};
+use super::{Fault, PLAN, PODS, TestMachine};
 
 impl TestMachine {
     pub(super) fn machine(&self) -> Observation {
@@ -114,6 +114,14 @@ impl Hands for TestMachine {
                 Err(Reason::Withdrawn { replaced_by: None })
             }
             None => Ok(found(digest("b"))),
+        }
+    }
+
+    async fn starts_pods(&self, _: &Policy) -> Result<(), Reason> {
+        match self.fault_of(PODS) {
+            Some(Fault::Fails(reason)) => Err(reason),
+            Some(Fault::Hangs | Fault::Creeps | Fault::Held) => pending().await,
+            None => Ok(()),
         }
     }
 

@@ -42,6 +42,9 @@ pub const OLD_IMAGE: &str =
 /// The name that [`TestMachine::fault`] uses for the inspection of an image for a plan.
 pub const PLAN: &str = "Plan";
 
+/// The name that [`TestMachine::fault`] uses for the question whether the runtime starts a pod.
+pub const PODS: &str = "Pods";
+
 /// The machine.
 #[derive(Clone)]
 pub struct TestMachine {

@@ -2,15 +2,15 @@
 
 use anyhow::Result;
 use careen_tests::cluster::PATIENCE;
-use careen_tests::machine::NEW_IMAGE;
-use careen_tests::node::annotation;
+use careen_tests::machine::{Fault, NEW_IMAGE, PODS};
+use careen_tests::node::{annotation, is_cordoned};
 use careen_tests::pods::Namespace;
 use careen_tests::scene::Scene;
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::storage::v1::CSINode;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
-use upgrade::names;
+use upgrade::{Reason, names};
 
 /// The status of a pod whose container has this id.
 fn runs(id: &str) -> Value {
@@ -121,5 +121,26 @@ async fn trial_fails_while_a_csi_driver_is_not_registered() -> Result<()> {
         why.contains("CSI driver disk.example was registered"),
         "{why}"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn node_that_starts_no_pod_is_not_cordoned() -> Result<()> {
+    let mut scene = Scene::new("podless").await?;
+    let refused = Reason::UnhealthyBefore {
+        check: "pod sandbox".to_owned(),
+        detail: "pause:9.9: no such host".to_owned(),
+    };
+    scene.machine.fault(PODS, Some(Fault::Fails(refused)));
+    scene.node.ask_for(NEW_IMAGE).await?;
+    let node = scene.node.until_answered("Failed").await?;
+    let why = annotation(&node, names::FAILURE_REASON);
+    assert!(why.contains("pause:9.9: no such host"), "{why}");
+    assert!(!is_cordoned(&node) && scene.machine.times("Deploy") == 0);
+    scene.machine.fault(PODS, None);
+    let again = json!({ names::UPGRADE_ID: "with-a-pause-image" });
+    scene.node.annotate(again).await?;
+    scene.reboot().await?;
+    scene.node.until_answered("Upgraded").await?;
     Ok(())
 }

@@ -270,6 +270,10 @@ impl Hands for Node {
         health::rehearse(&self.places.root, policy).await
     }
 
+    async fn starts_pods(&self, policy: &Policy) -> Result<(), Reason> {
+        health::starts_pods(policy).await
+    }
+
     async fn serves(&self, policy: &Policy) -> Serving {
         let (units, sandbox, measured) = tokio::join!(
             UnitsWatch::default().rounds(),
@@ -280,7 +284,7 @@ impl Hands for Node {
             node: None,
             units,
             pod_network: sandbox.has_address,
-            no_sandbox: sandbox.is_refused,
+            no_sandbox: sandbox.is_excused,
             boot_seconds: measured.boot.and_then(|boot| boot.all),
         }
     }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use upgrade::serving::NodePod;
 use upgrade::step::Effect;
-use upgrade::{Deployment, Reason, Step, Target, Version};
+use upgrade::{Deployment, Policy, Reason, Step, Target, Version};
 
 use crate::cluster::Cluster;
 use crate::hands::{Errand, Hands, StepEnd};
@@ -94,7 +94,7 @@ pub async fn perform<H: Hands>(
     };
     let task = match order.step {
         Step::Rehearse => {
-            let work = tools.hands.rehearse(&errand.policy);
+            let work = try_out(tools, &errand.policy, true);
             if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
                 return Ok(StepEnd::Cancelled);
             }
@@ -103,8 +103,9 @@ pub async fn perform<H: Hands>(
         Step::Exclude => return server.exclude().await,
         Step::Drain { spent_seconds } => {
             // A drain that goes on, or that follows a trial, finds a node that others do not use.
-            if spent_seconds == 0 && !order.has_tried && !tools.held.is_fresh(&errand.policy) {
-                let work = tools.hands.rehearse(&errand.policy);
+            if spent_seconds == 0 && !order.has_tried {
+                let is_due = !tools.held.is_fresh(&errand.policy);
+                let work = try_out(tools, &errand.policy, is_due);
                 if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
                     return Ok(StepEnd::Cancelled);
                 }
@@ -158,6 +159,19 @@ pub async fn perform<H: Hands>(
         Step::Pass => return Err(errand.not_ours()),
     };
     tools.hands.perform(task, errand).await
+}
+
+/// Tries on the running system what would only fail in the trial. Whether a pod can start is asked
+/// each time: an image that a clean-up or a registry has taken away shows only there.
+async fn try_out<H: Hands>(
+    tools: &Tools<H>,
+    policy: &Policy,
+    rehearsal_is_due: bool,
+) -> Result<(), Reason> {
+    if rehearsal_is_due {
+        tools.hands.rehearse(policy).await?;
+    }
+    tools.hands.starts_pods(policy).await
 }
 
 /// Waits briefly until the Node has the last report, because the agent cannot report after this.

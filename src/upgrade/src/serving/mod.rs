@@ -32,7 +32,8 @@ pub struct Serving {
     /// give none to a sandbox without one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pod_network: bool,
-    /// The runtime of the old system started no pod sandbox. Then the new one need not.
+    /// The runtime of the old system started no pod sandbox, and the policy did not demand one.
+    /// Then the new one need not. An older agent notes it also where the policy demands one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_sandbox: bool,
     /// For how many seconds this system booted. `None` if its boot was not over, and in a note of
