@@ -672,6 +672,63 @@ fn first_drain_notes_how_the_node_serves() {
 }
 
 #[test]
+fn what_serves_in_one_look_of_the_note_is_compared() {
+    let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+    let moment = Offer {
+        drivers: names(&["csi.example"]),
+        handlers: names(&[]),
+        taints: names(&["cni.example/starts"]),
+        ..Offer::default()
+    };
+    let other = Offer {
+        drivers: names(&[]),
+        handlers: names(&["kata"]),
+        taints: names(&[]),
+        services: ["IPv4".to_owned()].into(),
+        ..offer("c1")
+    };
+    for noted in [
+        moment.clone().joined(other.clone()),
+        other.joined(moment.clone()),
+    ] {
+        assert_eq!(noted.drivers, names(&["csi.example"]));
+        assert_eq!(noted.handlers, names(&["kata"]));
+        assert_eq!(noted.taints, names(&[]));
+        assert_eq!(noted.services.len(), 1);
+        assert_eq!(noted.pods, offer("c1").pods);
+        assert_eq!(noted.resources, offer("c1").resources);
+    }
+    let untold = Offer::default().joined(moment);
+    assert_eq!(untold.drivers, names(&["csi.example"]));
+}
+
+#[test]
+fn pod_that_was_ready_in_one_look_of_the_note_is_compared() {
+    let mut waiting = offer("c0");
+    waiting.pods[0].unready = unready("container cni: ContainerCreating", false);
+    let ready = offer("c1");
+    for noted in [
+        ready.clone().joined(waiting.clone()),
+        waiting.clone().joined(ready.clone()),
+    ] {
+        assert_eq!(noted.pods, ready.pods);
+    }
+    assert_eq!(waiting.clone().joined(waiting.clone()).pods, waiting.pods);
+}
+
+#[test]
+fn best_of_two_looks_at_resources_and_pressures_is_noted() {
+    let with = |gpus: &str, pressure: &str| Offer {
+        resources: [("example.com/gpu".to_owned(), gpus.to_owned())].into(),
+        conditions: [("DiskPressure".to_owned(), pressure.to_owned())].into(),
+        ..Offer::default()
+    };
+    let (good, bad) = (with("2", "False"), with("0", "True"));
+    assert_eq!(good.clone().joined(bad.clone()), good);
+    assert_eq!(bad.joined(good.clone()), good);
+}
+
+#[test]
 fn excepted_taint_is_not_compared() {
     let mut record = trial();
     let before = record.upgrade.as_mut().unwrap().served.node.as_mut();

@@ -19,7 +19,7 @@ use upgrade::{
 
 use super::images::{facts, found};
 use super::systems::digest;
-use super::{Fault, PLAN, PODS, TestMachine};
+use super::{Fault, PLAN, PODS, SERVES, TestMachine};
 
 impl TestMachine {
     pub(super) fn machine(&self) -> Observation {
@@ -126,6 +126,7 @@ impl Hands for TestMachine {
     }
 
     async fn serves(&self, _: &Policy) -> Serving {
+        self.until_let_go(SERVES).await;
         Serving {
             units: Some(Units::default()),
             ..Serving::default()

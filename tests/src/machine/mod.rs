@@ -45,6 +45,9 @@ pub const PLAN: &str = "Plan";
 /// The name that [`TestMachine::fault`] uses for the question whether the runtime starts a pod.
 pub const PODS: &str = "Pods";
 
+/// The name that [`TestMachine::fault`] uses for the note of how the machine serves.
+pub const SERVES: &str = "Serves";
+
 /// The machine.
 #[derive(Clone)]
 pub struct TestMachine {

@@ -1,8 +1,10 @@
 //! A trial is compared with the node before its drain, by what a real API server has of it.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use careen_tests::cluster::PATIENCE;
-use careen_tests::machine::{Fault, NEW_IMAGE, PODS};
+use careen_tests::machine::{Fault, NEW_IMAGE, PODS, SERVES};
 use careen_tests::node::{annotation, is_cordoned};
 use careen_tests::pods::Namespace;
 use careen_tests::scene::Scene;
@@ -142,5 +144,34 @@ async fn node_that_starts_no_pod_is_not_cordoned() -> Result<()> {
     scene.node.annotate(again).await?;
     scene.reboot().await?;
     scene.node.until_answered("Upgraded").await?;
+    Ok(())
+}
+
+/// Longer than the pause between two looks of a note.
+const LOOKED: Duration = Duration::from_secs(6);
+
+#[tokio::test]
+async fn pod_that_is_ready_for_a_moment_before_the_drain_is_compared() -> Result<()> {
+    let mut scene = Scene::new("blinks").await?;
+    let pods = Namespace::new(&scene.node).await?;
+    pods.run("cni", static_pod()).await?;
+    pods.set_status("cni", waits()).await?;
+    scene.machine.fault(SERVES, Some(Fault::Held));
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.machine.until_begun("Deploy", 0).await;
+    tokio::time::sleep(LOOKED).await;
+    pods.set_status("cni", runs("0123456789ab")).await?;
+    tokio::time::sleep(LOOKED).await;
+    pods.set_status("cni", waits()).await?;
+    scene.machine.fault(SERVES, None);
+    scene.reboot().await?;
+    scene.kubelet_registers().await?;
+    scene.machine.pass_seconds(4000);
+    let woken = json!({ "somebody": "wakes-the-agent" });
+    scene.node.label(woken).await?;
+    scene.reboot().await?;
+    let node = scene.node.until_answered("Failed").await?;
+    let why = annotation(&node, names::FAILURE_REASON);
+    assert!(why.contains("was Ready before the drain"), "{why}");
     Ok(())
 }

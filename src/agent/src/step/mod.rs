@@ -110,8 +110,8 @@ pub async fn perform<H: Hands>(
                     return Ok(StepEnd::Cancelled);
                 }
             }
-            let serving = tools.hands.serves(&errand.policy).await;
-            return server.drain(spent_seconds, system, serving).await;
+            let machine = tools.hands.serves(&errand.policy);
+            return server.drain(spent_seconds, system, machine).await;
         }
         Step::Release => return server.release().await,
         Step::Unmark => return server.unmark(order.is_taken).await,

@@ -12,7 +12,7 @@ use crate::policy::{Demand, Serving};
 
 /// Conditions that keep pods off a node while they are True
 /// (kubernetes.io/docs/reference/node/node-status/#condition).
-const KEEPS_PODS_OFF: [&str; 4] = [
+pub(super) const KEEPS_PODS_OFF: [&str; 4] = [
     "DiskPressure",
     "MemoryPressure",
     "NetworkUnavailable",

@@ -5,6 +5,7 @@
 //! answers and a network configuration is on the disk.
 
 mod compare;
+mod join;
 mod lack;
 mod offer;
 mod quantity;
