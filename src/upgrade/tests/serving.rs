@@ -672,6 +672,37 @@ fn first_drain_notes_how_the_node_serves() {
 }
 
 #[test]
+fn what_a_pre_hook_stops_is_compared() {
+    let serving = |active: &[&str]| Serving {
+        units: Some(serving::Units {
+            active: Some(active.iter().map(|name| (*name).to_owned()).collect()),
+            ..units(&[])
+        }),
+        ..Serving::default()
+    };
+    let ended = |step: Step, effect: Effect, record: &Record| {
+        let outcome = Outcome::Done(effect);
+        let seen = asked().with(|seen| seen.turn.finished = Some(Finished { step, outcome }));
+        next_by(&seen, record, &at_once()).0
+    };
+    let before = Effect::Prepared {
+        serving: serving(&["srv-data.mount", "x.service"]),
+    };
+    let record = ended(Step::PreHooks, before, &upgrade_in(Phase::Deployed));
+    let after = Effect::Drained {
+        serving: Serving {
+            node: Some(offer("c1")),
+            ..serving(&["x.service"])
+        },
+    };
+    let record = ended(Step::Drain { spent_seconds: 0 }, after, &record);
+    let served = record.upgrade.unwrap().served;
+    assert_eq!(served.node, Some(offer("c1")));
+    let active = served.units.unwrap().active.unwrap();
+    assert!(active.contains("srv-data.mount"), "{active:?}");
+}
+
+#[test]
 fn what_serves_in_one_look_of_the_note_is_compared() {
     let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
     let moment = Offer {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use upgrade::serving::NodePod;
+use upgrade::serving::{NodePod, Serving};
 use upgrade::step::Effect;
 use upgrade::{Deployment, Policy, Reason, Step, Target, Version};
 
@@ -126,7 +126,7 @@ pub async fn perform<H: Hands>(
         Step::Reinstate { deployment, over } => Task::Deploy(Verb::Reinstate { deployment, over }),
         Step::Undo { commit } => Task::Deploy(Verb::Undo { commit }),
         Step::Clean => Task::Deploy(Verb::Clean),
-        Step::PreHooks => Task::Hooks(HookPoint::Pre),
+        Step::PreHooks => return pre_hooks(tools, errand).await,
         Step::PostHooks { upgraded } => Task::Hooks(HookPoint::Post { upgraded }),
         Step::Snapshot => {
             let pods = server.pods(order.noted.as_deref()).await;
@@ -159,6 +159,26 @@ pub async fn perform<H: Hands>(
         Step::Pass => return Err(errand.not_ours()),
     };
     tools.hands.perform(task, errand).await
+}
+
+/// Notes how the machine serves, then runs the hooks, which may stop something.
+async fn pre_hooks<H: Hands>(tools: &Tools<H>, errand: Errand) -> Result<StepEnd, Reason> {
+    let mut serving = Serving::default();
+    let note = async {
+        serving = tools.hands.serves(&errand.policy).await;
+        Ok(())
+    };
+    if errand.unless_cancelled(note).await? == StepEnd::Cancelled {
+        return Ok(StepEnd::Cancelled);
+    }
+    let ended = tools
+        .hands
+        .perform(Task::Hooks(HookPoint::Pre), errand)
+        .await?;
+    Ok(match ended {
+        StepEnd::Done(_) => StepEnd::Done(Effect::Prepared { serving }),
+        StepEnd::Cancelled => StepEnd::Cancelled,
+    })
 }
 
 /// Tries on the running system what would only fail in the trial. Whether a pod can start is asked

@@ -3,9 +3,40 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Serving;
 use super::compare::KEEPS_PODS_OFF;
 use super::offer::{NodePod, Offer};
 use super::quantity::value;
+use super::units::{Down, Units};
+
+impl Serving {
+    /// This note and a later one.
+    #[must_use]
+    pub fn joined(self, later: Self) -> Self {
+        Self {
+            node: both(self.node, later.node, Offer::joined),
+            units: both(self.units, later.units, Units::joined),
+            pod_network: self.pod_network || later.pod_network,
+            no_sandbox: self.no_sandbox || later.no_sandbox,
+            boot_seconds: later.boot_seconds.or(self.boot_seconds),
+        }
+    }
+}
+
+impl Units {
+    /// What was active in one of them was active. A unit that failed in one of them failed.
+    fn joined(self, later: Self) -> Self {
+        let is_told = |unit: &Down| later.down.iter().any(|other| other.name == unit.name);
+        let mut down = self.down;
+        down.retain(|unit| !is_told(unit));
+        down.extend(later.down);
+        Self {
+            starting: self.starting.or(later.starting),
+            down,
+            active: any(self.active, later.active),
+        }
+    }
+}
 
 impl Offer {
     /// This look and a later one.
@@ -16,7 +47,7 @@ impl Offer {
             addresses: addresses(self.addresses, later.addresses),
             resources: resources(self.resources, later.resources),
             // The node has served without what only one of them shows.
-            taints: both(self.taints, later.taints, |one, other| one & other),
+            taints: both(self.taints, later.taints, |one, other| &one & &other),
             drivers: any(self.drivers, later.drivers),
             handlers: any(self.handlers, later.handlers),
             devices: any(self.devices, later.devices),
@@ -29,16 +60,13 @@ impl Offer {
 type Names = Option<BTreeSet<String>>;
 
 fn any(one: Names, other: Names) -> Names {
-    both(one, other, |one, other| one | other)
+    both(one, other, |one, other| &one | &other)
 }
 
-fn both(
-    one: Names,
-    other: Names,
-    join: impl FnOnce(&BTreeSet<String>, &BTreeSet<String>) -> BTreeSet<String>,
-) -> Names {
+/// Both joined, or the one that is known.
+fn both<T>(one: Option<T>, other: Option<T>, join: impl FnOnce(T, T) -> T) -> Option<T> {
     match (one, other) {
-        (Some(one), Some(other)) => Some(join(&one, &other)),
+        (Some(one), Some(other)) => Some(join(one, other)),
         (one, other) => one.or(other),
     }
 }
