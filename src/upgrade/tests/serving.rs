@@ -48,6 +48,7 @@ fn offer(containers: &str) -> Offer {
         taints: None,
         drivers: None,
         handlers: None,
+        features: None,
         devices: None,
         services: std::collections::BTreeSet::new(),
         pods: vec![pod("cni", "p1", containers)],
@@ -284,6 +285,41 @@ fn runtime_handler_that_is_gone_fails_the_trial_without_blame() {
     let mut policy = at_once();
     policy.serving.except = vec!["handler:kata".to_owned()];
     assert!(healthy(phase(handlers(&["runc"]), &policy)));
+}
+
+#[test]
+fn handler_that_stays_without_its_features_fails_the_trial() {
+    let names = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    let before = served.node.as_mut().unwrap();
+    before.handlers = names(&["kata"]);
+    before.features = names(&["kata/userNamespaces", "userNamespaces"]);
+    let missing = |handlers: &[&str], features: Option<&[&str]>, policy: &Policy| {
+        let seen = now(|now| {
+            now.handlers = names(handlers);
+            now.features = features.and_then(names);
+        });
+        match phase_of(&next_by(&seen, &record, policy).0) {
+            Phase::Reverting {
+                reason: Reason::ServesLess { missing, cause, .. },
+            } => Some((missing, cause)),
+            _ => None,
+        }
+    };
+    let lost = Some(&["kata/userNamespaces"][..]);
+    let (told, cause) = missing(&["kata"], lost, &at_once()).unwrap();
+    assert!(told.contains("had feature userNamespaces before"), "{told}");
+    assert_eq!(cause, Cause::Unclear);
+    let kept = Some(&["kata/userNamespaces", "userNamespaces"][..]);
+    assert_eq!(missing(&["kata"], kept, &at_once()), None);
+    assert_eq!(missing(&["kata"], None, &at_once()), None, "it tells none");
+    let (told, _) = missing(&[], Some(&["userNamespaces"]), &at_once()).unwrap();
+    assert!(!told.contains("feature"), "the handler is gone: {told}");
+    let mut policy = at_once();
+    policy.serving.except = vec!["feature:userNamespaces".to_owned()];
+    policy.validate().unwrap();
+    assert_eq!(missing(&["kata"], lost, &policy), None);
 }
 
 #[test]

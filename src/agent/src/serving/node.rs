@@ -83,12 +83,19 @@ struct Status {
     addresses: Vec<Address>,
     allocatable: BTreeMap<String, String>,
     runtime_handlers: Vec<Handler>,
+    /// Of the node as a whole.
+    features: Option<Features>,
 }
+
+/// Names, with `true` for what there is (k8s.io/api/core/v1, `NodeRuntimeHandlerFeatures` and
+/// `NodeFeatures`).
+type Features = BTreeMap<String, Option<bool>>;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Handler {
     name: String,
+    features: Option<Features>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -193,14 +200,36 @@ fn taints(spec: Spec) -> BTreeSet<String> {
 
 /// The handlers of the runtime, without the name of the default one, which is empty. A runtime that
 /// reports none, as containerd before 2.0, does not tell them.
-fn handlers(handlers: Vec<Handler>) -> Option<BTreeSet<String>> {
+fn handlers(handlers: &[Handler]) -> Option<BTreeSet<String>> {
     let told = !handlers.is_empty();
-    let names = handlers.into_iter().map(|handler| cut(&handler.name));
+    let names = handlers.iter().map(|handler| cut(&handler.name));
     let names = names.filter(|name| !name.is_empty()).take(MOST);
     told.then(|| names.collect())
 }
 
+/// The features of each handler and of the node.
+fn features(handlers: &[Handler], node: Option<&Features>) -> Option<BTreeSet<String>> {
+    let of_handlers = handlers
+        .iter()
+        .flat_map(|one| of_handler(&one.name, one.features.as_ref()));
+    let all: BTreeSet<_> = of_handlers.chain(of_handler("", node)).collect();
+    let told = node.is_some() || handlers.iter().any(|one| one.features.is_some());
+    told.then(|| all.into_iter().take(MOST).collect())
+}
+
+/// Those of the default handler, which has no name, and of the node are without a prefix.
+fn of_handler(name: &str, features: Option<&Features>) -> Vec<String> {
+    let has = features.into_iter().flatten();
+    let has = has.filter(|(_, is_there)| **is_there == Some(true));
+    has.map(|(feature, _)| match name {
+        "" => cut(feature),
+        name => cut(&format!("{name}/{feature}")),
+    })
+    .collect()
+}
+
 fn of(status: Status) -> Offer {
+    let features = features(&status.runtime_handlers, status.features.as_ref());
     let conditions = status.conditions.into_iter().filter(is_compared);
     Offer {
         conditions: conditions
@@ -215,7 +244,8 @@ fn of(status: Status) -> Offer {
             .collect(),
         taints: None,
         drivers: None,
-        handlers: handlers(status.runtime_handlers),
+        handlers: handlers(&status.runtime_handlers),
+        features,
         devices: None,
         services: BTreeSet::new(),
         pods: Vec::new(),
@@ -280,6 +310,30 @@ mod tests {
         assert_eq!(read(json!({})), None, "containerd 1.7 tells none");
         let plain = json!({ "runtimeHandlers": [{ "name": "" }] });
         assert_eq!(read(plain), Some(BTreeSet::new()));
+    }
+
+    #[test]
+    fn features_of_the_runtime_are_noted_by_handler() {
+        let read = |status: serde_json::Value| of(serde_json::from_value(status).unwrap()).features;
+        let told = json!({
+            "runtimeHandlers": [
+                { "name": "", "features": { "userNamespaces": true } },
+                { "name": "kata", "features": {
+                    "recursiveReadOnlyMounts": true, "userNamespaces": false,
+                } },
+                { "name": "plain", "features": null },
+            ],
+            "features": { "supplementalGroupsPolicy": true },
+        });
+        let names = [
+            "kata/recursiveReadOnlyMounts",
+            "supplementalGroupsPolicy",
+            "userNamespaces",
+        ];
+        assert_eq!(read(told), Some(BTreeSet::from(names.map(str::to_owned))));
+        assert_eq!(read(json!({ "runtimeHandlers": [{ "name": "" }] })), None);
+        let none = json!({ "runtimeHandlers": [{ "name": "", "features": {} }] });
+        assert_eq!(read(none), Some(BTreeSet::new()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::demand::Demand;
 
 /// The accepted form of an exception.
-pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"handler:<name>\", \"device:<driver>\", \"proxy:kube-proxy\", \"condition:<type>\", \"taint:<key>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
+pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"handler:<name>\", \"feature:<name>\", \"device:<driver>\", \"proxy:kube-proxy\", \"condition:<type>\", \"taint:<key>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
 
 /// What a trial compares with the node as it was before the drain, and what follows from a
 /// difference.
@@ -14,8 +14,8 @@ pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>
 pub struct Serving {
     /// Pods of DaemonSets and static pods that were Ready, and the rules of kube-proxy.
     pub pods: Demand,
-    /// Resources of device plugins, huge pages, handlers of the container runtime, and drivers of
-    /// dynamic resource allocation.
+    /// Resources of device plugins, huge pages, handlers of the container runtime and their
+    /// features, and drivers of dynamic resource allocation.
     pub resources: Demand,
     /// CSI drivers that were registered.
     pub drivers: Demand,
@@ -75,6 +75,7 @@ pub(super) fn is_key(text: &str) -> bool {
         "resource:",
         "driver:",
         "handler:",
+        "feature:",
         "device:",
         "proxy:",
         "condition:",

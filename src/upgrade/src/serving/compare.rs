@@ -30,6 +30,7 @@ pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Demand, Lack
         (policy.pods, services(before, now)),
         (policy.resources, resources(before, now)),
         (policy.resources, handlers(before, now)),
+        (policy.resources, features(before, now)),
         (policy.resources, devices(before, now)),
         (policy.drivers, drivers(before, now)),
         (policy.capacity, capacity(before, now)),
@@ -241,6 +242,29 @@ fn handlers(before: &Offer, now: &Offer) -> Vec<Lack> {
                 "the container runtime had handler {name} before the drain and does not have it: pods whose RuntimeClass names it cannot start"
             );
             Lack::new(format!("handler:{name}"), what, Cause::Unclear)
+        })
+        .collect()
+}
+
+/// A handler that stays may lose what a pod asks of it, for instance user namespaces, where the new
+/// kernel or the new runtime cannot give them. Such a pod stays `ContainerCreating` or is rejected.
+/// The features of a handler that is gone are told with it.
+fn features(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let (Some(before), Some(now_has)) = (&before.features, &now.features) else {
+        return Vec::new();
+    };
+    let handlers = now.handlers.as_ref();
+    let is_of_one_that_is_gone = |name: &str| {
+        let handler = name.rsplit_once('/').map(|(handler, _)| handler);
+        handler.is_some_and(|handler| !handlers.is_some_and(|all| all.contains(handler)))
+    };
+    let lost = before.difference(now_has);
+    lost.filter(|name| !is_of_one_that_is_gone(name))
+        .map(|name| {
+            let what = format!(
+                "the container runtime had feature {name} before the drain and does not have it: pods that ask for it cannot start"
+            );
+            Lack::new(format!("feature:{name}"), what, Cause::Unclear)
         })
         .collect()
 }

@@ -50,6 +50,7 @@ impl Offer {
             taints: both(self.taints, later.taints, |one, other| &one & &other),
             drivers: any(self.drivers, later.drivers),
             handlers: any(self.handlers, later.handlers),
+            features: any(self.features, later.features),
             devices: any(self.devices, later.devices),
             services: &self.services | &later.services,
             pods: pods(self.pods, later.pods),
