@@ -50,6 +50,7 @@ fn offer(containers: &str) -> Offer {
         handlers: None,
         features: None,
         devices: None,
+        labels: None,
         services: std::collections::BTreeSet::new(),
         pods: vec![pod("cni", "p1", containers)],
     }
@@ -320,6 +321,42 @@ fn handler_that_stays_without_its_features_fails_the_trial() {
     policy.serving.except = vec!["feature:userNamespaces".to_owned()];
     policy.validate().unwrap();
     assert_eq!(missing(&["kata"], lost, &policy), None);
+}
+
+#[test]
+fn label_that_is_gone_warns_and_can_be_required() {
+    let keys = |keys: &[&str]| Some(keys.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    let all = [
+        "a.example/gpu",
+        "b.example/1",
+        "b.example/2",
+        "b.example/3",
+        "b.example/4",
+    ];
+    let all = [&all[..], &["b.example/5", "kubernetes.io/os"]].concat();
+    served.node.as_mut().unwrap().labels = keys(&all);
+    let next = |is: &[&str], policy: &Policy| {
+        let seen = now(|now| now.labels = keys(is));
+        next_by(&seen, &record, policy).0
+    };
+    let differs = |is: &[&str]| next(is, &at_once()).upgrade.unwrap().differs;
+    assert_eq!(differs(&all), [""; 0]);
+    let told = differs(&["kubernetes.io/os", "new.example/key"]);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("a.example/gpu, b.example/1"), "{told:?}");
+    assert!(told[0].contains("b.example/4 and 1 more among"), "{told:?}");
+    let mut policy = at_once();
+    policy.serving.labels = Demand::Require;
+    let fails = |policy: &Policy| {
+        let phase = phase_of(&next(&["kubernetes.io/os"], policy));
+        matches!(phase, Phase::Reverting { .. })
+    };
+    assert!(fails(&policy));
+    policy.serving.except = vec!["label:a.example/gpu".into(), "label:b.example/*".into()];
+    policy.validate().unwrap();
+    assert!(!fails(&policy));
 }
 
 #[test]

@@ -22,6 +22,12 @@ use crate::drain::own_pods::own_pods;
 /// the record, so its size has a limit.
 const MOST: usize = 64;
 
+/// As [`MOST`], for labels: programs describe a node's hardware by hundreds.
+const MOST_LABELS: usize = 256;
+
+/// The labels that Careen sets for the time of the upgrade.
+const OWN_LABELS: [&str; 2] = [names::EXCLUDED, names::REMEDIATION_REFUSED];
+
 /// A Node, with what is compared.
 type Node = Object<Option<Spec>, Status>;
 
@@ -127,9 +133,11 @@ async fn look(cluster: &Cluster, name: &str, doubted: Duration) -> Result<Offer,
     let client = cluster.client().await?;
     let node = limited(client::nodes::<Node>(client.clone()).get(name)).await?;
     let boot = booted();
+    let labels = labels(node.metadata.labels.as_ref());
     let mut found = own_pods::<Pod, _>(&client, name, |list| pods(list, boot)).await?;
     let mut offer = of(node.status.unwrap_or_default());
     offer.taints = Some(taints(node.spec.unwrap_or_default()));
+    offer.labels = Some(labels);
     offer.drivers = drivers(&client, name, doubted).await?;
     offer.devices = devices(&client, name, doubted).await?;
     offer.services = proxy::written().await;
@@ -198,6 +206,13 @@ fn taints(spec: Spec) -> BTreeSet<String> {
     taints.take(MOST).map(|taint| cut(&taint.key)).collect()
 }
 
+/// The keys of labels, without those that Careen sets.
+fn labels(all: Option<&BTreeMap<String, String>>) -> BTreeSet<String> {
+    let keys = all.into_iter().flat_map(BTreeMap::keys);
+    let keys = keys.filter(|key| !OWN_LABELS.contains(&key.as_str()));
+    keys.take(MOST_LABELS).map(|key| cut(key)).collect()
+}
+
 /// The handlers of the runtime, without the name of the default one, which is empty. A runtime that
 /// reports none, as containerd before 2.0, does not tell them.
 fn handlers(handlers: &[Handler]) -> Option<BTreeSet<String>> {
@@ -247,6 +262,7 @@ fn of(status: Status) -> Offer {
         handlers: handlers(&status.runtime_handlers),
         features,
         devices: None,
+        labels: None,
         services: BTreeSet::new(),
         pods: Vec::new(),
     }
@@ -295,6 +311,15 @@ mod tests {
         let addresses = [("InternalIP".to_owned(), "10.0.0.7".to_owned())];
         assert_eq!(offer.addresses, addresses);
         assert_eq!(offer.resources["nvidia.com/gpu"], "2");
+    }
+
+    #[test]
+    fn labels_that_careen_sets_are_not_compared() {
+        let key = "feature.node.kubernetes.io/cpu-cpuid.AVX512F".to_owned();
+        let all = OWN_LABELS.map(str::to_owned).into_iter();
+        let all = all.chain([key.clone()]).map(|key| (key, String::new()));
+        assert_eq!(labels(Some(&all.collect())), BTreeSet::from([key]));
+        assert!(labels(None).is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::demand::Demand;
 
 /// The accepted form of an exception.
-pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"handler:<name>\", \"feature:<name>\", \"device:<driver>\", \"proxy:kube-proxy\", \"condition:<type>\", \"taint:<key>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
+pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"handler:<name>\", \"feature:<name>\", \"device:<driver>\", \"proxy:kube-proxy\", \"condition:<type>\", \"taint:<key>\", \"label:<key>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
 
 /// What a trial compares with the node as it was before the drain, and what follows from a
 /// difference.
@@ -25,6 +25,8 @@ pub struct Serving {
     pub conditions: Demand,
     /// All other conditions of the Node.
     pub other_conditions: Demand,
+    /// Labels of the Node that are gone.
+    pub labels: Demand,
     /// The Node's addresses.
     pub addresses: Demand,
     /// Units of systemd that fail.
@@ -47,6 +49,7 @@ impl Default for Serving {
             capacity: Demand::Warn,
             conditions: Demand::Require,
             other_conditions: Demand::Warn,
+            labels: Demand::Warn,
             addresses: Demand::Require,
             units: Demand::Require,
             mounts: Demand::Require,
@@ -80,6 +83,7 @@ pub(super) fn is_key(text: &str) -> bool {
         "proxy:",
         "condition:",
         "taint:",
+        "label:",
         "address:",
         "unit:",
     ];

@@ -33,6 +33,10 @@ pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Demand, Lack
         (policy.resources, features(before, now)),
         (policy.resources, devices(before, now)),
         (policy.drivers, drivers(before, now)),
+        (
+            policy.labels,
+            labels(before, now, policy).into_iter().collect(),
+        ),
         (policy.capacity, capacity(before, now)),
         (policy.conditions, pressures(before, now)),
         (policy.conditions, taints(before, now)),
@@ -284,6 +288,28 @@ fn devices(before: &Offer, now: &Offer) -> Vec<Lack> {
             Lack::new(format!("device:{name}"), what, Cause::Unclear)
         })
         .collect()
+}
+
+/// How many labels a sentence names.
+const NAMED: usize = 5;
+
+/// Programs describe a node by hundreds of labels (its processor, its kernel, its devices), which
+/// go together, so one sentence tells all that are gone. An image may leave one out on purpose, and
+/// a value changes with each kernel, so only the keys are compared.
+fn labels(before: &Offer, now: &Offer, policy: &Serving) -> Option<Lack> {
+    let (before, now) = (before.labels.as_ref()?, now.labels.as_ref()?);
+    let gone = before.difference(now);
+    let gone = gone.filter(|label| !policy.excepts(&format!("label:{label}")));
+    let gone: Vec<_> = gone.map(String::as_str).collect();
+    let (first, named) = (gone.first()?, gone.get(..NAMED).unwrap_or(&gone).join(", "));
+    let more = match gone.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let what = format!(
+        "the Node had {named}{more} among its labels before the drain and does not have them: pods that select them are not placed here"
+    );
+    Some(Lack::new(format!("label:{first}"), what, Cause::Unclear))
 }
 
 fn status<'a>(offer: &'a Offer, kind: &str) -> &'a str {

@@ -52,6 +52,7 @@ impl Offer {
             handlers: any(self.handlers, later.handlers),
             features: any(self.features, later.features),
             devices: any(self.devices, later.devices),
+            labels: any(self.labels, later.labels),
             services: &self.services | &later.services,
             pods: pods(self.pods, later.pods),
         }

@@ -35,6 +35,10 @@ pub struct Offer {
     /// node. `None` if the server does not have or tell them, and in a note of an older agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<BTreeSet<String>>,
+    /// The keys of the Node's labels that pods may be placed by, without those that Careen sets.
+    /// `None` in a note of an older agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<BTreeSet<String>>,
     /// The address families of which kube-proxy has written the rules of services since its start.
     /// Empty without a kube-proxy that tells it, and in a note of an older agent.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]

@@ -298,6 +298,7 @@ fn health() -> Vec<(&'static str, Class)> {
         capacity: JUDGES,
         conditions: JUDGES,
         other_conditions: JUDGES,
+        labels: JUDGES,
         addresses: JUDGES,
         units: JUDGES,
         mounts: JUDGES,
