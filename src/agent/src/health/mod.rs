@@ -39,6 +39,7 @@ use crate::kubeadm;
 
 use crate::serving::UnitsWatch;
 
+use before::demand;
 pub use before::{before, starts_pods};
 use check::Pace;
 use network::Network;
@@ -206,17 +207,6 @@ pub async fn rehearse(root: &Path, policy: &Policy) -> Result<(), Reason> {
         demand(addresses::rehearse().await, policy)?;
     }
     demand(operators_checks(root, policy).await, policy)
-}
-
-/// What the policy makes of a check that fails on the old system.
-fn demand(amiss: Result<(), Reason>, policy: &Policy) -> Result<(), Reason> {
-    match amiss {
-        Err(reason) if policy.health.rehearse != Demand::Require => {
-            tracing::warn!("{reason}");
-            Ok(())
-        }
-        passed_or_required => passed_or_required,
-    }
 }
 
 async fn operators_checks(root: &Path, policy: &Policy) -> Result<(), Reason> {
