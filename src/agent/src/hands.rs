@@ -2,6 +2,7 @@
 //! is on the other side of it. So everything on this side, including the API server, runs
 //! unmodified in tests.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
@@ -107,6 +108,8 @@ pub struct Local {
     pub required: Vec<(String, Check)>,
     /// What systemd says of its units, once it has answered.
     pub units: Option<Units>,
+    /// What the kernel and the system have for pods.
+    pub system: BTreeSet<String>,
     /// Where the cause is of what does not pass.
     pub causes: Causes,
 }

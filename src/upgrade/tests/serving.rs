@@ -324,6 +324,36 @@ fn handler_that_stays_without_its_features_fails_the_trial() {
 }
 
 #[test]
+fn what_the_new_kernel_lacks_for_pods_fails_the_trial() {
+    let names = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let all = ["apparmor", "cgroup/misc", "cgroup/pids"];
+    record.upgrade.as_mut().unwrap().served.system = names(&all);
+    let next = |has: &[&str], policy: &Policy| {
+        let seen = at(620).with(|seen| seen.turn.serving.system = names(has));
+        next_by(&seen, &record, policy).0
+    };
+    let differs = |has: &[&str]| next(has, &at_once()).upgrade.unwrap().differs;
+    assert_eq!(differs(&all), [""; 0]);
+    let told = differs(&["apparmor", "cgroup/pids", "selinux"]);
+    assert!(told[0].contains("cgroup controller misc"), "{told:?}");
+    let fails = |has: &[&str], policy: &Policy| match phase_of(&next(has, policy)) {
+        Phase::Reverting {
+            reason: Reason::ServesLess { missing, cause, .. },
+        } => Some((missing, cause)),
+        _ => None,
+    };
+    let (told, cause) = fails(&["cgroup/pids"], &at_once()).unwrap();
+    assert!(told.contains("AppArmor"), "{told}");
+    assert_eq!(cause, Cause::Unclear);
+    assert!(fails(&["apparmor"], &at_once()).is_some());
+    let mut policy = at_once();
+    policy.serving.except = vec!["system:apparmor".into(), "system:cgroup/*".into()];
+    policy.validate().unwrap();
+    assert_eq!(fails(&[], &policy), None);
+}
+
+#[test]
 fn label_that_is_gone_warns_and_can_be_required() {
     let keys = |keys: &[&str]| Some(keys.iter().map(ToString::to_string).collect());
     let mut record = trial();

@@ -9,7 +9,7 @@ mod images;
 mod state;
 mod systems;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -75,6 +75,7 @@ fn passing() -> Local {
         network: Ok(()),
         required: Vec::new(),
         units: Some(Units::default()),
+        system: BTreeSet::new(),
         causes: Causes::default(),
     }
 }

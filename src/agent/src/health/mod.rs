@@ -37,7 +37,7 @@ use upgrade::{Policy, Reason, UpgradeId, limits};
 use crate::hands::Local;
 use crate::kubeadm;
 
-use crate::serving::UnitsWatch;
+use crate::serving::{SystemWatch, UnitsWatch};
 
 use before::demand;
 pub use before::{before, starts_pods};
@@ -89,6 +89,7 @@ struct Checks {
     required: UserChecks,
     network: Network,
     units: UnitsWatch,
+    system: SystemWatch,
     sandbox: Sandbox,
     checked: Check,
     causes: cause::Services,
@@ -108,6 +109,7 @@ impl Checks {
             ),
             network,
             units: UnitsWatch::against(served.units.as_ref()),
+            system: SystemWatch::default(),
             sandbox: Sandbox::new(
                 demanded(policy.health.sandbox, served.no_sandbox),
                 SandboxRequest::of_this_node(served.pod_network),
@@ -147,6 +149,7 @@ impl Checks {
             network: self.network.now(),
             required: self.required(),
             units: self.units.round().await,
+            system: self.system.round().await,
             causes: self.causes(id, of_kubelet),
         }
     }

@@ -3,6 +3,7 @@
 mod node;
 mod pods;
 mod proxy;
+mod system;
 mod units;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use upgrade::serving::Offer;
 use crate::cluster::Cluster;
 
 pub use node::{noted, offer};
+pub use system::{SystemWatch, system};
 pub use units::UnitsWatch;
 
 /// Pause between two looks at the Node and its pods, only while a trial waits for its verdict, and

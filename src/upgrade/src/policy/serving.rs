@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::demand::Demand;
 
 /// The accepted form of an exception.
-pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"handler:<name>\", \"feature:<name>\", \"device:<driver>\", \"proxy:kube-proxy\", \"condition:<type>\", \"taint:<key>\", \"label:<key>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
+pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"handler:<name>\", \"feature:<name>\", \"device:<driver>\", \"proxy:kube-proxy\", \"condition:<type>\", \"taint:<key>\", \"label:<key>\", \"address:<address>\", \"unit:<name>\" or \"system:<name>\", with \"*\" at the end for any rest";
 
 /// What a trial compares with the node as it was before the drain, and what follows from a
 /// difference.
@@ -35,6 +35,8 @@ pub struct Serving {
     pub mounts: Demand,
     /// Enabled services that ran.
     pub services: Demand,
+    /// What the kernel and the system have for pods.
+    pub system: Demand,
     /// What is not compared.
     pub except: Vec<String>,
 }
@@ -54,6 +56,7 @@ impl Default for Serving {
             units: Demand::Require,
             mounts: Demand::Require,
             services: Demand::Warn,
+            system: Demand::Require,
             except: Vec::new(),
         }
     }
@@ -86,6 +89,7 @@ pub(super) fn is_key(text: &str) -> bool {
         "label:",
         "address:",
         "unit:",
+        "system:",
     ];
     let rest = kinds.iter().find_map(|kind| text.strip_prefix(kind));
     rest.is_some_and(|rest| !rest.is_empty())

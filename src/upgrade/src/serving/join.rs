@@ -16,6 +16,7 @@ impl Serving {
         Self {
             node: both(self.node, later.node, Offer::joined),
             units: both(self.units, later.units, Units::joined),
+            system: any(self.system, later.system),
             pod_network: self.pod_network || later.pod_network,
             no_sandbox: self.no_sandbox || later.no_sandbox,
             boot_seconds: later.boot_seconds.or(self.boot_seconds),

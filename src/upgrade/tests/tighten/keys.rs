@@ -303,6 +303,7 @@ fn health() -> Vec<(&'static str, Class)> {
         units: JUDGES,
         mounts: JUDGES,
         services: JUDGES,
+        system: JUDGES,
         except: JUDGES,
     });
     [health, serving].into_iter().flatten().collect()
