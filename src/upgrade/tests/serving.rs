@@ -354,6 +354,28 @@ fn what_the_new_kernel_lacks_for_pods_fails_the_trial() {
 }
 
 #[test]
+fn system_that_can_pull_no_image_fails_the_trial() {
+    let names = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.system = names(&["certificates", "resolver"]);
+    for (has, expected) in [
+        ("certificates", "a resolver"),
+        ("resolver", "certificates of"),
+    ] {
+        let seen = at(620).with(|seen| seen.turn.serving.system = names(&[has]));
+        let Phase::Reverting {
+            reason: Reason::ServesLess { missing, cause, .. },
+        } = phase_of(&next_by(&seen, &record, &at_once()).0)
+        else {
+            panic!("it passes without {expected}");
+        };
+        assert!(missing.contains(expected), "{missing}");
+        assert_eq!(cause, Cause::Unclear);
+    }
+}
+
+#[test]
 fn label_that_is_gone_warns_and_can_be_required() {
     let keys = |keys: &[&str]| Some(keys.iter().map(ToString::to_string).collect());
     let mut record = trial();

@@ -14,7 +14,7 @@ mod disk;
 pub(crate) mod flags;
 pub(crate) mod group;
 pub(crate) mod kubelet;
-mod network;
+pub(crate) mod network;
 pub(crate) mod output;
 pub(crate) mod programs;
 pub(crate) mod runtime;

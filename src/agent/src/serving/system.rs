@@ -6,10 +6,23 @@ use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use upgrade::serving::{APPARMOR, CGROUP, SELINUX};
+use upgrade::serving::{APPARMOR, CERTIFICATES, CGROUP, RESOLVER, SELINUX};
+
+use crate::health::network::resolver;
 
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_secs(2);
+
+/// The bundles of certificates that programs in Go read, such as containerd (go, crypto/x509,
+/// root_linux.go).
+const BUNDLES: [&str; 6] = [
+    "etc/ssl/certs/ca-certificates.crt",
+    "etc/pki/tls/certs/ca-bundle.crt",
+    "etc/ssl/ca-bundle.pem",
+    "etc/pki/tls/cacert.pem",
+    "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "etc/ssl/cert.pem",
+];
 
 /// Looks now and then.
 #[derive(Default)]
@@ -32,7 +45,23 @@ impl SystemWatch {
 
 /// What this system has.
 pub async fn system() -> BTreeSet<String> {
-    of_the_kernel(Path::new("/"))
+    let root = Path::new("/");
+    let own = [
+        (RESOLVER, resolver::is_there().await),
+        (CERTIFICATES, has_certificates(root)),
+    ];
+    of_the_kernel(root).into_iter().chain(there(own)).collect()
+}
+
+/// The names of those that are there.
+fn there<const N: usize>(all: [(&str, bool); N]) -> impl Iterator<Item = String> {
+    let there = all.into_iter().filter(|(_, is_there)| *is_there);
+    there.map(|(name, _)| name.to_owned())
+}
+
+fn has_certificates(root: &Path) -> bool {
+    let mut bundles = BUNDLES.iter().map(|path| fs::metadata(root.join(path)));
+    bundles.any(|file| file.is_ok_and(|file| file.is_file() && file.len() > 0))
 }
 
 /// The kernel's parts that the kubelet and the runtime look for in the same files (containerd,
@@ -41,9 +70,7 @@ fn of_the_kernel(root: &Path) -> BTreeSet<String> {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let apparmor = read("sys/module/apparmor/parameters/enabled").starts_with('Y');
     let selinux = root.join("sys/fs/selinux/enforce").exists();
-    let modules = [(APPARMOR, apparmor), (SELINUX, selinux)].into_iter();
-    let modules = modules.filter(|(_, is_there)| *is_there);
-    let modules = modules.map(|(name, _)| name.to_owned());
+    let modules = there([(APPARMOR, apparmor), (SELINUX, selinux)]);
     let controllers = read("sys/fs/cgroup/cgroup.controllers");
     let controllers = controllers.split_whitespace();
     let controllers = controllers.map(|name| format!("{CGROUP}{name}"));
@@ -53,6 +80,18 @@ fn of_the_kernel(root: &Path) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn empty_bundle_of_certificates_is_none() {
+        let root = tempfile::tempdir().unwrap();
+        let bundle = root.path().join(BUNDLES[1]);
+        fs::create_dir_all(bundle.parent().unwrap()).unwrap();
+        assert!(!has_certificates(root.path()));
+        fs::write(&bundle, "").unwrap();
+        assert!(!has_certificates(root.path()));
+        fs::write(&bundle, "-----BEGIN CERTIFICATE-----\n").unwrap();
+        assert!(has_certificates(root.path()));
+    }
 
     #[test]
     fn parts_of_the_kernel_that_pods_need_are_noted() {

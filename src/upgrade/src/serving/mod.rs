@@ -21,7 +21,7 @@ pub use compare::lacks;
 pub use lack::Lack;
 pub use offer::{NodePod, Offer, Owner, Unready};
 pub use renew::{are_renewed, renewed};
-pub use system::{APPARMOR, CGROUP, SELINUX, absent};
+pub use system::{APPARMOR, CERTIFICATES, CGROUP, RESOLVER, SELINUX, absent};
 pub use units::{Down, Units, failed, inactive};
 
 /// How a node serves, as far as it is known.

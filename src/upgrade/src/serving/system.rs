@@ -12,6 +12,12 @@ pub const APPARMOR: &str = "apparmor";
 /// The kernel enforces an SELinux policy.
 pub const SELINUX: &str = "selinux";
 
+/// Programs of the system can ask a resolver.
+pub const RESOLVER: &str = "resolver";
+
+/// There are certificates of public authorities.
+pub const CERTIFICATES: &str = "certificates";
+
 /// The begin of the name of a cgroup controller.
 pub const CGROUP: &str = "cgroup/";
 
@@ -50,6 +56,11 @@ fn told(name: &str) -> String {
     match name {
         APPARMOR => "AppArmor, without which pods with a profile are rejected,".to_owned(),
         SELINUX => "SELinux, which confines pods,".to_owned(),
+        RESOLVER => "a resolver, without which the runtime pulls no image,".to_owned(),
+        CERTIFICATES => {
+            "certificates of public authorities, without which the runtime pulls no image,"
+                .to_owned()
+        }
         other => match other.strip_prefix(CGROUP) {
             Some(controller) => format!("the cgroup controller {controller}"),
             None => other.to_owned(),
