@@ -53,11 +53,16 @@ async fn in_trial(word: &str) -> Result<(Scene, Namespace)> {
     pods.run("cni", static_pod()).await?;
     pods.set_status("cni", runs("0123456789ab")).await?;
     scene.node.ask_for(NEW_IMAGE).await?;
+    into_trial(&mut scene).await?;
+    Ok((scene, pods))
+}
+
+/// Before the agent has the Node, hours that pass look like a server that is away.
+async fn into_trial(scene: &mut Scene) -> Result<()> {
     scene.reboot().await?;
-    // Before the agent has the Node, hours that pass look like a server that is away.
     let in_trial = |node: &Node| annotation(node, names::STATUS).contains("\"phase\":\"Trial\"");
     scene.node.until("the trial is reported", &in_trial).await?;
-    Ok((scene, pods))
+    Ok(())
 }
 
 #[tokio::test]
@@ -164,7 +169,7 @@ async fn pod_that_is_ready_for_a_moment_before_the_drain_is_compared() -> Result
     tokio::time::sleep(LOOKED).await;
     pods.set_status("cni", waits()).await?;
     scene.machine.fault(SERVES, None);
-    scene.reboot().await?;
+    into_trial(&mut scene).await?;
     scene.kubelet_registers().await?;
     scene.machine.pass_seconds(4000);
     let woken = json!({ "somebody": "wakes-the-agent" });
