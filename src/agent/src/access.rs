@@ -2,6 +2,7 @@
 //! is on the other side of it. So everything on this side, including the API server, runs
 //! unmodified in tests.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
@@ -107,6 +108,8 @@ pub struct Local {
     pub required: Vec<(String, Check)>,
     /// What systemd says of its units, once it has answered.
     pub units: Option<Units>,
+    /// What the kernel and the system have for pods.
+    pub system: BTreeSet<String>,
     /// Where the cause is of what does not pass.
     pub causes: Causes,
 }
@@ -173,6 +176,16 @@ pub trait NodeAccess: Send + Sync + 'static {
     /// # Errors
     /// What would fail.
     fn rehearse(&self, policy: &Policy) -> impl Future<Output = Result<(), Reason>> + Send {
+        let _ = policy;
+        std::future::ready(Ok(()))
+    }
+
+    /// Asks the runtime of this machine for a pod sandbox, if the policy demands one of the new
+    /// system. It changes nothing.
+    ///
+    /// # Errors
+    /// The runtime refuses, time and again.
+    fn starts_pods(&self, policy: &Policy) -> impl Future<Output = Result<(), Reason>> + Send {
         let _ = policy;
         std::future::ready(Ok(()))
     }

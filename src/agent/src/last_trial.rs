@@ -126,6 +126,8 @@ fn end(places: &Places, kernel: &Path, armed: u64, boot: Option<&BootId>) -> Opt
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use upgrade::observe::Causes;
     use upgrade::serving::{Down, Units};
 
@@ -176,6 +178,7 @@ mod tests {
             network: Ok(()),
             required: Vec::new(),
             units: Some(Units::default()),
+            system: BTreeSet::new(),
             causes: Causes::default(),
         };
         let served = Serving {

@@ -41,6 +41,7 @@ pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> 
             serving: Serving {
                 node: around.offer,
                 units: trial.and_then(|local| local.units.clone()),
+                system: trial.map(|local| local.system.clone()),
                 // The sandbox is a check of its own.
                 ..Serving::default()
             },

@@ -309,6 +309,8 @@ pub enum Effect {
     Verified(ImageFacts),
     /// What blocks the drain, if anything.
     Rehearsed { blocked: Option<Reason> },
+    /// How the machine served before the pre-hooks ran, without what the API server knows of it.
+    Prepared { serving: Serving },
     /// How the node served when the drain began.
     Drained { serving: Serving },
     /// The kubelet's state is saved. `pods` are those that belong to the node now, if the agent has

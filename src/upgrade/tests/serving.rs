@@ -51,7 +51,9 @@ fn offer(containers: &str) -> Offer {
         taints: None,
         drivers: None,
         handlers: None,
+        features: None,
         devices: None,
+        labels: None,
         services: std::collections::BTreeSet::new(),
         pods: vec![pod("cni", "p1", containers)],
     }
@@ -287,6 +289,129 @@ fn runtime_handler_that_is_gone_fails_the_trial_without_blame() {
     let mut policy = at_once();
     policy.serving.except = vec!["handler:kata".to_owned()];
     assert!(healthy(phase(handlers(&["runc"]), &policy)));
+}
+
+#[test]
+fn handler_that_stays_without_its_features_fails_the_trial() {
+    let names = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    let before = served.node.as_mut().unwrap();
+    before.handlers = names(&["kata"]);
+    before.features = names(&["kata/userNamespaces", "userNamespaces"]);
+    let missing = |handlers: &[&str], features: Option<&[&str]>, policy: &Policy| {
+        let seen = now(|now| {
+            now.handlers = names(handlers);
+            now.features = features.and_then(names);
+        });
+        match phase_of(&next_by(&seen, &record, policy).0) {
+            Phase::Reverting {
+                reason: Reason::ServesLess { missing, cause, .. },
+            } => Some((missing, cause)),
+            _ => None,
+        }
+    };
+    let lost = Some(&["kata/userNamespaces"][..]);
+    let (told, cause) = missing(&["kata"], lost, &at_once()).unwrap();
+    assert!(told.contains("had feature userNamespaces before"), "{told}");
+    assert_eq!(cause, Cause::Unclear);
+    let kept = Some(&["kata/userNamespaces", "userNamespaces"][..]);
+    assert_eq!(missing(&["kata"], kept, &at_once()), None);
+    assert_eq!(missing(&["kata"], None, &at_once()), None, "it tells none");
+    let (told, _) = missing(&[], Some(&["userNamespaces"]), &at_once()).unwrap();
+    assert!(!told.contains("feature"), "the handler is gone: {told}");
+    let mut policy = at_once();
+    policy.serving.except = vec!["feature:userNamespaces".to_owned()];
+    policy.validate().unwrap();
+    assert_eq!(missing(&["kata"], lost, &policy), None);
+}
+
+#[test]
+fn what_the_new_kernel_lacks_for_pods_fails_the_trial() {
+    let names = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let all = ["apparmor", "cgroup/misc", "cgroup/pids"];
+    record.upgrade.as_mut().unwrap().served.system = names(&all);
+    let next = |has: &[&str], policy: &Policy| {
+        let seen = at(620).with(|seen| seen.turn.serving.system = names(has));
+        next_by(&seen, &record, policy).0
+    };
+    let differs = |has: &[&str]| next(has, &at_once()).upgrade.unwrap().differs;
+    assert_eq!(differs(&all), [""; 0]);
+    let told = differs(&["apparmor", "cgroup/pids", "selinux"]);
+    assert!(told[0].contains("cgroup controller misc"), "{told:?}");
+    let fails = |has: &[&str], policy: &Policy| match phase_of(&next(has, policy)) {
+        Phase::Reverting {
+            reason: Reason::ServesLess { missing, cause, .. },
+        } => Some((missing, cause)),
+        _ => None,
+    };
+    let (told, cause) = fails(&["cgroup/pids"], &at_once()).unwrap();
+    assert!(told.contains("AppArmor"), "{told}");
+    assert_eq!(cause, Cause::Unclear);
+    assert!(fails(&["apparmor"], &at_once()).is_some());
+    let mut policy = at_once();
+    policy.serving.except = vec!["system:apparmor".into(), "system:cgroup/*".into()];
+    policy.validate().unwrap();
+    assert_eq!(fails(&[], &policy), None);
+}
+
+#[test]
+fn system_that_can_pull_no_image_fails_the_trial() {
+    let names = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.system = names(&["certificates", "resolver"]);
+    for (has, expected) in [
+        ("certificates", "a resolver"),
+        ("resolver", "certificates of"),
+    ] {
+        let seen = at(620).with(|seen| seen.turn.serving.system = names(&[has]));
+        let Phase::Reverting {
+            reason: Reason::ServesLess { missing, cause, .. },
+        } = phase_of(&next_by(&seen, &record, &at_once()).0)
+        else {
+            panic!("it passes without {expected}");
+        };
+        assert!(missing.contains(expected), "{missing}");
+        assert_eq!(cause, Cause::Unclear);
+    }
+}
+
+#[test]
+fn label_that_is_gone_warns_and_can_be_required() {
+    let keys = |keys: &[&str]| Some(keys.iter().map(ToString::to_string).collect());
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    let all = [
+        "a.example/gpu",
+        "b.example/1",
+        "b.example/2",
+        "b.example/3",
+        "b.example/4",
+    ];
+    let all = [&all[..], &["b.example/5", "kubernetes.io/os"]].concat();
+    served.node.as_mut().unwrap().labels = keys(&all);
+    let next = |is: &[&str], policy: &Policy| {
+        let seen = now(|now| now.labels = keys(is));
+        next_by(&seen, &record, policy).0
+    };
+    let differs = |is: &[&str]| next(is, &at_once()).upgrade.unwrap().differs;
+    assert_eq!(differs(&all), [""; 0]);
+    let told = differs(&["kubernetes.io/os", "new.example/key"]);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("a.example/gpu, b.example/1"), "{told:?}");
+    assert!(told[0].contains("b.example/4 and 1 more among"), "{told:?}");
+    let mut policy = at_once();
+    policy.serving.labels = Demand::Require;
+    let fails = |policy: &Policy| {
+        let phase = phase_of(&next(&["kubernetes.io/os"], policy));
+        matches!(phase, Phase::Reverting { .. })
+    };
+    assert!(fails(&policy));
+    policy.serving.except = vec!["label:a.example/gpu".into(), "label:b.example/*".into()];
+    policy.validate().unwrap();
+    assert!(!fails(&policy));
 }
 
 #[test]
@@ -579,6 +704,94 @@ fn first_drain_notes_how_the_node_serves() {
     let seen = asked().with(|seen| seen.turn.finished = Some(drained(&later)));
     let (record, _) = next_by(&seen, &again, &at_once());
     assert_eq!(record.upgrade.unwrap().served, serving);
+}
+
+#[test]
+fn what_a_pre_hook_stops_is_compared() {
+    let serving = |active: &[&str]| Serving {
+        units: Some(serving::Units {
+            active: Some(active.iter().map(|name| (*name).to_owned()).collect()),
+            ..units(&[])
+        }),
+        ..Serving::default()
+    };
+    let ended = |step: Step, effect: Effect, record: &Record| {
+        let outcome = Outcome::Done(effect);
+        let seen = asked().with(|seen| seen.turn.finished = Some(Finished { step, outcome }));
+        next_by(&seen, record, &at_once()).0
+    };
+    let before = Effect::Prepared {
+        serving: serving(&["srv-data.mount", "x.service"]),
+    };
+    let record = ended(Step::PreHooks, before, &upgrade_in(Phase::Deployed));
+    let after = Effect::Drained {
+        serving: Serving {
+            node: Some(offer("c1")),
+            ..serving(&["x.service"])
+        },
+    };
+    let record = ended(Step::Drain { spent_seconds: 0 }, after, &record);
+    let served = record.upgrade.unwrap().served;
+    assert_eq!(served.node, Some(offer("c1")));
+    let active = served.units.unwrap().active.unwrap();
+    assert!(active.contains("srv-data.mount"), "{active:?}");
+}
+
+#[test]
+fn what_serves_in_one_look_of_the_note_is_compared() {
+    let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+    let moment = Offer {
+        drivers: names(&["csi.example"]),
+        handlers: names(&[]),
+        taints: names(&["cni.example/starts"]),
+        ..Offer::default()
+    };
+    let other = Offer {
+        drivers: names(&[]),
+        handlers: names(&["kata"]),
+        taints: names(&[]),
+        services: ["IPv4".to_owned()].into(),
+        ..offer("c1")
+    };
+    for noted in [
+        moment.clone().joined(other.clone()),
+        other.joined(moment.clone()),
+    ] {
+        assert_eq!(noted.drivers, names(&["csi.example"]));
+        assert_eq!(noted.handlers, names(&["kata"]));
+        assert_eq!(noted.taints, names(&[]));
+        assert_eq!(noted.services.len(), 1);
+        assert_eq!(noted.pods, offer("c1").pods);
+        assert_eq!(noted.resources, offer("c1").resources);
+    }
+    let untold = Offer::default().joined(moment);
+    assert_eq!(untold.drivers, names(&["csi.example"]));
+}
+
+#[test]
+fn pod_that_was_ready_in_one_look_of_the_note_is_compared() {
+    let mut waiting = offer("c0");
+    waiting.pods[0].unready = unready("container cni: ContainerCreating", false);
+    let ready = offer("c1");
+    for noted in [
+        ready.clone().joined(waiting.clone()),
+        waiting.clone().joined(ready.clone()),
+    ] {
+        assert_eq!(noted.pods, ready.pods);
+    }
+    assert_eq!(waiting.clone().joined(waiting.clone()).pods, waiting.pods);
+}
+
+#[test]
+fn best_of_two_looks_at_resources_and_pressures_is_noted() {
+    let with = |gpus: &str, pressure: &str| Offer {
+        resources: [("example.com/gpu".to_owned(), gpus.to_owned())].into(),
+        conditions: [("DiskPressure".to_owned(), pressure.to_owned())].into(),
+        ..Offer::default()
+    };
+    let (good, bad) = (with("2", "False"), with("0", "True"));
+    assert_eq!(good.clone().joined(bad.clone()), good);
+    assert_eq!(bad.joined(good.clone()), good);
 }
 
 #[test]

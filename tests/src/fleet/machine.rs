@@ -2,6 +2,7 @@
 //! with a one-shot entry, and a guard that calls the real brain. `crate::machine` is a similar
 //! machine for tests of only the agent, with two systems and faults on demand.
 
+use std::collections::BTreeSet;
 use std::future::pending;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -343,6 +344,7 @@ impl NodeAccess for FleetMachine {
             network: Ok(()),
             required: vec![("disk".to_owned(), disk)],
             units: Some(Units::default()),
+            system: BTreeSet::new(),
             causes: Causes::default(),
         }));
         tokio::time::sleep(Duration::MAX).await;

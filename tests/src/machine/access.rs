@@ -19,7 +19,7 @@ use upgrade::{
 
 use super::images::{facts, found};
 use super::systems::digest;
-use super::{Fault, PLAN, TestMachine};
+use super::{Fault, PLAN, PODS, SERVES, TestMachine};
 
 impl TestMachine {
     pub(super) fn machine(&self) -> Observation {
@@ -117,7 +117,16 @@ impl NodeAccess for TestMachine {
         }
     }
 
+    async fn starts_pods(&self, _: &Policy) -> Result<(), Reason> {
+        match self.fault_of(PODS) {
+            Some(Fault::Fails(reason)) => Err(reason),
+            Some(Fault::Hangs | Fault::Creeps | Fault::Held) => pending().await,
+            None => Ok(()),
+        }
+    }
+
     async fn serves(&self, _: &Policy) -> Serving {
+        self.until_let_go(SERVES).await;
         Serving {
             units: Some(Units::default()),
             ..Serving::default()

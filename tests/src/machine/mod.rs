@@ -9,7 +9,7 @@ mod images;
 mod state;
 mod systems;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -42,6 +42,12 @@ pub const OLD_IMAGE: &str =
 /// The name that [`TestMachine::fault`] uses for the inspection of an image for a plan.
 pub const PLAN: &str = "Plan";
 
+/// The name that [`TestMachine::fault`] uses for the question whether the runtime starts a pod.
+pub const PODS: &str = "Pods";
+
+/// The name that [`TestMachine::fault`] uses for the note of how the machine serves.
+pub const SERVES: &str = "Serves";
+
 /// The machine.
 #[derive(Clone)]
 pub struct TestMachine {
@@ -69,6 +75,7 @@ fn passing() -> Local {
         network: Ok(()),
         required: Vec::new(),
         units: Some(Units::default()),
+        system: BTreeSet::new(),
         causes: Causes::default(),
     }
 }

@@ -4,6 +4,7 @@
 //! decides.
 
 pub(crate) mod addresses;
+mod before;
 pub(crate) mod cause;
 mod check;
 mod checked;
@@ -13,7 +14,7 @@ mod disk;
 pub(crate) mod flags;
 pub(crate) mod group;
 pub(crate) mod kubelet;
-mod network;
+pub(crate) mod network;
 pub(crate) mod output;
 pub(crate) mod ownership;
 pub(crate) mod programs;
@@ -27,7 +28,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cri::Outcome;
 use tokio::sync::watch;
 use upgrade::names::{CHECK_UNIT, KUBELET_CONF};
 use upgrade::observe::{Cause, Causes, Check};
@@ -38,8 +38,10 @@ use upgrade::{Policy, Reason, UpgradeId, limits};
 use crate::access::Local;
 use crate::kubeadm;
 
-use crate::serving::UnitsWatch;
+use crate::serving::{SystemWatch, UnitsWatch};
 
+use before::demand;
+pub use before::{before, starts_pods};
 use check::Pace;
 use checked::Checked;
 use network::Network;
@@ -57,53 +59,8 @@ const REQUIRED: [&str; 2] = ["/usr/lib/careen/required.d", "/etc/careen/required
 /// As [`REQUIRED`], for checks that are reported and decide nothing.
 const WANTED: [&str; 2] = ["/usr/lib/careen/wanted.d", "/etc/careen/wanted.d"];
 
-/// How long the old system may take to start a pod sandbox before its drain.
-const BEFORE: Duration = Duration::from_secs(60);
-
 /// Pause before a check that failed in the rehearsal runs again.
 const AGAIN: Duration = Duration::from_secs(2);
-
-/// How often it is asked in that time while it refuses.
-const TRIES: u32 = 4;
-
-/// What the running system makes of a pod sandbox of Careen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Before {
-    /// It starts, and has an address.
-    pub has_address: bool,
-    /// The runtime refuses to start it, time and again.
-    pub is_refused: bool,
-}
-
-/// Asks the running system for a pod sandbox. The trial asks of the new system what the old one
-/// does.
-pub async fn before(policy: &Policy) -> Before {
-    if policy.health.sandbox == Demand::Off {
-        return Before::default();
-    }
-    asked_for(&SandboxRequest::of_this_node(true), BEFORE).await
-}
-
-/// One refusal may pass: a registry is away for a moment, or the runtime restarts. A try without an
-/// answer shows nothing.
-async fn asked_for(asked: &SandboxRequest, limit: Duration) -> Before {
-    let mut refusals = 0;
-    let answered = async {
-        loop {
-            let outcome = asked.once(limit).await;
-            if !matches!(outcome, Outcome::No(_)) {
-                return outcome == Outcome::Starts;
-            }
-            refusals += 1;
-            tokio::time::sleep(limit / TRIES).await;
-        }
-    };
-    let has_address = tokio::time::timeout(limit, answered).await.ok();
-    Before {
-        has_address: has_address == Some(true),
-        is_refused: has_address.is_none() && refusals >= 2,
-    }
-}
 
 /// Checks forever. `served` is what the old system did. `found` receives the changes.
 pub async fn run(
@@ -134,6 +91,7 @@ struct Checks {
     required: UserChecks,
     network: Network,
     units: UnitsWatch,
+    system: SystemWatch,
     sandbox: Sandbox,
     checked: Checked,
     causes: cause::Services,
@@ -153,6 +111,7 @@ impl Checks {
             ),
             network,
             units: UnitsWatch::against(served.units.as_ref()),
+            system: SystemWatch::default(),
             sandbox: Sandbox::new(
                 demanded(policy.health.sandbox, served.no_sandbox),
                 SandboxRequest::of_this_node(served.pod_network),
@@ -190,6 +149,7 @@ impl Checks {
             network: self.network.now(),
             required: self.required(),
             units: self.units.round().await,
+            system: self.system.round().await,
             causes: self.causes(id, [of_runtime, of_kubelet]),
         }
     }
@@ -210,7 +170,8 @@ impl Checks {
     }
 }
 
-/// What the old system did not do either is reported, and decides nothing.
+/// What the old system did not do either is reported, and decides nothing. Only a policy that did
+/// not demand it before the drain, or an older agent, has noted that.
 fn demanded(demand: Demand, was_refused: bool) -> Demand {
     if was_refused && demand == Demand::Require {
         return Demand::Warn;
@@ -249,17 +210,6 @@ pub async fn rehearse(root: &Path, policy: &Policy) -> Result<(), Reason> {
         demand(addresses::rehearse().await, policy)?;
     }
     demand(operators_checks(root, policy).await, policy)
-}
-
-/// What the policy makes of a check that fails on the old system.
-fn demand(amiss: Result<(), Reason>, policy: &Policy) -> Result<(), Reason> {
-    match amiss {
-        Err(reason) if policy.health.rehearse != Demand::Require => {
-            tracing::warn!("{reason}");
-            Ok(())
-        }
-        passed_or_required => passed_or_required,
-    }
 }
 
 async fn operators_checks(root: &Path, policy: &Policy) -> Result<(), Reason> {
@@ -326,43 +276,8 @@ mod tests {
 
     use super::*;
 
-    async fn asked(script: &str) -> Before {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("careen-deploy");
-        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let socket = "/nowhere".into();
-        let network = true;
-        let asked = SandboxRequest {
-            program,
-            socket,
-            network,
-            patience: Duration::ZERO,
-        };
-        // Two tries of a process fit in it also on a busy machine.
-        asked_for(&asked, Duration::from_secs(4)).await
-    }
-
-    #[tokio::test]
-    async fn only_a_lasting_refusal_of_the_old_system_counts() {
-        let once = "test -e $0.asked || { touch $0.asked; exit 1; }";
-        for (script, has_address, is_refused) in [
-            ("exit 0", true, false),
-            ("exit 1", false, true),
-            (once, true, false),
-            ("exit 3", false, false),
-            ("sleep 1000", false, false),
-        ] {
-            let before = Before {
-                has_address,
-                is_refused,
-            };
-            assert_eq!(asked(script).await, before, "{script}");
-        }
-    }
-
     #[test]
-    fn sandbox_that_the_old_system_refused_decides_nothing() {
+    fn sandbox_that_the_note_excuses_decides_nothing() {
         assert_eq!(demanded(Demand::Require, true), Demand::Warn);
         assert_eq!(demanded(Demand::Require, false), Demand::Require);
         assert_eq!(demanded(Demand::Off, true), Demand::Off);

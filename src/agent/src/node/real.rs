@@ -20,7 +20,7 @@ use upgrade::{
 use super::saved;
 use crate::access::{Ahead, Errand, Local, NodeAccess, StepEnd};
 use crate::metrics::Disk;
-use crate::serving::UnitsWatch;
+use crate::serving::{self, UnitsWatch};
 use crate::step::hooks::Hooks;
 use crate::step::snapshot::{self, Snapshots};
 use crate::step::{arm, control, deploy, kubeadm, reboot};
@@ -270,17 +270,23 @@ impl NodeAccess for Node {
         health::rehearse(&self.places.root, policy).await
     }
 
+    async fn starts_pods(&self, policy: &Policy) -> Result<(), Reason> {
+        health::starts_pods(policy).await
+    }
+
     async fn serves(&self, policy: &Policy) -> Serving {
-        let (units, sandbox, measured) = tokio::join!(
+        let (units, system, sandbox, measured) = tokio::join!(
             UnitsWatch::default().rounds(),
+            serving::system(),
             health::before(policy),
             limits::measure(),
         );
         Serving {
             node: None,
             units,
+            system: Some(system),
             pod_network: sandbox.has_address,
-            no_sandbox: sandbox.is_refused,
+            no_sandbox: sandbox.is_excused,
             boot_seconds: measured.boot.and_then(|boot| boot.all),
         }
     }

@@ -4,6 +4,7 @@ mod disk_words;
 mod node;
 mod pods;
 mod proxy;
+mod system;
 mod units;
 
 use std::sync::Arc;
@@ -16,10 +17,12 @@ use upgrade::serving::Offer;
 use crate::cluster::Cluster;
 
 pub use node::{noted, offer};
+pub use system::{SystemWatch, system};
 pub use units::UnitsWatch;
 
-/// Pause between two looks at the Node and its pods, only while a trial waits for its verdict.
-const PAUSE: Duration = Duration::from_secs(2);
+/// Pause between two looks at the Node and its pods, only while a trial waits for its verdict, and
+/// before a drain.
+pub const PAUSE: Duration = Duration::from_secs(2);
 
 /// After so many looks the pause is the long one: the trial soaks.
 const OFTEN: u32 = 450;

@@ -22,6 +22,12 @@ use crate::drain::own_pods::own_pods;
 /// the record, so its size has a limit.
 const MOST: usize = 64;
 
+/// As [`MOST`], for labels: programs describe a node's hardware by hundreds.
+const MOST_LABELS: usize = 256;
+
+/// The labels that Careen sets for the time of the upgrade.
+const OWN_LABELS: [&str; 2] = [names::EXCLUDED, names::REMEDIATION_REFUSED];
+
 /// A Node, with what is compared.
 type Node = Object<Option<Spec>, Status>;
 
@@ -83,12 +89,19 @@ struct Status {
     addresses: Vec<Address>,
     allocatable: BTreeMap<String, String>,
     runtime_handlers: Vec<Handler>,
+    /// Of the node as a whole.
+    features: Option<Features>,
 }
+
+/// Names, with `true` for what there is (k8s.io/api/core/v1, `NodeRuntimeHandlerFeatures` and
+/// `NodeFeatures`).
+type Features = BTreeMap<String, Option<bool>>;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Handler {
     name: String,
+    features: Option<Features>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -120,9 +133,11 @@ async fn look(cluster: &Cluster, name: &str, doubted: Duration) -> Result<Offer,
     let client = cluster.client().await?;
     let node = limited(client::nodes::<Node>(client.clone()).get(name)).await?;
     let boot = booted();
+    let labels = labels(node.metadata.labels.as_ref());
     let mut found = own_pods::<Pod, _>(&client, name, |list| pods(list, boot)).await?;
     let mut offer = of(node.status.unwrap_or_default());
     offer.taints = Some(taints(node.spec.unwrap_or_default()));
+    offer.labels = Some(labels);
     offer.drivers = drivers(&client, name, doubted).await?;
     offer.devices = devices(&client, name, doubted).await?;
     offer.services = proxy::written().await;
@@ -191,16 +206,45 @@ fn taints(spec: Spec) -> BTreeSet<String> {
     taints.take(MOST).map(|taint| cut(&taint.key)).collect()
 }
 
+/// The keys of labels, without those that Careen sets.
+fn labels(all: Option<&BTreeMap<String, String>>) -> BTreeSet<String> {
+    let keys = all.into_iter().flat_map(BTreeMap::keys);
+    let keys = keys.filter(|key| !OWN_LABELS.contains(&key.as_str()));
+    keys.take(MOST_LABELS).map(|key| cut(key)).collect()
+}
+
 /// The handlers of the runtime, without the name of the default one, which is empty. A runtime that
 /// reports none, as containerd before 2.0, does not tell them.
-fn handlers(handlers: Vec<Handler>) -> Option<BTreeSet<String>> {
+fn handlers(handlers: &[Handler]) -> Option<BTreeSet<String>> {
     let told = !handlers.is_empty();
-    let names = handlers.into_iter().map(|handler| cut(&handler.name));
+    let names = handlers.iter().map(|handler| cut(&handler.name));
     let names = names.filter(|name| !name.is_empty()).take(MOST);
     told.then(|| names.collect())
 }
 
+/// The features of each handler and of the node.
+fn features(handlers: &[Handler], node: Option<&Features>) -> Option<BTreeSet<String>> {
+    let of_handlers = handlers
+        .iter()
+        .flat_map(|one| of_handler(&one.name, one.features.as_ref()));
+    let all: BTreeSet<_> = of_handlers.chain(of_handler("", node)).collect();
+    let told = node.is_some() || handlers.iter().any(|one| one.features.is_some());
+    told.then(|| all.into_iter().take(MOST).collect())
+}
+
+/// Those of the default handler, which has no name, and of the node are without a prefix.
+fn of_handler(name: &str, features: Option<&Features>) -> Vec<String> {
+    let has = features.into_iter().flatten();
+    let has = has.filter(|(_, is_there)| **is_there == Some(true));
+    has.map(|(feature, _)| match name {
+        "" => cut(feature),
+        name => cut(&format!("{name}/{feature}")),
+    })
+    .collect()
+}
+
 fn of(status: Status) -> Offer {
+    let features = features(&status.runtime_handlers, status.features.as_ref());
     let conditions = status.conditions.into_iter().filter(is_compared);
     Offer {
         conditions: conditions
@@ -215,8 +259,10 @@ fn of(status: Status) -> Offer {
             .collect(),
         taints: None,
         drivers: None,
-        handlers: handlers(status.runtime_handlers),
+        handlers: handlers(&status.runtime_handlers),
+        features,
         devices: None,
+        labels: None,
         services: BTreeSet::new(),
         pods: Vec::new(),
     }
@@ -268,6 +314,15 @@ mod tests {
     }
 
     #[test]
+    fn labels_that_careen_sets_are_not_compared() {
+        let key = "feature.node.kubernetes.io/cpu-cpuid.AVX512F".to_owned();
+        let all = OWN_LABELS.map(str::to_owned).into_iter();
+        let all = all.chain([key.clone()]).map(|key| (key, String::new()));
+        assert_eq!(labels(Some(&all.collect())), BTreeSet::from([key]));
+        assert!(labels(None).is_empty());
+    }
+
+    #[test]
     fn handlers_of_the_runtime_are_noted_where_it_tells_them() {
         let read = |status: serde_json::Value| of(serde_json::from_value(status).unwrap()).handlers;
         let told = json!({ "runtimeHandlers": [
@@ -280,6 +335,30 @@ mod tests {
         assert_eq!(read(json!({})), None, "containerd 1.7 tells none");
         let plain = json!({ "runtimeHandlers": [{ "name": "" }] });
         assert_eq!(read(plain), Some(BTreeSet::new()));
+    }
+
+    #[test]
+    fn features_of_the_runtime_are_noted_by_handler() {
+        let read = |status: serde_json::Value| of(serde_json::from_value(status).unwrap()).features;
+        let told = json!({
+            "runtimeHandlers": [
+                { "name": "", "features": { "userNamespaces": true } },
+                { "name": "kata", "features": {
+                    "recursiveReadOnlyMounts": true, "userNamespaces": false,
+                } },
+                { "name": "plain", "features": null },
+            ],
+            "features": { "supplementalGroupsPolicy": true },
+        });
+        let names = [
+            "kata/recursiveReadOnlyMounts",
+            "supplementalGroupsPolicy",
+            "userNamespaces",
+        ];
+        assert_eq!(read(told), Some(BTreeSet::from(names.map(str::to_owned))));
+        assert_eq!(read(json!({ "runtimeHandlers": [{ "name": "" }] })), None);
+        let none = json!({ "runtimeHandlers": [{ "name": "", "features": {} }] });
+        assert_eq!(read(none), Some(BTreeSet::new()));
     }
 
     #[test]

@@ -105,7 +105,16 @@ async fn active_of(noted: Option<&BTreeSet<String>>) -> Option<BTreeSet<String>>
 
 async fn started_at_boot() -> systemd::Result<BTreeSet<String>> {
     let started = Bus::system().await?.started_at_boot(is_noted).await?;
-    Ok(started.into_iter().take(MOST).collect())
+    Ok(kept(started))
+}
+
+/// The units that the note has room for. Mounts and swaps come first: by default a trial fails
+/// without one of them, and a missing service only warns.
+fn kept(started: impl IntoIterator<Item = String>) -> BTreeSet<String> {
+    let is_storage = |name: &String| name.ends_with(".mount") || name.ends_with(".swap");
+    let started: BTreeSet<_> = started.into_iter().collect();
+    let (storage, services): (Vec<_>, Vec<_>) = started.into_iter().partition(is_storage);
+    storage.into_iter().chain(services).take(MOST).collect()
 }
 
 /// Mounts of pods and of the runtime come and go with the pods.
@@ -278,6 +287,15 @@ mod tests {
         watch.take(vec![unit], None, start);
         watch.take(vec![starts], None, start + PAUSE);
         assert_eq!(watch.units().down[0].why, "exit-code, exit status 217");
+    }
+
+    #[test]
+    fn services_take_no_place_of_a_mount_or_swap_in_the_note() {
+        let services = (0..70).map(|number| format!("a{number}.service"));
+        let storage = ["srv-data.mount", "swapfile.swap"].map(str::to_owned);
+        let noted = kept(services.chain(storage.clone()));
+        assert_eq!(noted.len(), MOST);
+        assert!(storage.iter().all(|unit| noted.contains(unit)), "{noted:?}");
     }
 
     #[test]

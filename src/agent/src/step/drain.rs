@@ -1,5 +1,6 @@
 //! The steps that the API server performs.
 
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -183,12 +184,13 @@ impl<'a> Server<'a> {
         )
     }
 
-    /// Rehearses again if that is due, notes how the node serves, then drains it.
+    /// Rehearses again if that is due, notes how the node serves, then drains it. `machine` looks
+    /// at what the API server does not know, which takes some seconds.
     pub async fn drain(
         self,
         spent_seconds: u64,
         system: System<'_>,
-        mut serving: Serving,
+        machine: impl Future<Output = Serving>,
     ) -> Result<StepEnd, Reason> {
         let (node, id) = (self.node()?, self.id()?);
         let policy = &self.errand.policy.drain;
@@ -197,18 +199,21 @@ impl<'a> Server<'a> {
             self.errand.doing.send_replace(Some(doing));
         };
         let spent = Duration::from_secs(spent_seconds);
+        let mut serving = Serving::default();
         let work = async {
             let begun = Instant::now();
             self.rehearse_again(system).await?;
             let limit = Duration::from_secs(policy.deadline_seconds).saturating_sub(spent);
-            serving.node = self.offer(node, limit).await;
+            let first = self.offer(node, limit).await;
+            let spent = spent.saturating_add(begun.elapsed());
+            serving = self.note(node, first, machine).await;
             let drain = Drain {
                 cluster: self.cluster,
                 node,
                 id,
                 policy,
                 neighbours: &self.errand.policy.neighbours,
-                spent: spent.saturating_add(begun.elapsed()),
+                spent,
                 volumes: self.volumes,
                 progress: &progress,
             };
@@ -243,6 +248,37 @@ impl<'a> Server<'a> {
             }
         };
         tokio::time::timeout(limit, answered).await.ok().flatten()
+    }
+
+    /// What the machine shows, and what the server has of the node meanwhile. One look could meet a
+    /// pod that is being replaced, or a driver that registers again.
+    async fn note(
+        &self,
+        node: &str,
+        first: Option<Offer>,
+        machine: impl Future<Output = Serving>,
+    ) -> Serving {
+        let Some(mut offer) = first else {
+            return machine.await;
+        };
+        let serving = tokio::select! {
+            serving = machine => serving,
+            never = self.look_on(node, &mut offer) => match never {},
+        };
+        Serving {
+            node: Some(offer),
+            ..serving
+        }
+    }
+
+    /// Looks again and again. A server that does not answer adds nothing.
+    async fn look_on(&self, node: &str, offer: &mut Offer) -> Infallible {
+        loop {
+            tokio::time::sleep(serving::PAUSE).await;
+            if let Ok(later) = serving::offer(self.cluster, node).await {
+                *offer = std::mem::take(offer).joined(later);
+            }
+        }
     }
 
     fn say(&self, text: String) {

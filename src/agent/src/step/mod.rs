@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use upgrade::serving::NodePod;
+use upgrade::serving::{NodePod, Serving};
 use upgrade::step::Effect;
-use upgrade::{Deployment, Reason, Step, Target, Version};
+use upgrade::{Deployment, Policy, Reason, Step, Target, Version};
 
 use crate::access::{Errand, NodeAccess, StepEnd};
 use crate::cluster::Cluster;
@@ -100,7 +100,7 @@ pub async fn perform<H: NodeAccess>(
     };
     let task = match order.step {
         Step::Rehearse => {
-            let work = tools.node.rehearse(&errand.policy);
+            let work = try_out(tools, &errand.policy, true);
             if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
                 return Ok(StepEnd::Cancelled);
             }
@@ -109,14 +109,15 @@ pub async fn perform<H: NodeAccess>(
         Step::Exclude => return server.exclude().await,
         Step::Drain { spent_seconds } => {
             // A drain that goes on, or that follows a trial, finds a node that others do not use.
-            if spent_seconds == 0 && !order.has_tried && !tools.held.is_fresh(&errand.policy) {
-                let work = tools.node.rehearse(&errand.policy);
+            if spent_seconds == 0 && !order.has_tried {
+                let is_due = !tools.held.is_fresh(&errand.policy);
+                let work = try_out(tools, &errand.policy, is_due);
                 if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
                     return Ok(StepEnd::Cancelled);
                 }
             }
-            let serving = tools.node.serves(&errand.policy).await;
-            return server.drain(spent_seconds, system, serving).await;
+            let machine = tools.node.serves(&errand.policy);
+            return server.drain(spent_seconds, system, machine).await;
         }
         Step::Release => return server.release().await,
         Step::Unmark => return server.unmark(order.is_taken).await,
@@ -131,7 +132,7 @@ pub async fn perform<H: NodeAccess>(
         Step::Reinstate { deployment, over } => Task::Deploy(Verb::Reinstate { deployment, over }),
         Step::Undo { commit } => Task::Deploy(Verb::Undo { commit }),
         Step::Clean => Task::Deploy(Verb::Clean),
-        Step::PreHooks => Task::Hooks(HookPoint::Pre),
+        Step::PreHooks => return pre_hooks(tools, errand).await,
         Step::PostHooks { upgraded } => Task::Hooks(HookPoint::Post { upgraded }),
         Step::Snapshot => {
             let pods = server.pods(order.noted.as_deref()).await;
@@ -164,6 +165,39 @@ pub async fn perform<H: NodeAccess>(
         Step::Pass => return Err(errand.not_ours()),
     };
     tools.node.perform(task, errand).await
+}
+
+/// Notes how the machine serves, then runs the hooks, which may stop something.
+async fn pre_hooks<H: NodeAccess>(tools: &Tools<H>, errand: Errand) -> Result<StepEnd, Reason> {
+    let mut serving = Serving::default();
+    let note = async {
+        serving = tools.node.serves(&errand.policy).await;
+        Ok(())
+    };
+    if errand.unless_cancelled(note).await? == StepEnd::Cancelled {
+        return Ok(StepEnd::Cancelled);
+    }
+    let ended = tools
+        .node
+        .perform(Task::Hooks(HookPoint::Pre), errand)
+        .await?;
+    Ok(match ended {
+        StepEnd::Done(_) => StepEnd::Done(Effect::Prepared { serving }),
+        StepEnd::Cancelled => StepEnd::Cancelled,
+    })
+}
+
+/// Tries on the running system what would only fail in the trial. Whether a pod can start is asked
+/// each time: an image that a clean-up or a registry has taken away shows only there.
+async fn try_out<H: NodeAccess>(
+    tools: &Tools<H>,
+    policy: &Policy,
+    rehearsal_is_due: bool,
+) -> Result<(), Reason> {
+    if rehearsal_is_due {
+        tools.node.rehearse(policy).await?;
+    }
+    tools.node.starts_pods(policy).await
 }
 
 /// Waits briefly until the Node has the last report, because the agent cannot report after this.

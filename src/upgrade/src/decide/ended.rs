@@ -103,10 +103,7 @@ fn done(
             vec![Change::Rehearsed(blocked.clone()), Change::OldReached]
         }
         (Step::Deploy { .. }, Effect::Deployed(to)) => deployed(up, to.clone()),
-        (Step::PreHooks, _) => {
-            let custody = up.custody.noting(|taken| taken.prepared = true);
-            vec![Change::Custody(custody)]
-        }
+        (Step::PreHooks, effect) => prepared(up, effect),
         (Step::Exclude, _) => {
             let custody = up.custody.noting(|taken| taken.excluded = Some(s.moment()));
             vec![Change::Custody(custody)]
@@ -139,6 +136,19 @@ fn done(
     }
 }
 
+/// What the hooks stop has served before, and serves again after the reboot. Once the drain has
+/// noted the Node, the note is complete.
+fn prepared(up: &Upgrade, effect: &Effect) -> Vec<Change> {
+    let custody = up.custody.noting(|taken| taken.prepared = true);
+    let mut changes = vec![Change::Custody(custody)];
+    if let Effect::Prepared { serving } = effect
+        && up.served.node.is_none()
+    {
+        changes.push(Change::Served(serving.clone()));
+    }
+    changes
+}
+
 /// The users have had the node since the last snapshot. No drain ends without the API server,
 /// however short it was there. A drain that is repeated keeps the note of the first one, which is
 /// of a node in service.
@@ -149,9 +159,10 @@ fn drained(up: &Upgrade, effect: &Effect) -> Vec<Change> {
         Change::Saved(false),
     ];
     if let Effect::Drained { serving } = effect
-        && up.served.is_blank()
+        && up.served.node.is_none()
     {
-        changes.push(Change::Served(serving.clone()));
+        let served = up.served.clone().joined(serving.clone());
+        changes.push(Change::Served(served));
     }
     changes
 }

@@ -6,7 +6,7 @@ use crate::observe::Cause;
 use crate::policy::Demand;
 use crate::reason::{Reason, cut};
 use crate::record::Upgrade;
-use crate::serving::{Lack, failed, inactive, lacks};
+use crate::serving::{Lack, absent, failed, inactive, lacks};
 
 /// How many differences a sentence names.
 const NAMED: usize = 3;
@@ -23,7 +23,7 @@ pub(super) struct Less {
 /// How the new system compares with the old one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Compared {
-    /// Units that fail. Needs no API server.
+    /// Units that fail, and what the system lacks. Needs no API server.
     pub(super) units: Option<Less>,
     /// What the Node lacks. Needs the API server.
     pub(super) node: Option<Less>,
@@ -65,7 +65,11 @@ fn units(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {
     };
     let fresh = failed(before, now).into_iter();
     let fresh = fresh.map(|lack| (rated, lack));
-    let all = fresh.chain(inactive(before, now, &s.policy.serving));
+    let system = s.seen.turn.serving.system.as_ref();
+    let system = absent(up.served.system.as_ref(), system, &s.policy.serving);
+    let all = fresh
+        .chain(inactive(before, now, &s.policy.serving))
+        .chain(system);
     let all = all.filter(|(_, lack)| !s.policy.serving.excepts(&lack.key));
     sorted(all.collect())
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::demand::Demand;
 
 /// The accepted form of an exception.
-pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"handler:<name>\", \"device:<driver>\", \"proxy:kube-proxy\", \"condition:<type>\", \"taint:<key>\", \"address:<address>\" or \"unit:<name>\", with \"*\" at the end for any rest";
+pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"handler:<name>\", \"feature:<name>\", \"device:<driver>\", \"proxy:kube-proxy\", \"condition:<type>\", \"taint:<key>\", \"label:<key>\", \"address:<address>\", \"unit:<name>\" or \"system:<name>\", with \"*\" at the end for any rest";
 
 /// What a trial compares with the node as it was before the drain, and what follows from a
 /// difference.
@@ -14,8 +14,8 @@ pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>
 pub struct Serving {
     /// Pods of DaemonSets and static pods that were Ready, and the rules of kube-proxy.
     pub pods: Demand,
-    /// Resources of device plugins, huge pages, handlers of the container runtime, and drivers of
-    /// dynamic resource allocation.
+    /// Resources of device plugins, huge pages, handlers of the container runtime and their
+    /// features, and drivers of dynamic resource allocation.
     pub resources: Demand,
     /// CSI drivers that were registered.
     pub drivers: Demand,
@@ -25,6 +25,8 @@ pub struct Serving {
     pub conditions: Demand,
     /// All other conditions of the Node.
     pub other_conditions: Demand,
+    /// Labels of the Node that are gone.
+    pub labels: Demand,
     /// The Node's addresses.
     pub addresses: Demand,
     /// Units of systemd that fail.
@@ -33,6 +35,8 @@ pub struct Serving {
     pub mounts: Demand,
     /// Enabled services that ran.
     pub services: Demand,
+    /// What the kernel and the system have for pods.
+    pub system: Demand,
     /// What is not compared.
     pub except: Vec<String>,
 }
@@ -47,10 +51,12 @@ impl Default for Serving {
             capacity: Demand::Warn,
             conditions: Demand::Require,
             other_conditions: Demand::Warn,
+            labels: Demand::Warn,
             addresses: Demand::Require,
             units: Demand::Require,
             mounts: Demand::Require,
             services: Demand::Warn,
+            system: Demand::Require,
             except: Vec::new(),
         }
     }
@@ -75,12 +81,15 @@ pub(super) fn is_key(text: &str) -> bool {
         "resource:",
         "driver:",
         "handler:",
+        "feature:",
         "device:",
         "proxy:",
         "condition:",
         "taint:",
+        "label:",
         "address:",
         "unit:",
+        "system:",
     ];
     let rest = kinds.iter().find_map(|kind| text.strip_prefix(kind));
     rest.is_some_and(|rest| !rest.is_empty())

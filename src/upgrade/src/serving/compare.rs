@@ -12,7 +12,7 @@ use crate::policy::{Demand, Serving};
 
 /// Conditions that keep pods off a node while they are True
 /// (kubernetes.io/docs/reference/node/node-status/#condition).
-const KEEPS_PODS_OFF: [&str; 4] = [
+pub(super) const KEEPS_PODS_OFF: [&str; 4] = [
     "DiskPressure",
     "MemoryPressure",
     "NetworkUnavailable",
@@ -30,8 +30,13 @@ pub fn lacks(before: &Offer, now: &Offer, policy: &Serving) -> Vec<(Demand, Lack
         (policy.pods, services(before, now)),
         (policy.resources, resources(before, now)),
         (policy.resources, handlers(before, now)),
+        (policy.resources, features(before, now)),
         (policy.resources, devices(before, now)),
         (policy.drivers, drivers(before, now)),
+        (
+            policy.labels,
+            labels(before, now, policy).into_iter().collect(),
+        ),
         (policy.capacity, capacity(before, now)),
         (policy.conditions, pressures(before, now)),
         (policy.conditions, taints(before, now)),
@@ -245,6 +250,29 @@ fn handlers(before: &Offer, now: &Offer) -> Vec<Lack> {
         .collect()
 }
 
+/// A handler that stays may lose what a pod asks of it, for instance user namespaces, where the new
+/// kernel or the new runtime cannot give them. Such a pod stays `ContainerCreating` or is rejected.
+/// The features of a handler that is gone are told with it.
+fn features(before: &Offer, now: &Offer) -> Vec<Lack> {
+    let (Some(before), Some(now_has)) = (&before.features, &now.features) else {
+        return Vec::new();
+    };
+    let handlers = now.handlers.as_ref();
+    let is_of_one_that_is_gone = |name: &str| {
+        let handler = name.rsplit_once('/').map(|(handler, _)| handler);
+        handler.is_some_and(|handler| !handlers.is_some_and(|all| all.contains(handler)))
+    };
+    let lost = before.difference(now_has);
+    lost.filter(|name| !is_of_one_that_is_gone(name))
+        .map(|name| {
+            let what = format!(
+                "the container runtime had feature {name} before the drain and does not have it: pods that ask for it cannot start"
+            );
+            Lack::new(format!("feature:{name}"), what, Cause::Unclear)
+        })
+        .collect()
+}
+
 /// A driver of dynamic resource allocation that offers nothing any more: the device is gone, or the
 /// driver's pod does not find it. How many devices a driver offers may change with every pod.
 fn devices(before: &Offer, now: &Offer) -> Vec<Lack> {
@@ -260,6 +288,28 @@ fn devices(before: &Offer, now: &Offer) -> Vec<Lack> {
             Lack::new(format!("device:{name}"), what, Cause::Unclear)
         })
         .collect()
+}
+
+/// How many labels a sentence names.
+const NAMED: usize = 5;
+
+/// Programs describe a node by hundreds of labels (its processor, its kernel, its devices), which
+/// go together, so one sentence tells all that are gone. An image may leave one out on purpose, and
+/// a value changes with each kernel, so only the keys are compared.
+fn labels(before: &Offer, now: &Offer, policy: &Serving) -> Option<Lack> {
+    let (before, now) = (before.labels.as_ref()?, now.labels.as_ref()?);
+    let gone = before.difference(now);
+    let gone = gone.filter(|label| !policy.excepts(&format!("label:{label}")));
+    let gone: Vec<_> = gone.map(String::as_str).collect();
+    let (first, named) = (gone.first()?, gone.get(..NAMED).unwrap_or(&gone).join(", "));
+    let more = match gone.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let what = format!(
+        "the Node had {named}{more} among its labels before the drain and does not have them: pods that select them are not placed here"
+    );
+    Some(Lack::new(format!("label:{first}"), what, Cause::Unclear))
 }
 
 fn status<'a>(offer: &'a Offer, kind: &str) -> &'a str {

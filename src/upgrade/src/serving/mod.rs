@@ -5,11 +5,15 @@
 //! answers and a network configuration is on the disk.
 
 mod compare;
+mod join;
 mod lack;
 mod offer;
 mod quantity;
 mod renew;
+mod system;
 mod units;
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +21,7 @@ pub use compare::lacks;
 pub use lack::Lack;
 pub use offer::{NodePod, Offer, Owner, Unready};
 pub use renew::{are_renewed, renewed};
+pub use system::{APPARMOR, CERTIFICATES, CGROUP, RESOLVER, SELINUX, absent};
 pub use units::{Down, Units, failed, inactive};
 
 /// How a node serves, as far as it is known.
@@ -28,11 +33,16 @@ pub struct Serving {
     /// What systemd says of its units. `None` if the agent has not looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units: Option<Units>,
+    /// What the kernel and the system have for pods. `None` if the agent has not looked, and in a
+    /// note of an older agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<BTreeSet<String>>,
     /// A pod sandbox got an address. Some network plugins ask the API server for the pod, and
     /// give none to a sandbox without one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pod_network: bool,
-    /// The runtime of the old system started no pod sandbox. Then the new one need not.
+    /// The runtime of the old system started no pod sandbox, and the policy did not demand one.
+    /// Then the new one need not. An older agent notes it also where the policy demands one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_sandbox: bool,
     /// For how many seconds this system booted. `None` if its boot was not over, and in a note of
@@ -56,6 +66,7 @@ impl Serving {
     pub const fn is_blank(&self) -> bool {
         self.node.is_none()
             && self.units.is_none()
+            && self.system.is_none()
             && !self.pod_network
             && !self.no_sandbox
             && self.boot_seconds.is_none()

@@ -26,10 +26,19 @@ pub struct Offer {
     /// them. `None` if the runtime does not tell them, and in a note of an older agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handlers: Option<BTreeSet<String>>,
+    /// What the runtime and the kernel can do for a pod: `runc/userNamespaces` of a handler,
+    /// `userNamespaces` of the default one, and what the kubelet reports of the node. `None` if the
+    /// kubelet tells none, and in a note of an older agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features: Option<BTreeSet<String>>,
     /// The drivers of dynamic resource allocation that offer a device in a `ResourceSlice` of this
     /// node. `None` if the server does not have or tell them, and in a note of an older agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<BTreeSet<String>>,
+    /// The keys of the Node's labels that pods may be placed by, without those that Careen sets.
+    /// `None` in a note of an older agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<BTreeSet<String>>,
     /// The address families of which kube-proxy has written the rules of services since its start.
     /// Empty without a kube-proxy that tells it, and in a note of an older agent.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]

@@ -298,10 +298,12 @@ fn health() -> Vec<(&'static str, Class)> {
         capacity: JUDGES,
         conditions: JUDGES,
         other_conditions: JUDGES,
+        labels: JUDGES,
         addresses: JUDGES,
         units: JUDGES,
         mounts: JUDGES,
         services: JUDGES,
+        system: JUDGES,
         except: JUDGES,
     });
     [health, serving].into_iter().flatten().collect()

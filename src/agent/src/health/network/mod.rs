@@ -6,7 +6,7 @@
 //! check.
 
 mod devices;
-mod resolver;
+pub(crate) mod resolver;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

@@ -59,6 +59,21 @@ fn server(line: &str) -> Option<IpAddr> {
     address.parse().ok()
 }
 
+/// Whether the programs of this system can ask a resolver, as far as that is the node's own
+/// responsibility.
+pub async fn is_there() -> bool {
+    is_there_by(Path::new(USED)).await
+}
+
+async fn is_there_by(used: &Path) -> bool {
+    for server in read(used).unwrap_or_default() {
+        if !is_dead(server).await {
+            return true;
+        }
+    }
+    false
+}
+
 /// Whether nothing listens at an address of this node. Resolvers also accept TCP (RFC 7766).
 /// Nothing is known about other addresses.
 pub async fn is_dead(server: IpAddr) -> bool {
@@ -103,6 +118,17 @@ mod tests {
         assert!(is_dead("127.9.9.9".parse().unwrap()).await);
         let another = "192.0.2.53".parse().unwrap();
         assert!(!is_dead(another).await, "nothing is known of it");
+    }
+
+    #[tokio::test]
+    async fn system_whose_only_resolver_is_dead_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let used = folder.path().join("resolv.conf");
+        assert!(!is_there_by(&used).await, "there is no file");
+        std::fs::write(&used, "nameserver 127.9.9.9\n").unwrap();
+        assert!(!is_there_by(&used).await);
+        std::fs::write(&used, "nameserver 127.9.9.9\nnameserver 192.0.2.53\n").unwrap();
+        assert!(is_there_by(&used).await);
     }
 
     #[tokio::test]

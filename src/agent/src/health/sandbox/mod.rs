@@ -18,7 +18,7 @@ pub use request::SandboxRequest;
 /// The time limit of one try: the kubelet's own for a sandbox (kubernetes,
 /// staging/src/k8s.io/cri-client, twice `runtimeRequestTimeout`, 2 min). The runtime may pull the
 /// sandbox's image meanwhile.
-const LIMIT: Duration = Duration::from_secs(240);
+pub const LIMIT: Duration = Duration::from_secs(240);
 
 /// From a try that did not pass to the next one. A network often comes with a pod of its own, which
 /// takes some seconds to start.
