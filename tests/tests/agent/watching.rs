@@ -13,9 +13,6 @@ use careen_tests::node::{annotation, condition};
 use careen_tests::scene::Scene;
 use careen_tests::token::Place;
 use careen_tests::wire::State;
-use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use upgrade::{Outcome, Step, Version, names};
 
@@ -214,56 +211,25 @@ async fn a_kubelet_conf_that_is_not_there_yet_is_waited_for() -> Result<()> {
     Ok(())
 }
 
-/// A server of this version, which answers nothing else.
-async fn server_of(version: &'static str) -> Result<u16> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let port = listener.local_addr()?.port();
-    let info = json!({
-        "major": "1", "minor": "", "gitVersion": version, "gitCommit": "", "gitTreeState": "",
-        "buildDate": "", "goVersion": "", "compiler": "", "platform": "",
-    });
-    let info = info.to_string();
-    let answer = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{info}",
-        info.len()
-    );
-    tokio::spawn(async move {
-        while let Ok((mut near, _)) = listener.accept().await {
-            let mut head = [0; 4096];
-            let _ = near.read(&mut head).await;
-            let _ = near.write_all(answer.as_bytes()).await;
-        }
-    });
-    Ok(port)
-}
-
-/// How a step ends that was allowed by v1.36 and begins under a server of this version, which steps
-/// the machine has begun, and the version that the agent learns of.
+/// How a step ends that a server of the version `allowed` has allowed and that begins under the real
+/// one, how many steps the machine has begun, and the version that the agent learns of.
 async fn begun_under(
+    scene: &Scene,
     step: Step,
-    version: &'static str,
+    allowed: &Version,
 ) -> Result<(Outcome, usize, Option<Version>)> {
     let folder = tempfile::tempdir()?;
-    let port = server_of(version).await?;
-    let kubeconfig = folder.path().join("kubelet.conf");
-    let config = json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "c",
-        "clusters": [{ "name": "c", "cluster": { "server": format!("http://127.0.0.1:{port}") } }],
-        "users": [{ "name": "c", "user": { "token": "x" } }],
-        "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "c" } }],
-    });
-    std::fs::write(&kubeconfig, config.to_string())?;
     let machine = TestMachine::new(folder.path());
     let tools = Tools {
-        hands: Arc::new(machine.clone()),
-        cluster: Arc::new(Cluster::new(&kubeconfig, SILENCE)),
+        node: Arc::new(machine.clone()),
+        cluster: Arc::new(Cluster::new(&scene.node.kubeconfig, SILENCE)),
         told: watch::channel(true).1,
         held: Held::default(),
         volumes: folder.path().join("volumes.json").into(),
     };
     let known = Known {
         node: None,
-        server: Some("v1.36.0".parse()?),
+        server: Some(allowed.clone()),
     };
     let mut work = Work::begin(tools, step, None, known, Arc::default());
     let ending = loop {
@@ -275,16 +241,19 @@ async fn begun_under(
     Ok((ending.finished.outcome, begun, ending.server))
 }
 
-/// A server that is replaced keeps the agent's watch.
+/// A server that is upgraded keeps the agent's watch.
 #[tokio::test]
 async fn step_begins_only_under_the_version_that_allowed_it() -> Result<()> {
-    let (outcome, begun, server) = begun_under(Step::PreHooks, "v1.35.0").await?;
+    let scene = Scene::new("versions").await?;
+    let older: Version = "v1.30.0".parse()?;
+    let (outcome, begun, server) = begun_under(&scene, Step::PreHooks, &older).await?;
     assert_eq!((outcome, begun), (Outcome::Cancelled, 0));
-    assert_eq!(server, Some("v1.35.0".parse()?));
-    let (outcome, begun, server) = begun_under(Step::PreHooks, "v1.36.0").await?;
+    let now = server.context("the agent has learned of no other version")?;
+    assert_ne!(now, older);
+    let (outcome, begun, server) = begun_under(&scene, Step::PreHooks, &now).await?;
     assert_ne!(outcome, Outcome::Cancelled);
     assert_eq!((begun, server), (1, None));
-    let (outcome, begun, _) = begun_under(Step::Clean, "v1.35.0").await?;
+    let (outcome, begun, _) = begun_under(&scene, Step::Clean, &older).await?;
     assert_ne!(outcome, Outcome::Cancelled, "no version allows it");
     assert_eq!(begun, 1);
     Ok(())
