@@ -6,6 +6,7 @@ use upgrade::Version;
 use upgrade::reason::bare;
 
 use super::kubelet::Kubelet;
+use super::other::Other;
 
 /// What blocks the upgrade. Decisions use the variant, never the text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -109,6 +110,15 @@ pub enum Why {
         "waiting for its turn: {allowed} of {group} may be upgraded at once. No action is needed."
     )]
     NotItsTurn { group: String, allowed: usize },
+    /// The upgrade of another member of the control plane has halted.
+    #[error(
+        "{group} is hurt: the upgrade of Node {node} has halted, and no other member is upgraded until somebody has looked at that one. Remove no member of etcd; see what halted it (kubectl careen explain {node}), then ask it again: annotate Machine {machine} with careen.dev/retry."
+    )]
+    ControlPlaneHurt {
+        group: String,
+        machine: String,
+        node: String,
+    },
     /// One of the Machines that go first does not finish.
     #[error(
         "waiting for its turn in {group}: Node {node} does not finish its upgrade. Check that node, or continue without it: annotate Machine {machine} with careen.dev/leave-out: <why>."
@@ -196,6 +206,16 @@ pub enum Why {
 }
 
 impl Why {
+    /// Another member of this control plane is hurt.
+    #[must_use]
+    pub fn hurt(group: String, Other { machine, node }: Other) -> Self {
+        Self::ControlPlaneHurt {
+            group,
+            machine,
+            node,
+        }
+    }
+
     /// The stable CamelCase reason of a condition.
     #[must_use]
     pub fn code(&self) -> String {
@@ -223,6 +243,7 @@ impl Why {
             Self::StepTooLarge { .. } => "StepTooLarge",
             Self::WorkersBehind { .. } => "WorkersBehind",
             Self::NotItsTurn { .. } => "NotItsTurn",
+            Self::ControlPlaneHurt { .. } => "ControlPlaneHurt",
             Self::TurnKept { .. } => "TurnKept",
             Self::LeftOut => "LeftOut",
             Self::OthersFailed { .. } => "OthersFailed",
@@ -261,6 +282,7 @@ impl Why {
             | Self::AheadOfControlPlane { .. }
             | Self::StepTooLarge { .. }
             | Self::WorkersBehind { .. }
+            | Self::ControlPlaneHurt { .. }
             | Self::LeftOut
             | Self::OthersFailed { .. }
             | Self::NodePaused { .. }

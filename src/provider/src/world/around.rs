@@ -176,8 +176,12 @@ impl World {
         keepers.next().map(|other| Other::of(other))
     }
 
-    /// Whether the others wait for a Machine whose node works on an unknown request.
+    /// Whether the others wait for a Machine whose node works on an unknown request. In a control
+    /// plane they always do, because two members must never be away at once.
     fn counts_unasked(&self, machine: &Machine, now: i64) -> bool {
+        if machine.control_plane {
+            return true;
+        }
         let limit = self.settings.policy.upgrade_seconds;
         match self.unasked.look(machine.key(), now, limit) {
             Look::Within => true,

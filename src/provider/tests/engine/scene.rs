@@ -22,6 +22,8 @@ pub struct Scene {
     pub control_plane: ControlPlane,
     pub working: usize,
     pub failed: usize,
+    /// Another member of the control plane that is hurt.
+    pub hurt: Option<Other>,
     pub allowed: usize,
     /// The version of Node `old` of Machine `m-old`.
     pub oldest_kubelet: Option<Version>,
@@ -91,6 +93,7 @@ pub fn scene() -> Scene {
         },
         working: 0,
         failed: 0,
+        hurt: None,
         allowed: 1,
         oldest_kubelet: None,
         keeper: None,
@@ -132,6 +135,7 @@ impl Scene {
                 })
             },
             turns: Turns {
+                hurt: &|| self.hurt.clone(),
                 working: &|| Others {
                     count: self.working,
                     one: self.keeper.clone(),

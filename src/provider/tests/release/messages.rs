@@ -81,6 +81,11 @@ fn every_reason() -> Vec<Why> {
             group: text("group"),
             allowed: 1,
         },
+        Why::ControlPlaneHurt {
+            group: text("group"),
+            machine: text("machine"),
+            node: node.clone(),
+        },
         Why::TurnKept {
             group: text("group"),
             machine: text("machine"),
