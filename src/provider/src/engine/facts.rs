@@ -86,6 +86,8 @@ pub struct ControlPlane {
     /// The oldest version that serves the API, of the server that answered and of the control
     /// plane's nodes.
     pub oldest: Option<Version>,
+    /// The number of its Machines.
+    pub members: usize,
     /// The static pods on this Machine's node, if it is a control plane node.
     pub pods: Vec<StaticPod>,
 }

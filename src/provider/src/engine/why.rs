@@ -56,6 +56,16 @@ pub enum Why {
         bare(detail)
     )]
     ApiAway { cluster: String, detail: String },
+    /// The workload cluster's only API server is on the node that is being upgraded.
+    #[error(
+        "the API server of cluster {cluster} is away, because its only control-plane node, {node}, is being upgraded: {}. No action is needed, unless the node does not come back.",
+        bare(detail)
+    )]
+    OnlyApiAway {
+        cluster: String,
+        node: String,
+        detail: String,
+    },
     /// The control plane's version is not known.
     #[error(
         "the version of cluster {cluster}'s control plane is not known yet. No action is needed."
@@ -234,7 +244,7 @@ impl Why {
             Self::TwoImages { .. } => "TwoImages",
             Self::BadVersion { .. } => "BadVersion",
             Self::BadImage { .. } => "BadImage",
-            Self::ApiAway { .. } => "ApiAway",
+            Self::ApiAway { .. } | Self::OnlyApiAway { .. } => "ApiAway",
             Self::ControlPlaneUnknown { .. } => "ControlPlaneUnknown",
             Self::NoNode => "NoNode",
             Self::NodeMissing { .. } => "NodeMissing",
@@ -272,6 +282,7 @@ impl Why {
             | Self::TurnKept { .. }
             | Self::OtherRequest { .. }
             | Self::ApiAway { .. }
+            | Self::OnlyApiAway { .. }
             | Self::Unwritten { .. } => 10,
             Self::NoImage { .. }
             | Self::TwoImages { .. }

@@ -256,7 +256,7 @@ fn versions(world: &World, object: &Object, judged: &Judged, wanted: &Version) -
     }
     let facts = ControlPlane {
         oldest: world.oldest(&key, &cluster),
-        pods: Vec::new(),
+        ..ControlPlane::default()
     };
     skew(&key.name, wanted, &facts).inspect_err(|why| world.doubt(&key, &cluster, why))
 }

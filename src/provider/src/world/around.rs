@@ -60,8 +60,10 @@ impl World {
 
     pub(super) fn control_plane(&self, machine: &Machine, cluster: &ClusterState) -> ControlPlane {
         let pods = machine.node.as_ref().map(|node| cluster.pods_of(node));
+        let members = self.machines.control_plane_of(&machine.cluster_key());
         ControlPlane {
-            oldest: self.oldest(&machine.cluster_key(), cluster),
+            oldest: cluster.oldest(nodes_of(&members)),
+            members: members.len(),
             pods: pods.unwrap_or_default(),
         }
     }
@@ -81,7 +83,7 @@ impl World {
             let machines = self.machines.control_plane_of(key);
             let nodes = ControlPlane {
                 oldest: cluster.oldest_node(nodes_of(&machines)),
-                pods: Vec::new(),
+                ..ControlPlane::default()
             };
             let held_by_nodes = nodes.oldest.is_some() && skew(&key.name, wanted, &nodes).is_err();
             if !held_by_nodes {

@@ -1,4 +1,5 @@
-//! Control planes: a member whose upgrade has halted, and the others.
+//! Control planes: a member whose upgrade has halted, the others, and an API server that is away
+//! with its only node.
 
 use provider::engine::{Answer, Mark, MarkWrite, Why};
 use provider::names;
@@ -115,4 +116,25 @@ fn no_member_is_asked_while_another_one_is_hurt() {
     assert!(names.iter().all(|name| said.contains(name)), "{said}");
     (next.hurt, next.working) = (None, 0);
     assert!(requests(&next.decide()));
+}
+
+#[test]
+fn only_member_in_its_upgrade_explains_its_absent_api_server() {
+    let away = |members: usize, asked: bool| {
+        let mut scene = scene().of_control_plane(Some(NEW));
+        if asked {
+            scene = scene.asked();
+        }
+        scene.control_plane.members = members;
+        scene.away = Some("connection refused");
+        let decision = scene.decide();
+        assert_eq!(held(&decision), "ApiAway");
+        assert_eq!((decision.node, decision.mark), (None, None));
+        decision.answer.message()
+    };
+    let said = away(1, true);
+    assert!(said.contains("only control-plane node, n,"), "{said}");
+    for said in [away(1, false), away(3, true)] {
+        assert!(said.contains("Check that server"), "{said}");
+    }
 }

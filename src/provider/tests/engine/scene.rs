@@ -89,6 +89,7 @@ pub fn scene() -> Scene {
         paused: None,
         control_plane: ControlPlane {
             oldest: Some(NEW.parse().unwrap()),
+            members: 3,
             pods: Vec::new(),
         },
         working: 0,

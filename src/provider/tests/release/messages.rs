@@ -46,6 +46,11 @@ fn every_reason() -> Vec<Why> {
             cluster: cluster.clone(),
             detail: text("why"),
         },
+        Why::OnlyApiAway {
+            cluster: cluster.clone(),
+            node: node.clone(),
+            detail: text("why"),
+        },
         Why::ControlPlaneUnknown {
             cluster: cluster.clone(),
         },
