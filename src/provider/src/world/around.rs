@@ -53,6 +53,19 @@ impl World {
         stopped(own, || format!("MachineDeployment {}", deployment.name))
     }
 
+    /// Whether the owner's template has the requesting annotation. The owner puts it back on the
+    /// Machine whenever somebody removes it there.
+    #[must_use]
+    pub fn asks_by_template(&self, machine: &Machine) -> bool {
+        if machine.control_plane {
+            let owner = self.machines.owner_of_control_plane(&machine.cluster_key());
+            return owner.is_some_and(|(_, facts)| facts.asks);
+        }
+        let deployment = self.deployment(machine);
+        let facts = deployment.and_then(|key| self.machines.deployment(&key));
+        facts.is_some_and(|facts| facts.asks)
+    }
+
     fn deployment(&self, machine: &Machine) -> Option<Key> {
         let name = machine.deployment.as_deref()?;
         Some(Key::new(machine.namespace.as_str(), name))
