@@ -16,10 +16,9 @@ use crate::machines::{Group, GroupKind, Key};
 use crate::names;
 use crate::world::World;
 
-/// Why the provider does not promise this: the agent refuses such a node, and the rollout would
-/// stop there.
-const NO_CONTROL_PLANE: &str =
-    "the Machine: careen-agent does not upgrade a control plane's node in place yet (ControlPlane)";
+/// Why the provider does not promise this. The agent refuses such a node unless its policy enables
+/// it, and the rollout would stop there.
+const NO_CONTROL_PLANE: &str = "the Machine: it is of a control plane, and careen-provider runs without --control-planes (ControlPlane)";
 
 /// Answers either hook.
 pub fn can_update(world: &World, request: &Request) -> Response {

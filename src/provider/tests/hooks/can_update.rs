@@ -247,7 +247,7 @@ async fn control_plane_is_left_to_core_or_held_under_never_replace() {
             "{response}"
         );
         let message = response["message"].as_str().unwrap();
-        assert!(message.contains("ControlPlane"), "{message}");
+        assert!(message.contains("--control-planes"), "{message}");
         sample.request["settings"] = json!({ "neverReplace": "true" });
         assert_eq!(call_with(&world, &sample)["status"], "Failure");
     }
