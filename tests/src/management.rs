@@ -5,6 +5,7 @@
 mod agent;
 pub mod definitions;
 mod history;
+mod members;
 mod trust;
 mod waits;
 

@@ -1,6 +1,8 @@
 //! Kubernetes objects with only the fields that Careen reads. The full types take tens of kilobytes
 //! per object.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1;
 use kube::Client;
 use kube::api::Api;
@@ -16,7 +18,7 @@ pub type Machine = Object<MachineSpec, MachineStatus>;
 /// A Cluster.
 pub type Cluster = Object<ClusterSpec, Option<NotUsed>>;
 /// A KubeadmControlPlane.
-pub type ControlPlane = Object<NotUsed, Option<NotUsed>>;
+pub type ControlPlane = Object<ControlPlaneSpec, Option<NotUsed>>;
 /// A MachineDeployment.
 pub type MachineDeployment = Object<DeploymentSpec, Option<NotUsed>>;
 
@@ -87,6 +89,34 @@ pub struct DeploymentSpec {
     pub paused: Option<bool>,
     /// The rollout settings.
     pub rollout: Rollout,
+    /// What its Machines have.
+    #[serde(deserialize_with = "if_readable")]
+    pub template: Option<Template>,
+}
+
+/// The desired state of a KubeadmControlPlane.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ControlPlaneSpec {
+    /// What its Machines have.
+    #[serde(deserialize_with = "if_readable")]
+    pub machine_template: Option<Template>,
+}
+
+/// What an owner gives to each of its Machines.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Template {
+    /// The metadata.
+    pub metadata: TemplateMetadata,
+}
+
+/// The metadata that an owner gives to each of its Machines.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct TemplateMetadata {
+    /// The annotations.
+    pub annotations: BTreeMap<String, String>,
 }
 
 /// The rollout settings of a MachineDeployment.

@@ -12,6 +12,7 @@
 //!     --leader-elect                           by Lease --lease-name in --own-namespace; without it this process leads
 //!     --own-namespace careen-system            (env POD_NAMESPACE) for Lease and Secret
 //!     --namespace NS                           only this namespace's Machines
+//!     --control-planes                         Machines of control planes too
 //!     --never-replace  --image-field osImage  --worker-step 3  --answer-seconds 300  --upgrade-seconds 7200
 //!     --log-json  --verbose
 //! careen-provider manifests DIR [--image IMAGE]   writes the release's files and ends
@@ -88,6 +89,9 @@ struct Cli {
     /// Hold a rollout that cannot be done in place, so that Cluster API does not replace Machines.
     #[arg(long)]
     never_replace: bool,
+    /// Upgrade Machines of control planes in place too, in a rollout of their control plane.
+    #[arg(long)]
+    control_planes: bool,
     /// A field of an InfraMachine's spec that names an image.
     #[arg(long, default_value = "osImage")]
     image_field: Vec<String>,
@@ -229,6 +233,7 @@ fn setup(cli: &Cli) -> Setup {
         lease: cli.leader_elect.then_some(candidate),
         settings: Settings {
             never_replace: cli.never_replace,
+            control_planes: cli.control_planes,
             image_fields: cli.image_field.clone(),
             policy: Policy {
                 worker_step: cli.worker_step,
@@ -236,7 +241,6 @@ fn setup(cli: &Cli) -> Setup {
                 upgrade_seconds: cli.upgrade_seconds,
                 ..Policy::default()
             },
-            ..Settings::default()
         },
         limits: Limits::default(),
     }

@@ -15,8 +15,9 @@ pub struct Settings {
     pub never_replace: bool,
     /// Fields of an InfraMachine's spec that name an image, such as `osImage` or `os.image`.
     pub image_fields: Vec<String>,
-    /// Upgrade control planes in place too. There is no flag: the agent still refuses control plane
-    /// nodes (reason `ControlPlane`), and a rollout that started with one would stop there.
+    /// Promise the control plane manager that Machines of control planes are upgraded in place too.
+    /// Without it they are replaced: the agent refuses their nodes (reason `ControlPlane`) unless
+    /// their policy enables it, and a rollout that started with one would stop there.
     pub control_planes: bool,
     /// The limits of an upgrade.
     pub policy: Policy,

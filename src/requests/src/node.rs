@@ -6,6 +6,7 @@ use upgrade::report::Answer;
 
 use crate::ended::EndedRequest;
 use crate::id::is_ours;
+use crate::phase::PhaseName;
 use crate::reply::Reply;
 
 /// A Node in a few hundred bytes.
@@ -88,6 +89,14 @@ impl NodeFacts {
     pub fn has_failed(&self) -> bool {
         let ours = self.requested && self.id.as_deref().is_some_and(is_ours);
         ours && self.is_answered() && self.reply.answer == Some(Answer::Failed)
+    }
+
+    /// Its upgrade has halted, and nobody has uncordoned the node since. The agent takes that too as
+    /// the sign that a person has looked at the node.
+    #[must_use]
+    pub fn is_halted(&self) -> bool {
+        let halted = self.reply.phase() == PhaseName::Halted || self.reply.holds_the_lock();
+        self.reply.answer == Some(Answer::Failed) && halted && self.cordoned
     }
 
     /// Whether the agent reports success for this request, and the kubelet shows it. This is less

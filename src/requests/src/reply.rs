@@ -76,6 +76,14 @@ impl Reply {
         status.map_or(PhaseName::Other, |status| PhaseName::of(&status.phase))
     }
 
+    /// Whether the upgrade holds the lock of the control plane.
+    #[must_use]
+    pub fn holds_the_lock(&self) -> bool {
+        let status = self.status.as_ref();
+        let control_plane = status.and_then(|status| status.control_plane.as_ref());
+        control_plane.is_some_and(|control_plane| control_plane.locked)
+    }
+
     /// The answer to the request with this id, and to no other.
     #[must_use]
     pub fn to(&self, id: &UpgradeId) -> Option<(Answer, &Status)> {

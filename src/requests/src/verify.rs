@@ -11,6 +11,9 @@ const COMPONENTS: [&str; 3] = [
     "kube-scheduler",
 ];
 
+/// The component of etcd's static pod.
+const ETCD: &str = "etcd";
+
 /// A static pod of a control plane node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticPod {
@@ -48,6 +51,12 @@ pub fn verify(node: &NodeFacts, version: &str, pods: Option<&[StaticPod]>) -> Re
     if node.cordoned {
         return Err(format!("Node {} is uncordoned", node.name));
     }
+    if node.reply.holds_the_lock() {
+        return Err(format!(
+            "Node {} releases the lock of the control plane",
+            node.name
+        ));
+    }
     pods.map_or(Ok(()), |pods| are_at(pods, version))
 }
 
@@ -69,5 +78,14 @@ fn are_at(seen: &[StaticPod], version: &str) -> Result<(), String> {
             return Err(format!("static pod {component} is Ready"));
         }
     }
-    Ok(())
+    etcd_is_ready(seen)
+}
+
+/// etcd has versions of its own. Where it is external, it has no pod.
+fn etcd_is_ready(seen: &[StaticPod]) -> Result<(), String> {
+    let etcd = seen.iter().find(|pod| pod.component == ETCD);
+    match etcd.is_none_or(|pod| pod.ready) {
+        true => Ok(()),
+        false => Err(format!("static pod {ETCD} is Ready")),
+    }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -28,6 +29,7 @@ pub struct Agents {
     /// The Cluster's own API server, with the credential that Cluster API created.
     pub workload: Client,
     boots: Boots,
+    hurts: Arc<AtomicBool>,
     life: JoinHandle<()>,
 }
 
@@ -45,8 +47,9 @@ impl Agents {
     /// When the Cluster does not have a kubeconfig.
     pub async fn start(management: &Client, cluster: &str, seed: u64) -> Result<Self> {
         let workload = workload(management, cluster).await?;
-        let boots = Boots::default();
+        let (boots, hurts) = (Boots::default(), Arc::<AtomicBool>::default());
         let hall = Hall {
+            hurts: Arc::clone(&hurts),
             workload: workload.clone(),
             luck: Rng::with_seed(seed),
             taken: HashMap::new(),
@@ -56,8 +59,14 @@ impl Agents {
         Ok(Self {
             workload,
             boots,
+            hurts,
             life: tokio::spawn(hall.live()),
         })
+    }
+
+    /// Decides whether the next upgrades of control-plane nodes halt with a hurt member.
+    pub fn hurt(&self, hurts: bool) {
+        self.hurts.store(hurts, Ordering::SeqCst);
     }
 
     /// The number of boots of a node since it joined.
@@ -85,6 +94,7 @@ struct Hall {
     luck: Rng,
     taken: HashMap<String, UpgradeId>,
     boots: Boots,
+    hurts: Arc<AtomicBool>,
     working: JoinSet<()>,
 }
 
@@ -112,7 +122,14 @@ impl Hall {
         }
         let fate = Fate::of(&mut self.luck);
         println!("node {name}: {fate:?}");
-        let upgrade = Upgrade::asked(&self.workload, node, id, fate);
-        self.working.spawn(upgrade.run(Arc::clone(&self.boots)));
+        let (upgrade, boots) = (
+            Upgrade::asked(&self.workload, node, id, fate),
+            Arc::clone(&self.boots),
+        );
+        let hurts = upgrade.is_of_control_plane() && self.hurts.load(Ordering::SeqCst);
+        match hurts {
+            true => self.working.spawn(upgrade.halts(boots)),
+            false => self.working.spawn(upgrade.run(boots)),
+        };
     }
 }

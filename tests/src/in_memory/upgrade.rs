@@ -9,7 +9,7 @@ use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use upgrade::record::Reached;
-use upgrade::report::{Answer, Status};
+use upgrade::report::{Answer, ControlPlane, Status};
 use upgrade::{Target, UpgradeId, names};
 
 use super::boots::{Boots, boot};
@@ -64,6 +64,28 @@ impl Upgrade {
             status,
             fate,
         }
+    }
+
+    pub const fn is_of_control_plane(&self) -> bool {
+        self.control_plane
+    }
+
+    /// From the request to a halt: after its boot the member is not well. Its node is cordoned and
+    /// not Ready, and keeps the lock.
+    pub async fn halts(mut self, boots: Boots) {
+        self.reaches("Drained", 60, cordoned(true)).await;
+        self.arms().await;
+        boot(&boots, &self.name);
+        let hurt = ("ControlPlaneHurt", "its member of etcd is away");
+        (self.status.code, self.status.reason) = (Some(hurt.0.into()), Some(hurt.1.into()));
+        self.status.control_plane = Some(ControlPlane {
+            locked: true,
+            ..ControlPlane::default()
+        });
+        self.note("Halted");
+        self.answers(Answer::Failed, 100, json!({})).await;
+        self.write(&json!({ "status": { "conditions": self.conditions("False") } }))
+            .await;
     }
 
     /// From the request to the answer.

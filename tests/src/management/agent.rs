@@ -33,6 +33,19 @@ impl Management {
         self.answer(node, "Failed", &status, false).await
     }
 
+    /// Reports that the upgrade of a member of the control plane has halted. Its node stays cordoned
+    /// and keeps the lock.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn agent_halts(&self, node: &str, id: &str) -> Result<()> {
+        let status = json!({
+            "id": id, "phase": "Halted", "percent": 100, "code": "ControlPlaneHurt", "reason": "its etcd is away",
+            "tries": 1, "reached": [], "controlPlane": { "locked": true },
+        });
+        self.answer(node, "Failed", &status, true).await
+    }
+
     /// Reports that the agent has upgraded its node to the requested version. The node is
     /// uncordoned.
     ///

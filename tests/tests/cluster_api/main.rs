@@ -6,6 +6,7 @@ mod adversity;
 mod annotation;
 mod control_plane;
 mod hooks;
+mod hurt;
 mod image;
 mod in_memory;
 mod managers;
@@ -15,6 +16,7 @@ mod order;
 mod refusing;
 mod replicas;
 mod scene;
+mod template;
 mod walk;
 mod width;
 

@@ -1,5 +1,5 @@
-//! The same tests with the older supported minor, except `order` and `in_memory`. `order` tests the
-//! start of core. Nodes of the in-memory provider report no kubelet version in that minor
+//! The same tests with the older supported minor, except `order`, `in_memory` and `hurt`. `order`
+//! tests the start of core. Nodes of the in-memory provider report no kubelet version in that minor
 //! (v1.13.4), so none of its Machines would ever serve.
 
 #[path = "../cluster_api/adopted.rs"]
@@ -26,6 +26,8 @@ mod refusing;
 mod replicas;
 #[path = "../cluster_api/scene.rs"]
 mod scene;
+#[path = "../cluster_api/template.rs"]
+mod template;
 #[path = "../cluster_api/walk.rs"]
 mod walk;
 #[path = "../cluster_api/width.rs"]

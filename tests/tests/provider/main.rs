@@ -5,6 +5,7 @@
 mod cancelled;
 mod catalogue;
 mod certificate;
+mod control_plane;
 mod credential;
 mod held;
 mod isolated;

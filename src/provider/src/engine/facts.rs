@@ -5,6 +5,7 @@ use upgrade::{Target, Version};
 
 use super::kubelet::Kubelet;
 use super::machine::Machine;
+use super::other::Other;
 use super::why::Why;
 
 /// All input of one decision.
@@ -85,6 +86,8 @@ pub struct ControlPlane {
     /// The oldest version that serves the API, of the server that answered and of the control
     /// plane's nodes.
     pub oldest: Option<Version>,
+    /// The number of its Machines.
+    pub members: usize,
     /// The static pods on this Machine's node, if it is a control plane node.
     pub pods: Vec<StaticPod>,
 }
@@ -98,30 +101,13 @@ pub struct Others {
     pub one: Option<Other>,
 }
 
-/// Another Machine of a group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Other {
-    /// The Machine's name.
-    pub machine: String,
-    /// The Node's name.
-    pub node: String,
-}
-
-impl Other {
-    /// This Machine.
-    #[must_use]
-    pub fn of(machine: &Machine) -> Self {
-        Self {
-            machine: machine.name.clone(),
-            node: machine.node.clone().unwrap_or_default(),
-        }
-    }
-}
-
 /// Turns within a group of Machines. They are counted only when needed, because a group may have
 /// thousands of Machines.
 #[derive(Clone, Copy)]
 pub struct Turns<'a> {
+    /// Another member of the control plane whose upgrade has halted. Nobody has a turn before a
+    /// person has looked at it.
+    pub hurt: &'a dyn Fn() -> Option<Other>,
     /// The others that work. If one of them keeps its turn for longer than an upgrade takes, it is
     /// named.
     pub working: &'a dyn Fn() -> Others,

@@ -4,8 +4,9 @@ use requests::NodeFacts;
 use upgrade::Version;
 
 use super::answer::clean;
-use super::facts::{ControlPlane, Facts, Other, Others};
+use super::facts::{ControlPlane, Facts, Others};
 use super::kubelet::Kubelet;
+use super::other::Other;
 use super::why::Why;
 
 /// How many minor versions a kubelet may be older than the API server (Kubernetes' version skew
@@ -90,6 +91,9 @@ pub(super) fn may_ask(facts: &Facts<'_>, node: &NodeFacts, wanted: &Version) -> 
 fn turn(facts: &Facts<'_>, node: &NodeFacts) -> Result<(), Why> {
     let turns = facts.turns;
     let (group, allowed) = (turns.group.to_owned(), turns.allowed);
+    if let Some(hurt) = (turns.hurt)() {
+        return Err(Why::hurt(group, hurt));
+    }
     let working = (turns.working)();
     if working.count >= allowed {
         return Err(match working.one {

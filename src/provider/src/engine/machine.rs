@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use requests::NodeFacts;
 
 use super::answer::Mark;
+use super::other::Other;
 
 /// The total time that a node may take after the request, as a multiple of the limit. The node
 /// itself reports which phases it reached, and when.
@@ -102,6 +103,17 @@ impl Machine {
     #[must_use]
     pub const fn is_called_for(&self) -> bool {
         self.in_progress && self.hook_pending
+    }
+}
+
+impl Other {
+    /// This Machine.
+    #[must_use]
+    pub fn of(machine: &Machine) -> Self {
+        Self {
+            machine: machine.name.clone(),
+            node: machine.node.clone().unwrap_or_default(),
+        }
     }
 }
 

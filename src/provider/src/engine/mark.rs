@@ -7,6 +7,7 @@ use upgrade::UpgradeId;
 
 use super::answer::{Answer, Decision, Mark, MarkWrite};
 use super::facts::{Facts, NodeView};
+use super::hurt::keeps_its_mark;
 use super::machine::others_id;
 use super::ready::Ready;
 use super::time::{begun, is_over, remaining};
@@ -72,6 +73,9 @@ fn as_of_now(facts: &Facts<'_>, mark: &Mark, limit: i64, answer: Answer) -> Deci
 /// The node's time is over, so health checks apply again. The mark stays, because the Node still
 /// has the request.
 pub(super) fn overdue(facts: &Facts<'_>, answer: Answer) -> Decision {
+    if keeps_its_mark(facts) {
+        return Decision::say(answer);
+    }
     let ours = facts.machine.mark.as_ref().filter(|mark| mark.skip_is_ours);
     let let_go = |mark: &Mark| {
         MarkWrite::On(Mark {
@@ -85,10 +89,12 @@ pub(super) fn overdue(facts: &Facts<'_>, answer: Answer) -> Decision {
     }
 }
 
-/// The request has its final answer, so the mark is removed.
+/// The request has its final answer, so the mark is removed, unless it protects a hurt member.
 pub(super) fn finished(facts: &Facts<'_>, answer: Answer) -> Decision {
+    let mark = facts.machine.mark.as_ref();
+    let mark = mark.filter(|_| !keeps_its_mark(facts));
     Decision {
-        mark: facts.machine.mark.as_ref().map(|_| MarkWrite::Off),
+        mark: mark.map(|_| MarkWrite::Off),
         ..Decision::say(answer)
     }
 }

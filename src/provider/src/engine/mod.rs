@@ -6,11 +6,13 @@ mod ask;
 mod decide;
 mod facts;
 mod guard;
+mod hurt;
 mod kubelet;
 mod leave;
 mod leftover;
 mod machine;
 mod mark;
+mod other;
 mod plan;
 mod pursue;
 mod ready;
@@ -20,12 +22,11 @@ mod why;
 
 pub use answer::{Answer, Decision, Mark, MarkWrite, NodeWrite, Progress, clean};
 pub use decide::decide;
-pub use facts::{
-    ControlPlane, Desired, Facts, Instruction, NodeView, Other, Others, Policy, Road, Turns,
-};
+pub use facts::{ControlPlane, Desired, Facts, Instruction, NodeView, Others, Policy, Road, Turns};
 pub use guard::{reach, skew, step};
 pub use kubelet::Kubelet;
 pub use leftover::leftover;
 pub use machine::Machine;
+pub use other::Other;
 pub use plan::upgrade_id;
 pub use why::Why;

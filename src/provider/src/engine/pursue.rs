@@ -7,7 +7,8 @@ use upgrade::report::{Answer as NodeAnswer, Status};
 use super::answer::{Answer, Decision, Progress, clean};
 use super::ask::unanswered;
 use super::facts::Facts;
-use super::mark::finished;
+use super::hurt::is_hurt;
+use super::mark::{finished, working};
 use super::ready::Ready;
 use super::wait::{waits_by_will, within};
 use super::why::Why;
@@ -20,11 +21,20 @@ pub(super) fn pursue(facts: &Facts<'_>, ready: &Ready<'_>) -> Decision {
             Err(detail) => unverified(facts, ready, Why::Unverified { detail }),
         },
         Some((NodeAnswer::Failed, status)) if !node.reply.was_withdrawn() => {
-            finished(facts, Answer::Failed(failure(node, status)))
+            failed(facts, ready, Answer::Failed(failure(node, status)))
         }
         Some((NodeAnswer::InProgress, status)) => in_progress(facts, ready, status),
         // A request that was withdrawn and made again keeps its old answer until the agent looks.
         Some((NodeAnswer::Failed, _)) | None => unanswered(facts, ready),
+    }
+}
+
+/// A hurt member of the control plane is protected, also if its time was over before.
+fn failed(facts: &Facts<'_>, ready: &Ready<'_>, answer: Answer) -> Decision {
+    if is_hurt(facts, ready.node) {
+        working(facts, ready, answer)
+    } else {
+        finished(facts, answer)
     }
 }
 

@@ -46,12 +46,7 @@ pub(super) fn wanted_of<'a>(facts: &Facts<'a>, wanted: &'a Desired) -> Result<Re
 fn node_of<'a>(facts: &Facts<'a>) -> Result<&'a NodeFacts, Why> {
     let machine = facts.machine;
     let node = match facts.node {
-        NodeView::Away(detail) => {
-            return Err(Why::ApiAway {
-                cluster: machine.cluster.clone(),
-                detail: clean(detail),
-            });
-        }
+        NodeView::Away(detail) => return Err(away(facts, detail)),
         NodeView::Missing => match &machine.node {
             None => return Err(Why::NoNode),
             Some(node) => {
@@ -70,5 +65,20 @@ fn node_of<'a>(facts: &Facts<'a>) -> Result<&'a NodeFacts, Why> {
             found: clean(found),
             wanted: wanted.to_owned(),
         }),
+    }
+}
+
+/// The only member of a control plane takes the API server with it when it boots.
+fn away(facts: &Facts<'_>, detail: &str) -> Why {
+    let machine = facts.machine;
+    let (cluster, detail) = (machine.cluster.clone(), clean(detail));
+    let is_only = machine.control_plane && facts.control_plane.members == 1;
+    match &machine.node {
+        Some(node) if is_only && machine.mark.is_some() => Why::OnlyApiAway {
+            cluster,
+            node: node.clone(),
+            detail,
+        },
+        Some(_) | None => Why::ApiAway { cluster, detail },
     }
 }

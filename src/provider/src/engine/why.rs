@@ -6,6 +6,7 @@ use upgrade::Version;
 use upgrade::reason::bare;
 
 use super::kubelet::Kubelet;
+use super::other::Other;
 
 /// What blocks the upgrade. Decisions use the variant, never the text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -55,6 +56,16 @@ pub enum Why {
         bare(detail)
     )]
     ApiAway { cluster: String, detail: String },
+    /// The workload cluster's only API server is on the node that is being upgraded.
+    #[error(
+        "the API server of cluster {cluster} is away, because its only control-plane node, {node}, is being upgraded: {}. No action is needed, unless the node does not come back.",
+        bare(detail)
+    )]
+    OnlyApiAway {
+        cluster: String,
+        node: String,
+        detail: String,
+    },
     /// The control plane's version is not known.
     #[error(
         "the version of cluster {cluster}'s control plane is not known yet. No action is needed."
@@ -109,6 +120,15 @@ pub enum Why {
         "waiting for its turn: {allowed} of {group} may be upgraded at once. No action is needed."
     )]
     NotItsTurn { group: String, allowed: usize },
+    /// The upgrade of another member of the control plane has halted.
+    #[error(
+        "{group} is hurt: the upgrade of Node {node} has halted, and no other member is upgraded until somebody has looked at that one. Remove no member of etcd; see what halted it (kubectl careen explain {node}), then ask it again: annotate Machine {machine} with careen.dev/retry."
+    )]
+    ControlPlaneHurt {
+        group: String,
+        machine: String,
+        node: String,
+    },
     /// One of the Machines that go first does not finish.
     #[error(
         "waiting for its turn in {group}: Node {node} does not finish its upgrade. Check that node, or continue without it: annotate Machine {machine} with careen.dev/leave-out: <why>."
@@ -196,6 +216,16 @@ pub enum Why {
 }
 
 impl Why {
+    /// Another member of this control plane is hurt.
+    #[must_use]
+    pub fn hurt(group: String, Other { machine, node }: Other) -> Self {
+        Self::ControlPlaneHurt {
+            group,
+            machine,
+            node,
+        }
+    }
+
     /// The stable CamelCase reason of a condition.
     #[must_use]
     pub fn code(&self) -> String {
@@ -214,7 +244,7 @@ impl Why {
             Self::TwoImages { .. } => "TwoImages",
             Self::BadVersion { .. } => "BadVersion",
             Self::BadImage { .. } => "BadImage",
-            Self::ApiAway { .. } => "ApiAway",
+            Self::ApiAway { .. } | Self::OnlyApiAway { .. } => "ApiAway",
             Self::ControlPlaneUnknown { .. } => "ControlPlaneUnknown",
             Self::NoNode => "NoNode",
             Self::NodeMissing { .. } => "NodeMissing",
@@ -223,6 +253,7 @@ impl Why {
             Self::StepTooLarge { .. } => "StepTooLarge",
             Self::WorkersBehind { .. } => "WorkersBehind",
             Self::NotItsTurn { .. } => "NotItsTurn",
+            Self::ControlPlaneHurt { .. } => "ControlPlaneHurt",
             Self::TurnKept { .. } => "TurnKept",
             Self::LeftOut => "LeftOut",
             Self::OthersFailed { .. } => "OthersFailed",
@@ -251,6 +282,7 @@ impl Why {
             | Self::TurnKept { .. }
             | Self::OtherRequest { .. }
             | Self::ApiAway { .. }
+            | Self::OnlyApiAway { .. }
             | Self::Unwritten { .. } => 10,
             Self::NoImage { .. }
             | Self::TwoImages { .. }
@@ -261,6 +293,7 @@ impl Why {
             | Self::AheadOfControlPlane { .. }
             | Self::StepTooLarge { .. }
             | Self::WorkersBehind { .. }
+            | Self::ControlPlaneHurt { .. }
             | Self::LeftOut
             | Self::OthersFailed { .. }
             | Self::NodePaused { .. }

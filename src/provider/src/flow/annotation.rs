@@ -137,7 +137,8 @@ impl Worker {
 
     /// Records that the Machine is done. When all requested Machines of its group are done, removes
     /// the annotation from all of them, and from this one last. If another removal fails, this
-    /// Machine is then processed again.
+    /// Machine is then processed again. An annotation from the owner's template stays as long as
+    /// the template has it, because the owner would put it back.
     async fn arrive(&self, machine: &Machine, version: &str) -> Result<(), WriteError> {
         lock(&self.arrived).insert(machine.key(), version.to_owned());
         let group = self.world.machines.in_group(&machine.group());
@@ -149,7 +150,7 @@ impl Worker {
                 .iter()
                 .all(|member| arrived.get(&member.key()) == member.version.as_ref())
         };
-        if !all {
+        if !all || self.world.asks_by_template(machine) {
             return Ok(());
         }
         for member in asked {

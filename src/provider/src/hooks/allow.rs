@@ -9,16 +9,16 @@ use super::can_update::{Judged, judge};
 use super::unready::Unready;
 use super::wire::{Object, Objects, Request, Response};
 use crate::catalogue::{For, choose};
+use crate::clusters::ClusterState;
 use crate::engine::{ControlPlane, Why, clean, reach, skew, step};
 use crate::events::{self, Happened};
-use crate::machines::Key;
+use crate::machines::{Group, GroupKind, Key};
 use crate::names;
 use crate::world::World;
 
-/// Why the provider does not promise this: the agent refuses such a node, and the rollout would
-/// stop there.
-const NO_CONTROL_PLANE: &str =
-    "the Machine: careen-agent does not upgrade a control plane's node in place yet (ControlPlane)";
+/// Why the provider does not promise this. The agent refuses such a node unless its policy enables
+/// it, and the rollout would stop there.
+const NO_CONTROL_PLANE: &str = "the Machine: it is of a control plane, and careen-provider runs without --control-planes (ControlPlane)";
 
 /// Answers either hook.
 pub fn can_update(world: &World, request: &Request) -> Response {
@@ -250,13 +250,29 @@ fn versions(world: &World, object: &Object, judged: &Judged, wanted: &Version) -
         detail: clean(&detail),
     })?;
     if control_plane {
-        return reach(wanted, world.oldest_kubelet(&key, &cluster).as_ref());
+        reach(wanted, world.oldest_kubelet(&key, &cluster).as_ref())?;
+        return unhurt(world, object, &cluster);
     }
     let facts = ControlPlane {
         oldest: world.oldest(&key, &cluster),
-        pods: Vec::new(),
+        ..ControlPlane::default()
     };
     skew(&key.name, wanted, &facts).inspect_err(|why| world.doubt(&key, &cluster, why))
+}
+
+/// While another member is hurt, a rollout does not come to this one. Cluster API then waits, and
+/// deletes nothing.
+fn unhurt(world: &World, object: &Object, cluster: &ClusterState) -> Result<(), Why> {
+    let group = Group {
+        cluster: cluster_of(object),
+        kind: GroupKind::ControlPlane,
+    };
+    let machine = Key::new(
+        object.metadata.namespace.as_str(),
+        object.metadata.name.as_str(),
+    );
+    let hurt = world.hurt(&group, &machine, cluster);
+    hurt.map_or(Ok(()), |other| Err(Why::hurt(group.to_string(), other)))
 }
 
 /// The MachineDeployment's name. A MachineSet's name is random at each try.

@@ -124,6 +124,7 @@ pub fn control_plane(object: api::ControlPlane) -> (Key, ControlPlaneFacts) {
     let annotations = object.metadata.annotations.unwrap_or_default();
     let labels = object.metadata.labels.unwrap_or_default();
     let facts = ControlPlaneFacts {
+        asks: asks(object.spec.machine_template.as_ref()),
         paused: annotations.contains_key(names::PAUSED),
         looks_paused: looks_paused(&annotations, &labels),
         never_replace: annotations.get(names::NEVER_REPLACE).cloned(),
@@ -143,6 +144,7 @@ pub fn deployment(object: api::MachineDeployment) -> (Key, DeploymentFacts) {
     let facts = DeploymentFacts {
         uid: object.metadata.uid.unwrap_or_default(),
         cluster: object.spec.cluster_name,
+        asks: asks(object.spec.template.as_ref()),
         max_unavailable: limit.map_or(0, |limit| at_most(&limit, replicas)),
         // The spec pauses only its rollout. The annotation is what `clusterctl alpha rollout pause`
         // sets (Cluster API, machinedeployment_controller.go).
@@ -155,6 +157,11 @@ pub fn deployment(object: api::MachineDeployment) -> (Key, DeploymentFacts) {
         Key::new(object.metadata.namespace.unwrap_or_default(), name),
         facts,
     )
+}
+
+/// Whether the owner puts the requesting annotation on each of its Machines.
+fn asks(template: Option<&api::Template>) -> bool {
+    template.is_some_and(|template| template.metadata.annotations.contains_key(names::ASK))
 }
 
 /// Percentages are rounded down, as Cluster API does for maxUnavailable.
@@ -219,6 +226,29 @@ mod tests {
         for off in [json!(false), Value::Null, json!("many")] {
             assert!(!paused(json!({}), off.clone()), "{off}");
         }
+    }
+
+    #[test]
+    fn owner_asks_by_the_annotations_of_its_template() {
+        let metadata = |on: bool| match on {
+            true => json!({ "annotations": { names::ASK: "" }, "labels": { "a": "b" } }),
+            false => json!({ "annotations": { "other": "" } }),
+        };
+        for on in [true, false] {
+            let owner = json!({
+                "metadata": { "name": "o", "annotations": { names::ASK: "" } },
+                "spec": { "machineTemplate": { "metadata": metadata(on), "spec": {} } },
+            });
+            let (_, facts) = control_plane(serde_json::from_value(owner).unwrap());
+            assert_eq!(facts.asks, on);
+            let owner = json!({
+                "metadata": { "name": "o" }, "spec": { "template": { "metadata": metadata(on) } },
+            });
+            let (_, facts) = deployment(serde_json::from_value(owner).unwrap());
+            assert_eq!(facts.asks, on);
+        }
+        let odd = json!({ "metadata": {}, "spec": { "machineTemplate": 5, "replicas": 1 } });
+        assert!(!control_plane(serde_json::from_value(odd).unwrap()).1.asks);
     }
 
     #[test]

@@ -53,6 +53,19 @@ impl World {
         stopped(own, || format!("MachineDeployment {}", deployment.name))
     }
 
+    /// Whether the owner's template has the requesting annotation. The owner puts it back on the
+    /// Machine whenever somebody removes it there.
+    #[must_use]
+    pub fn asks_by_template(&self, machine: &Machine) -> bool {
+        if machine.control_plane {
+            let owner = self.machines.owner_of_control_plane(&machine.cluster_key());
+            return owner.is_some_and(|(_, facts)| facts.asks);
+        }
+        let deployment = self.deployment(machine);
+        let facts = deployment.and_then(|key| self.machines.deployment(&key));
+        facts.is_some_and(|facts| facts.asks)
+    }
+
     fn deployment(&self, machine: &Machine) -> Option<Key> {
         let name = machine.deployment.as_deref()?;
         Some(Key::new(machine.namespace.as_str(), name))
@@ -60,8 +73,10 @@ impl World {
 
     pub(super) fn control_plane(&self, machine: &Machine, cluster: &ClusterState) -> ControlPlane {
         let pods = machine.node.as_ref().map(|node| cluster.pods_of(node));
+        let members = self.machines.control_plane_of(&machine.cluster_key());
         ControlPlane {
-            oldest: self.oldest(&machine.cluster_key(), cluster),
+            oldest: cluster.oldest(nodes_of(&members)),
+            members: members.len(),
             pods: pods.unwrap_or_default(),
         }
     }
@@ -81,7 +96,7 @@ impl World {
             let machines = self.machines.control_plane_of(key);
             let nodes = ControlPlane {
                 oldest: cluster.oldest_node(nodes_of(&machines)),
-                pods: Vec::new(),
+                ..ControlPlane::default()
             };
             let held_by_nodes = nodes.oldest.is_some() && skew(&key.name, wanted, &nodes).is_err();
             if !held_by_nodes {
@@ -176,8 +191,12 @@ impl World {
         keepers.next().map(|other| Other::of(other))
     }
 
-    /// Whether the others wait for a Machine whose node works on an unknown request.
+    /// Whether the others wait for a Machine whose node works on an unknown request. In a control
+    /// plane they always do, because two members must never be away at once.
     fn counts_unasked(&self, machine: &Machine, now: i64) -> bool {
+        if machine.control_plane {
+            return true;
+        }
         let limit = self.settings.policy.upgrade_seconds;
         match self.unasked.look(machine.key(), now, limit) {
             Look::Within => true,

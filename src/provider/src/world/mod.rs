@@ -4,6 +4,7 @@ mod around;
 mod counted;
 mod ended;
 mod heard;
+mod hurt;
 mod misses;
 mod near;
 mod unasked;
@@ -199,6 +200,7 @@ impl World {
             control_plane: self.control_plane(machine, &cluster),
             oldest_kubelet: &|| self.oldest_kubelet(&group.cluster, &cluster),
             turns: Turns {
+                hurt: &|| self.hurt(&group, &machine.key(), &cluster),
                 working: &|| self.working(machine, &group, &cluster, now),
                 failed: &|| self.failed(machine, &group, &cluster),
                 allowed: self.allowed(&group),

@@ -1,7 +1,8 @@
 //! "Done" is reported only once everything is verified.
 
 use provider::engine::{Answer, MarkWrite};
-use upgrade::report::Answer as NodeAnswer;
+use requests::StaticPod;
+use upgrade::report::{Answer as NodeAnswer, ControlPlane};
 
 use crate::scene::*;
 
@@ -72,6 +73,25 @@ fn control_plane_is_done_only_with_ready_updated_static_pods() {
     let mut unready = scene().of_control_plane(Some(NEW)).upgraded();
     unready.control_plane.pods[0].ready = false;
     assert_eq!(held(&unready.decide()), "Unverified");
+}
+
+#[test]
+fn control_plane_is_done_only_with_a_ready_etcd_and_no_lock() {
+    let mut scene = scene().of_control_plane(Some(NEW)).upgraded();
+    scene.control_plane.pods.push(StaticPod {
+        component: "etcd".into(),
+        version: Some("3.6.8-0".into()),
+        ready: false,
+    });
+    assert_eq!(held(&scene.decide()), "Unverified");
+    scene.control_plane.pods[3].ready = true;
+    assert_eq!(scene.decide().answer, Answer::Done);
+    let status = scene.node().reply.status.as_mut().unwrap();
+    status.control_plane = Some(ControlPlane {
+        locked: true,
+        ..ControlPlane::default()
+    });
+    assert_eq!(held(&scene.decide()), "Unverified");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod asking;
 mod done;
+mod hurt;
 mod intervals;
 mod leaving;
 mod leftover;

@@ -22,6 +22,8 @@ pub struct Scene {
     pub control_plane: ControlPlane,
     pub working: usize,
     pub failed: usize,
+    /// Another member of the control plane that is hurt.
+    pub hurt: Option<Other>,
     pub allowed: usize,
     /// The version of Node `old` of Machine `m-old`.
     pub oldest_kubelet: Option<Version>,
@@ -87,10 +89,12 @@ pub fn scene() -> Scene {
         paused: None,
         control_plane: ControlPlane {
             oldest: Some(NEW.parse().unwrap()),
+            members: 3,
             pods: Vec::new(),
         },
         working: 0,
         failed: 0,
+        hurt: None,
         allowed: 1,
         oldest_kubelet: None,
         keeper: None,
@@ -132,6 +136,7 @@ impl Scene {
                 })
             },
             turns: Turns {
+                hurt: &|| self.hurt.clone(),
                 working: &|| Others {
                     count: self.working,
                     one: self.keeper.clone(),

@@ -1,10 +1,12 @@
 //! Whether a change can be made in place: what is accepted, what is not, and why.
 
 use futures::FutureExt;
+use provider::engine::Machine;
 use provider::machines::{ClusterFacts, ControlPlaneFacts, DeploymentFacts, Key};
 use provider::settings::Settings;
 use provider::world::World;
 use serde_json::{Value, json};
+use upgrade::report::Answer;
 
 use crate::scene::*;
 
@@ -196,6 +198,36 @@ async fn never_replace_of_a_control_plane_applies_to_its_machines() {
     assert_eq!(call_with(&world, &sample)["status"], "Failure", "held");
 }
 
+#[tokio::test]
+async fn control_plane_rollout_is_held_before_it_meets_a_hurt_member() {
+    let (world, state) = world();
+    let sample = sample("canupdatemachine");
+    assert_eq!(call_with(&world, &sample)["status"], "Success");
+    world.machines.put(Machine {
+        name: "hurt".into(),
+        uid: "uid-hurt".into(),
+        provider_id: Some("in-memory://hurt".into()),
+        node: Some("node-2".into()),
+        control_plane: true,
+        deployment: None,
+        ..worker()
+    });
+    let mut hurt = answered("v1.34.2", "r7", Answer::Failed);
+    (hurt.name, hurt.cordoned) = ("node-2".into(), true);
+    hurt.provider_id = Some("in-memory://hurt".into());
+    if let Some(status) = &mut hurt.reply.status {
+        status.phase = "Halted".to_owned();
+    }
+    state.put(hurt);
+    let response = call_with(&world, &sample);
+    assert_eq!(
+        (response["status"].as_str(), patches(&response)),
+        (Some("Failure"), 0)
+    );
+    let message = response["message"].as_str().unwrap();
+    assert!(message.contains("is hurt"), "{message}");
+}
+
 /// The agent refuses its node, so a rollout that started with it would stop there.
 #[tokio::test]
 async fn control_plane_is_left_to_core_or_held_under_never_replace() {
@@ -215,7 +247,7 @@ async fn control_plane_is_left_to_core_or_held_under_never_replace() {
             "{response}"
         );
         let message = response["message"].as_str().unwrap();
-        assert!(message.contains("ControlPlane"), "{message}");
+        assert!(message.contains("--control-planes"), "{message}");
         sample.request["settings"] = json!({ "neverReplace": "true" });
         assert_eq!(call_with(&world, &sample)["status"], "Failure");
     }

@@ -269,3 +269,51 @@ async fn oldest_kubelet_counts_only_machines_that_are_not_left_out() {
     let found = world.oldest_kubelet(&Key::new("t1", "c1"), &state);
     assert_eq!(found.map(|found| found.node).as_deref(), Some("node-1"));
 }
+
+/// A member of the control plane, that core updates.
+fn member() -> Machine {
+    Machine {
+        control_plane: true,
+        deployment: None,
+        ..worker()
+    }
+}
+
+/// A person asked it, or core did: its upgrade has halted.
+#[tokio::test]
+async fn hurt_member_holds_the_others_until_a_person_acts() {
+    let (world, state) = world();
+    let mut hurt = another(&world, &state, member(), Answer::Failed);
+    let mut shows = |cordoned: bool, version: &str| {
+        hurt.cordoned = cordoned;
+        hurt.resource_version = version.to_owned();
+        if let Some(status) = &mut hurt.reply.status {
+            status.phase = "Halted".to_owned();
+        }
+        state.put(hurt.clone());
+    };
+    shows(true, "3");
+    assert_eq!(said(&world, &member()), "ControlPlaneHurt");
+    assert_eq!(said(&world, &worker()), "InProgress", "a worker's turn");
+    shows(false, "4");
+    assert_eq!(said(&world, &member()), "InProgress", "uncordoned");
+    shows(true, "5");
+    let left_out = Machine {
+        left_out: true,
+        ..member()
+    };
+    another(&world, &state, left_out, Answer::Failed);
+    shows(true, "6");
+    assert_eq!(said(&world, &member()), "InProgress", "left out");
+}
+
+/// A worker's group continues after a while. Two members must not be away at once.
+#[tokio::test]
+async fn member_that_works_for_somebody_else_is_waited_for() {
+    let (world, state) = world();
+    let limit = world.settings.policy.upgrade_seconds;
+    another(&world, &state, member(), Answer::InProgress);
+    for later in [0, limit / 2, limit, limit + limit / 2] {
+        assert_eq!(said_at(&world, &member(), NOW + later), "TurnKept");
+    }
+}

@@ -46,6 +46,11 @@ fn every_reason() -> Vec<Why> {
             cluster: cluster.clone(),
             detail: text("why"),
         },
+        Why::OnlyApiAway {
+            cluster: cluster.clone(),
+            node: node.clone(),
+            detail: text("why"),
+        },
         Why::ControlPlaneUnknown {
             cluster: cluster.clone(),
         },
@@ -80,6 +85,11 @@ fn every_reason() -> Vec<Why> {
         Why::NotItsTurn {
             group: text("group"),
             allowed: 1,
+        },
+        Why::ControlPlaneHurt {
+            group: text("group"),
+            machine: text("machine"),
+            node: node.clone(),
         },
         Why::TurnKept {
             group: text("group"),

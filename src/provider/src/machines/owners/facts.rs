@@ -22,6 +22,9 @@ pub struct DeploymentFacts {
     pub cluster: String,
     /// How many of its Machines may be unavailable at once.
     pub max_unavailable: usize,
+    /// Its template has [`crate::names::ASK`]: it puts the annotation on each of its Machines, and
+    /// puts it back.
+    pub asks: bool,
     /// The MachineDeployment is paused.
     pub paused: bool,
     /// A key on it that looks like a pause, in words.
@@ -33,6 +36,9 @@ pub struct DeploymentFacts {
 /// The relevant facts of a KubeadmControlPlane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlPlaneFacts {
+    /// Its template has [`crate::names::ASK`]: it puts the annotation on each of its Machines, and
+    /// puts it back.
+    pub asks: bool,
     /// The control plane is paused.
     pub paused: bool,
     /// A key on it that looks like a pause, in words.
