@@ -9,7 +9,8 @@
 //! change the control plane), `snapshot` (etcd's data before a change) and `leadership` (who leads
 //! etcd meanwhile). `raise` decides how kubeadm runs and whether it did its work, and `repair`
 //! which manifests are written again after it was cut. `task` lists what an upgrade asks of
-//! careen-control, and `hurt` says whether this node's part is well after that. Nothing here writes.
+//! careen-control, `hurt` says whether this node's part is well after that, and `single` what the
+//! policy says of a cluster of one. Nothing here writes.
 
 mod component;
 mod etcd;
@@ -26,6 +27,7 @@ mod quorum;
 pub mod raise;
 pub mod repair;
 mod room;
+mod single;
 mod snapshot;
 mod span;
 mod stored;
@@ -49,6 +51,7 @@ pub use lock::{
 pub use member::{Answer, LAG, Listed, Member, Status, members};
 pub use quorum::{Hold, Leave, Quorum, quorum};
 pub use room::{Place, Use, wanted};
+pub use single::forbidden;
 pub use snapshot::{Kept, Refusal, Saved, Saving, fitness, surplus};
 pub use stored::LONGEST;
 pub use survey::{

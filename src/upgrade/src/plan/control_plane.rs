@@ -1,7 +1,8 @@
 //! What a plan says of the control plane.
 
 use super::found::Rehearsed;
-use crate::control_plane::{Class, Finding, Survey, findings, lines};
+use crate::control_plane::{Class, Finding, Survey, findings, forbidden, lines};
+use crate::policy::SingleNode;
 
 /// The names of lines that a plan shows. The others say what the plan says elsewhere.
 const SHOWN: [&str; 7] = [
@@ -18,7 +19,7 @@ impl Rehearsed {
     /// Adds what a survey has found: its lines, then what an upgrade would wait for or should know.
     /// The first finding that would end an upgrade becomes the refusal. Where no other Node takes
     /// pods, none moves.
-    pub fn take_survey(&mut self, survey: &Survey) {
+    pub fn take_survey(&mut self, survey: &Survey, single: SingleNode) {
         let shown = lines(survey).into_iter();
         let shown = shown.filter(|(name, _)| SHOWN.contains(name));
         let shown = shown.map(|(name, text)| format!("{name}: {text}"));
@@ -32,7 +33,9 @@ impl Rehearsed {
             self.returning.clear();
         }
         let refused = found.iter().find(|one| one.class == Class::Refuse);
-        self.refusal = self.refusal.take().or(refused.and_then(Finding::reason));
+        let refused = refused.and_then(Finding::reason);
+        let refused = refused.or_else(|| forbidden(&found, single));
+        self.refusal = self.refusal.take().or(refused);
     }
 }
 
@@ -61,7 +64,7 @@ mod tests {
     #[test]
     fn a_plan_shows_the_lines_and_the_findings_of_a_survey() {
         let mut rehearsed = Rehearsed::default();
-        rehearsed.take_survey(&survey());
+        rehearsed.take_survey(&survey(), SingleNode::Allow);
         let text = rehearsed.control_plane.join("\n");
         for part in [
             "members: 1 of 1 healthy; this is the only one",
@@ -74,6 +77,14 @@ mod tests {
     }
 
     #[test]
+    fn plan_of_the_only_member_is_refused_if_the_policy_forbids_it() {
+        let mut rehearsed = Rehearsed::default();
+        rehearsed.take_survey(&survey(), SingleNode::Refuse);
+        let refusal = rehearsed.refusal.unwrap().to_string();
+        assert!(refusal.contains("single-node"), "{refusal}");
+    }
+
+    #[test]
     fn no_pod_moves_where_no_other_node_takes_pods() {
         let mut rehearsed = Rehearsed {
             moving: vec!["default/web".to_owned()],
@@ -81,7 +92,7 @@ mod tests {
         };
         let mut survey = survey();
         survey.alone = true;
-        rehearsed.take_survey(&survey);
+        rehearsed.take_survey(&survey, SingleNode::Allow);
         assert!(rehearsed.moving.is_empty());
         let text = rehearsed.control_plane.join("\n");
         assert!(
@@ -96,7 +107,7 @@ mod tests {
         let (member, kind) = (EtcdId(1), AlarmKind::NoSpace);
         survey.alarms = vec![Alarm { member, kind }];
         let mut rehearsed = Rehearsed::default();
-        rehearsed.take_survey(&survey);
+        rehearsed.take_survey(&survey, SingleNode::Allow);
         assert!(matches!(
             rehearsed.refusal,
             Some(Reason::ControlPlaneUnfit { ref finding, .. }) if finding == "EtcdAlarm"

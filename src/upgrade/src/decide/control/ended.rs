@@ -3,9 +3,10 @@
 use super::super::change::Change;
 use super::super::situation::Situation;
 use super::pace::{with_lock, with_raise};
-use crate::control_plane::{Class, Code, Done, Finding, Saved, Survey, Task, Verb, findings};
-use crate::policy::SingleNode;
-use crate::reason::{Reason, complaint};
+use crate::control_plane::{
+    Class, Code, Done, Finding, Saved, Survey, Task, Verb, findings, forbidden,
+};
+use crate::reason::complaint;
 use crate::record::{Control, Hurt, Lock, Look, Raise, Snapshot, Upgrade};
 
 /// The changes that follow from an answer.
@@ -72,7 +73,7 @@ fn surveyed(up: &Upgrade, control: &Control, survey: &Survey, s: &Situation<'_>)
         alone: survey.alone,
     };
     let refused = first(Class::Refuse).and_then(Finding::reason);
-    let refused = refused.or_else(|| single(&found, s));
+    let refused = refused.or_else(|| forbidden(&found, s.policy.control_plane.single_node));
     let refused = refused.filter(|_| up.phase.can_be_withdrawn());
     let look = Change::Control(Control {
         look: Some(look),
@@ -103,16 +104,4 @@ fn hurt(control: &Control, survey: &Survey, s: &Situation<'_>) -> Option<Hurt> {
     let since = before.filter(|hurt| hurt.since.boot == s.seen.turn.boot);
     let since = since.map_or_else(|| s.moment(), |hurt| hurt.since.clone());
     Some(Hurt { detail, since })
-}
-
-/// A cluster of one is away with its node, which the policy may forbid.
-fn single(found: &[Finding], s: &Situation<'_>) -> Option<Reason> {
-    let alone = found.iter().find(|one| one.code == Code::SingleMember)?;
-    match s.policy.control_plane.single_node {
-        SingleNode::Allow => None,
-        SingleNode::Refuse => Some(Reason::ControlPlaneUnfit {
-            finding: alone.code.name().to_owned(),
-            detail: "the policy says control-plane.single-node = \"refuse\", and this is the only member. Allow it there, or choose another way".to_owned(),
-        }),
-    }
 }
