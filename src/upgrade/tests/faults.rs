@@ -173,7 +173,7 @@ fn is_a_test(name: &str) -> bool {
 }
 
 #[test]
-fn every_case_from_the_field_has_a_kind_and_tests_that_are_there() {
+fn every_case_from_the_field_has_a_kind_and_real_tests() {
     let section = section("Cases from the field");
     let (_, table) = section.split_once("\n|---|").unwrap();
     let lines: Vec<_> = table.lines().skip(1).collect();

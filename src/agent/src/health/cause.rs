@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn service_that_does_not_start_and_shows_nothing_is_not_the_images() {
+    fn service_that_shows_nothing_is_not_the_images() {
         let killed = Made {
             signal: Some(Signal::SIGKILL as i32),
             ..made()
