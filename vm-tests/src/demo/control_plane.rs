@@ -23,11 +23,11 @@ use super::table;
 const RESTORE: [(&str, &str); 5] = [
     (
         "stop the static pods",
-        "mkdir /etc/kubernetes/stopped && mv /etc/kubernetes/manifests/*.yaml /etc/kubernetes/stopped/",
+        "mkdir /etc/kubernetes/stopped\nmv /etc/kubernetes/manifests/*.yaml /etc/kubernetes/stopped/",
     ),
     (
         "wait until they are gone",
-        "while crictl ps -q | grep -q .; do sleep 2; done",
+        "while pgrep -x 'etcd|kube-apiserver'; do sleep 2; done",
     ),
     (
         "put the old data aside",
@@ -35,7 +35,7 @@ const RESTORE: [(&str, &str); 5] = [
     ),
     (
         "restore",
-        "/var/lib/careen-rig/etcdutl snapshot restore $(ls -t /var/lib/careen/etcd/*.db | head -n 1) --data-dir /var/lib/etcd --name node1 --initial-advertise-peer-urls https://10.0.2.15:2380 --initial-cluster node1=https://10.0.2.15:2380 --bump-revision 1000000000 --mark-compacted 2>&1",
+        "/var/lib/careen-rig/etcdutl snapshot restore /var/lib/snapshot.db --data-dir /var/lib/etcd --name node1 --initial-advertise-peer-urls https://10.0.2.15:2380 --initial-cluster node1=https://10.0.2.15:2380 --bump-revision 1000000000 --mark-compacted 2>&1",
     ),
     (
         "start the static pods",
@@ -109,13 +109,43 @@ async fn restore(rig: &mut Rig) -> Result<()> {
     rig.bring(&program, "/var/lib/careen-rig/etcdutl").await?;
     let before = rig.components().await?;
     rig.guest
-        .run("chmod 755 /var/lib/careen-rig/etcdutl && rm -rf /var/lib/etcd/member/*")
+        .run("chmod 755 /var/lib/careen-rig/etcdutl && cp $(ls -t /var/lib/careen/etcd/*.db | head -n 1) /var/lib/snapshot.db && rm -rf /var/lib/etcd/member/*")
         .await?;
     for (what, command) in RESTORE {
-        println!("\n# {what}\n# {command}");
+        println!("\n{what}:");
+        for line in command.lines() {
+            println!("    # {line}");
+        }
         print!("{}", rig.guest.run_within(command, SERVES).await?);
     }
     let serves = rig.wait_control_plane(&before).await?;
     ensure!(!serves.is_empty(), "no component serves");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::programs;
+
+    #[test]
+    fn restore_takes_the_commands_of_the_page() -> Result<()> {
+        let page = programs::home().join("../docs/control-planes.md");
+        let page = std::fs::read_to_string(page)?;
+        for (what, command) in RESTORE {
+            for line in command.lines() {
+                let first: Vec<_> = line
+                    .split(' ')
+                    .skip_while(|word| word.contains("/etcdutl"))
+                    .take(3)
+                    .collect();
+                let words = first.join(" ");
+                assert!(
+                    page.contains(&words),
+                    "{what}: the page does not say {words:?}"
+                );
+            }
+        }
+        Ok(())
+    }
 }
