@@ -31,6 +31,8 @@ pub(crate) struct Cluster {
     pub lock: Option<Lock>,
     /// The static pods of the other nodes.
     pub others: Vec<Other>,
+    /// The static pods of this node that are Ready.
+    pub own_ready: Vec<Component>,
     /// Other control-plane Nodes that are not Ready.
     pub not_ready: Vec<Name>,
     /// No other Node takes pods.
@@ -76,6 +78,7 @@ async fn ask(client: Client, node: &str) -> Result<Cluster, String> {
         owner: Owner::of(own.annotations().get(OWNER).map(String::as_str)),
         lock: lease.and_then(|lease| lease::lock(&lease)),
         others: pods.iter().filter_map(|pod| other(pod, node)).collect(),
+        own_ready: pods.iter().filter_map(|pod| own_ready(pod, node)).collect(),
         not_ready: not_ready(&members.items, node),
         alone: is_alone(&all, node),
     })
@@ -107,6 +110,13 @@ fn other(pod: &Pod, node: &str) -> Option<Other> {
         version,
         ready: is_ready(pod),
     })
+}
+
+/// The component of a static pod of this node that is Ready.
+fn own_ready(pod: &Pod, node: &str) -> Option<Component> {
+    let on = pod.spec.as_ref()?.node_name.as_deref()?;
+    let component = Component::named(pod.labels().get("component")?)?;
+    (on == node && is_ready(pod)).then_some(component)
 }
 
 fn is_ready(pod: &Pod) -> bool {
@@ -211,6 +221,13 @@ mod tests {
         assert!(alone(&[&own, &sick, &cordoned], Some("")));
         assert!(!alone(&[&own, &well], None));
         assert!(!alone(&[&own], Some("more Nodes than one page")));
+    }
+
+    #[test]
+    fn own_pods_count_when_they_are_ready() {
+        let of = |node, ready| own_ready(&pod(node, "kube-apiserver:v1.36.3", ready), "cp-1");
+        assert_eq!(of("cp-1", "True"), Some(Component::ApiServer));
+        assert_eq!((of("cp-1", "False"), of("cp-2", "True")), (None, None));
     }
 
     #[test]

@@ -121,9 +121,19 @@ fn take_cluster(
             if cluster.configuration.external.is_none() {
                 survey.kind = Kind::Stacked;
             }
+            survey.own_not_ready = own_not_ready(survey.kind, &cluster.own_ready);
             Some(cluster.configuration)
         }
     }
+}
+
+fn own_not_ready(kind: Kind, ready: &[Component]) -> Vec<Component> {
+    let all: &[Component] = match kind {
+        Kind::Stacked => &Component::ALL,
+        Kind::External => &Component::KUBERNETES,
+    };
+    let missing = all.iter().filter(|component| !ready.contains(component));
+    missing.copied().collect()
 }
 
 fn take_etcd(survey: &mut Survey, found: Result<etcd::Found, api::Missed>) {

@@ -354,6 +354,19 @@ fn quorum_is_counted_again_between_drain_and_arming() {
 }
 
 #[test]
+fn node_that_somebody_uncordoned_is_drained_after_another_look() {
+    let mut node = Node::new(Phase::Drained);
+    node.up_mut().custody = taken(|_| {});
+    node.seen.turn.boot = boot(3);
+    node.control_mut().lock = Lock::Held { seen: first() };
+    node.seen.node.uncordoned = true;
+    while node.steps.last() != Some(&"Drain") {
+        node.step();
+    }
+    assert_eq!(node.steps, ["Lock", "Survey", "SaveEtcd", "Drain"]);
+}
+
+#[test]
 fn alarms_refuse_and_two_members_hold_before_the_deployment() {
     let mut node = Node::new(Phase::Verified);
     node.up_mut().to = None;
@@ -425,15 +438,109 @@ fn raise_that_is_withdrawn_is_given_up_before_the_release() {
     assert_eq!(node.control().raise, Raise::GivenUp);
 }
 
+/// Hours that are over.
+fn closed() -> window::Window {
+    let opens = serde_json::json!({ "window": { "open": ["Mon 01:00-01:05"] } });
+    serde_json::from_value::<Policy>(opens).unwrap().window
+}
+
+/// kubeadm runs, and nobody knows its outcome.
+fn raising() -> Node {
+    let mut node = Node::new(Phase::Deployed);
+    node.survey = older();
+    while node.control().raise != Raise::Begun {
+        node.step();
+    }
+    node.seen.turn.finished = None;
+    node.steps.clear();
+    node
+}
+
+#[test]
+fn raise_that_took_the_api_server_away_goes_on() {
+    let mut node = raising();
+    node.seen.node.api = Api::Away;
+    node.step();
+    assert_eq!(node.steps, ["Raise"], "nobody else repairs its manifests");
+}
+
+#[test]
+fn raise_that_hurts_its_own_member_is_tried_and_then_halts() {
+    let mut node = raising();
+    for _ in 0..80 {
+        let act = node.step();
+        node.survey.miss(Source::Etcd, "connection refused");
+        if act == Act::Begin(Step::Control { task: Task::Raise }) {
+            let failed = Reason::RaiseFailed { detail: "x".into() };
+            let raise = Step::Control { task: Task::Raise };
+            node.seen.turn.finished = finished(raise, Outcome::Failed(failed));
+        }
+        node.pass(30);
+    }
+    let raises = node.steps.iter().filter(|step| **step == "Raise").count();
+    assert!(raises > 1, "{:?}", node.steps);
+    let Phase::Halted { reason } = &node.up().phase else {
+        panic!("{:?} after {:?}", node.up().phase, node.steps)
+    };
+    assert!(matches!(reason, Reason::ControlPlaneHurt { .. }));
+    assert!(node.control().holds_the_lock());
+}
+
+#[test]
+fn lock_whose_release_has_no_answer_is_taken_again() {
+    let mut node = Node::new(Phase::Deployed);
+    while node.steps.last() != Some(&"SaveEtcd") {
+        node.step();
+    }
+    let open = std::mem::replace(&mut node.policy.window, closed());
+    while node.steps.last() != Some(&"Unlock") {
+        node.step();
+    }
+    assert_eq!(node.control().lock, Lock::Asked, "it may be gone");
+    let task = Task::Unlock;
+    let died = task.failed(&"no answer");
+    node.seen.turn.finished = finished(Step::Control { task }, Outcome::Failed(died));
+    node.policy.window = open;
+    node.step();
+    node.pass(60);
+    node.steps.clear();
+    node.run();
+    assert_eq!(node.steps[..2], ["Lock", "SaveEtcd"], "it is another turn");
+}
+
+/// The old system after a trial without a verdict, outside of the hours.
+fn after_a_trial() -> Node {
+    let mut node = Node::new(Phase::Drained);
+    node.seen.turn.boot = boot(3);
+    node.policy.window = closed();
+    node.up_mut().custody = taken(|_| {});
+    node.up_mut().attempt.tries = 1;
+    node.control_mut().lock = Lock::Held { seen: first() };
+    node
+}
+
+#[test]
+fn hours_that_end_after_a_trial_release_no_hurt_member() {
+    let mut node = after_a_trial();
+    node.run();
+    assert_eq!(node.steps, ["Survey", "Release", "Unlock"]);
+    let mut node = after_a_trial();
+    node.survey.miss(Source::Etcd, "connection refused");
+    for _ in 0..40 {
+        assert!(matches!(node.run(), Act::Wait(_)));
+        node.pass(30);
+    }
+    assert!(matches!(node.up().phase, Phase::Halted { .. }));
+    assert!(node.control().holds_the_lock() && node.up().is_taken());
+}
+
 #[test]
 fn hours_that_end_after_the_lock_release_it() {
     let mut node = Node::new(Phase::Deployed);
     while node.steps.last() != Some(&"SaveEtcd") {
         node.step();
     }
-    node.policy.window = Policy::default().window;
-    let opens = serde_json::json!({ "window": { "open": ["Mon 01:00-01:05"] } });
-    node.policy.window = serde_json::from_value::<Policy>(opens).unwrap().window;
+    node.policy.window = closed();
     node.run();
     assert_eq!(node.steps.last(), Some(&"Unlock"), "{:?}", node.steps);
     assert_eq!(node.up().phase, Phase::Deployed);

@@ -9,6 +9,7 @@ use crate::cast::{OWN, System};
 use crate::kept::Kept;
 use crate::look::look;
 use crate::mutant::{self, Mutant};
+use crate::plane::{self, COMPONENTS, pods};
 use crate::promises;
 use crate::world::{Act, Do, Flaw, GrubEnv, Link, Pc, Restored, Running, State};
 
@@ -18,6 +19,7 @@ const TO_THE_AGENT: u16 = 30;
 /// An orderly shutdown: everything written is on the disk.
 pub fn go_down(state: &mut State) {
     state.disk.unflushed = None;
+    plane::with(state, |plane| plane.unflushed = None);
     if state.running.staged {
         own_default(state);
     }
@@ -46,6 +48,10 @@ pub fn fall(state: &mut State) {
     state.running.staged = false;
     state.running.unset = false;
     state.ghost.back = None;
+    plane::with(state, |plane| {
+        plane.pods = [None; COMPONENTS];
+        (plane.ghost.looked, plane.ghost.locked) = (None, None);
+    });
     state.pc = Pc::Loader;
 }
 
@@ -99,6 +105,7 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
         link: Link::NEW,
     };
     state.ghost.reinstates = false;
+    plane::with(state, |plane| plane.ghost.touched |= trial);
     // A person who made an unproven system the default boots it by hand.
     state.ghost.by_hand |= !trial && state.ghost.imposed == Some(system.letter);
     let there = state.disk.folders.contains(&(system.letter, system.serial));
@@ -158,7 +165,7 @@ fn pass(state: &mut State) {
 pub fn units(mutant: Option<Mutant>, state: &mut State, part: u8) {
     match part {
         0 => restore(mutant, state),
-        1 => kubelet(state),
+        1 => kubelet(mutant, state),
         _ => {
             state.running.now = TO_THE_AGENT;
             state.pc = Pc::Turn(None);
@@ -250,12 +257,12 @@ pub fn runs_kubeadm(state: &State) -> bool {
 
 /// That unit has failed, and the kubelet still starts.
 pub fn kubelet_without_kubeadm(state: &mut State) {
-    start_kubelet(state);
+    start_kubelet(None, state);
     state.pc = Pc::Units(2);
 }
 
-fn kubelet(state: &mut State) {
-    start_kubelet(state);
+fn kubelet(mutant: Option<Mutant>, state: &mut State) {
+    start_kubelet(mutant, state);
     if runs_kubeadm(state) {
         kubeadm(state);
     }
@@ -271,7 +278,8 @@ pub fn kubeadm(state: &mut State) {
 /// A newer kubelet rewrites its state even when kubeadm, which needs the API server, did not run.
 /// An older kubelet cannot read the state of a newer one, and does not start without a restore. A
 /// person who picks an older system by hand when no snapshot is left has chosen that.
-fn start_kubelet(state: &mut State) {
+fn start_kubelet(mutant: Option<Mutant>, state: &mut State) {
+    pods::boot(mutant, state);
     let letter = state.running.system.letter;
     if state.disk.kubelet > letter && (state.disk.owed || restores(state)) {
         state.running.sick = true;

@@ -41,7 +41,7 @@ fn step_of(step: &Step) -> Do {
         Step::Settle => Do::Settle,
         Step::Undo { commit } => Do::Undo(commit.as_ref().map_or('?', cast::letter)),
         Step::Clean => Do::Clean,
-        Step::Control { task } => unreachable!("{task:?}: the nodes of the model are workers"),
+        Step::Control { task } => Do::Control(*task),
         Step::Pass => Do::Pass,
     }
 }

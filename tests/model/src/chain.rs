@@ -9,6 +9,7 @@ use stateright::{Model, Property};
 use crate::fault::{self, Fault};
 use crate::machine::calm;
 use crate::mutant::Mutant;
+use crate::plane::{Plane, Shape};
 use crate::promises;
 use crate::rest;
 use crate::world::{Flaw, Left, State};
@@ -40,6 +41,8 @@ pub struct Chain {
     pub careful: bool,
     /// The operator blesses without an API server.
     pub alone: bool,
+    /// The node is a member of a control plane of this shape.
+    pub shape: Option<Shape>,
     /// The number of faults in one run.
     pub left: Left,
     /// The mutant that replaces the brain, if any.
@@ -58,6 +61,7 @@ impl Chain {
             kept: false,
             careful: false,
             alone: false,
+            shape: None,
             left,
             mutant,
             resting: Mutex::default(),
@@ -76,6 +80,13 @@ impl Chain {
     #[must_use]
     pub fn alone(mut self) -> Self {
         self.alone = true;
+        self
+    }
+
+    /// The same model on a member of a control plane.
+    #[must_use]
+    pub fn on_a_control_plane(mut self, shape: Shape) -> Self {
+        self.shape = Some(shape);
         self
     }
 
@@ -148,6 +159,7 @@ impl Model for Chain {
             careful: self.careful,
             alone: self.alone,
             apart: self.apart,
+            plane: self.shape.map(Plane::new),
             ..State::new(*flaw, self.stuck, self.left)
         };
         let states = self.flaws.iter().map(state);

@@ -5,6 +5,8 @@ use upgrade::Phase;
 
 use crate::brain::{number, phase};
 use crate::cast::{ASKS, Ask, OWN, System};
+use crate::plane::fault::{self as plane, Strike, Torn};
+use crate::plane::{raise, with};
 use crate::world::{Act, Cordon, Do, End, Flaw, Left, Pc, State};
 use crate::{boot, machine, steps};
 
@@ -20,6 +22,8 @@ pub enum Loss {
     Replay,
     /// The loader's clearing of its one-shot.
     Clearing,
+    /// A manifest of a static pod.
+    Manifest(Torn),
 }
 
 /// A fault.
@@ -85,6 +89,8 @@ pub enum Fault {
     /// No time service has set the clock: the agent learns that it never knew the time in this
     /// boot.
     UnsetsTheClock,
+    /// Something happens to the control plane.
+    Plane(Strike),
     /// The current action takes until this second of the boot.
     Late(u16),
 }
@@ -114,6 +120,7 @@ pub fn possible(state: &State, out: &mut Vec<Fault>) {
         if state.disk.uncleared.is_some() {
             out.push(Fault::Cut(Loss::Clearing));
         }
+        plane::cuts(state, out);
     }
     if state.suffers(Flaw::AgentDead) || state.running.dead {
         return;
@@ -127,6 +134,7 @@ pub fn possible(state: &State, out: &mut Vec<Fault>) {
     agent(state, out);
     if has_boundary(state) {
         world(state, out);
+        plane::possible(state, people > 0, out);
         if people > 0 {
             persons(state, out);
         }
@@ -159,6 +167,8 @@ fn agent(state: &State, out: &mut Vec<Fault>) {
         out.push(Fault::Dies);
     }
     match state.pc {
+        // kubeadm has ended, and the program around it repairs at once.
+        Pc::Doing(_, raise::MENDS.., _) => {}
         Pc::Doing(what, ..) => {
             out.push(Fault::Kill);
             out.push(Fault::Fails(End::Again));
@@ -223,7 +233,7 @@ fn persons(state: &State, out: &mut Vec<Fault>) {
         true if state.cluster.up => out.push(Fault::Uncordons),
         true => {}
     }
-    if state.cluster.server != 'a' {
+    if state.cluster.server != 'a' && state.plane.is_none() {
         out.push(Fault::OlderServer);
     }
     let blesses = matches!(
@@ -248,7 +258,7 @@ fn others_at_the_menu(state: &State, blesses: bool, out: &mut Vec<Fault>) {
         return;
     };
     // Without a network, the cluster learns nothing about what happens to the default.
-    let heard = !state.suffers(Flaw::NoNetwork);
+    let heard = !state.suffers(Flaw::NoNetwork) && !state.suffers(Flaw::MemberDown);
     if state.running.trial && heard && !default.same(running) {
         out.push(Fault::Imposes);
     }
@@ -306,7 +316,13 @@ pub fn strike(state: &State, fault: Fault) -> State {
         Fault::Shuts => next.shut = true,
         Fault::Opens => next.shut = false,
         Fault::UnsetsTheClock => next.running.unset = true,
+        Fault::Plane(strike) => plane::strike(&mut next, strike),
         Fault::Late(at) => next.running.now = at,
+    }
+    if let Fault::Plane(strike) = fault
+        && plane::is_of_people(strike)
+    {
+        next.left.people -= 1;
     }
     if matches!(
         fault,
@@ -336,8 +352,13 @@ fn cut(state: &mut State, loss: Loss) {
     match (loss, former) {
         (Loss::Swap, Some(former)) => state.disk.menu = former,
         (Loss::Replay, Some(former)) => state.disk.unreplayed = Some(former),
-        (Loss::None | Loss::Swap | Loss::Replay | Loss::Clearing, _) => {}
+        (Loss::None | Loss::Swap | Loss::Replay | Loss::Clearing | Loss::Manifest(_), _) => {}
     }
+    let torn = match loss {
+        Loss::Manifest(torn) => Some(torn),
+        Loss::None | Loss::Swap | Loss::Replay | Loss::Clearing => None,
+    };
+    with(state, |one| plane::cut(one, torn));
     boot::fall(state);
 }
 

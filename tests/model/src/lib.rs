@@ -23,6 +23,9 @@
 //!   balancer label of a finished upgrade, which comes back. A person's own default, immediate or
 //!   staged until the next shutdown; the system on trial made the default. The old system's pin
 //!   removed; a clean-up of everything without a pin; another entry of the menu.
+//! - A member of a control plane (`plane`): kubeadm's moves of each manifest, its rollback, and the
+//!   ledger. The repair at a boot, etcd's minors, other members, the Lease, the mount. The functions
+//!   of `upgrade::control_plane` that ship judge this world.
 //! - Changes of /etc.
 //! - An agent that dies permanently in a trial.
 //! - Steps that fail before, during or after their effect.
@@ -67,6 +70,12 @@
 //!   of the menu.
 //! - A killed agent also kills its step at the part that the step has reached. Left out: a
 //!   `careen-deploy` that outlives it.
+//! - A killed agent also ends the raise, after the ledger has kept what is there. Left out: a
+//!   careen-control that is killed while kubeadm goes on, an external etcd, learners, alarms,
+//!   certificates, room, and a KubeadmControlPlane.
+//! - Other members act as one: they are away or not, and have one version. Nobody but this node
+//!   looks at the quorum. Their upgrades take no time.
+//! - The copies of the ledger are whole (`host::ledger`'s tests), and so is the snapshot of etcd.
 //! - People do one thing at a time, and no person changes the default in the second in which the
 //!   blessing swaps it.
 //! - Verify, rehearsal and drain have no contents: images differ by their flaw, and pods exist or
@@ -87,6 +96,7 @@ pub mod kept;
 pub mod look;
 pub mod machine;
 pub mod mutant;
+pub mod plane;
 pub mod program;
 pub mod promises;
 pub mod rest;

@@ -1,5 +1,6 @@
 //! The brain's observation of a state.
 
+use upgrade::control_plane::Task;
 use upgrade::serving::{NodePod, Offer, Serving, Unready};
 use upgrade::{
     Api, Asked, Cause, Causes, Check, Effect, Finished, Health, Home, Hooks, ImageFacts, Machine,
@@ -7,6 +8,7 @@ use upgrade::{
 };
 
 use crate::cast::{self, digest};
+use crate::plane::seen;
 use crate::world::{Cordon, Do, End, Flaw, GrubEnv, Link, State};
 
 /// The observation of one home.
@@ -32,6 +34,7 @@ pub fn look(
                 pre: state.careful,
                 post: state.careful,
             },
+            control_plane: seen::control_plane(state),
             integrity: (home == Home::Stage).then(|| integrity(state)),
             ..Machine::quiet(run.system.deployment())
         },
@@ -60,12 +63,17 @@ pub fn look(
                 node: run
                     .link
                     .since
-                    .map(|_| offer(!state.suffers(Flaw::ServesLess))),
+                    .map(|_| offer(!state.suffers(Flaw::ServesLess) && pods_serve(state))),
                 ..Serving::default()
             },
             ..Turn::quiet(home, cast::boot_id(run.boot), moment(run.now))
         },
     }
+}
+
+/// Whether the static pods of a control plane serve; a worker has none.
+fn pods_serve(state: &State) -> bool {
+    state.plane.is_none_or(|plane| plane.is_well())
 }
 
 fn one_shot(state: &State, home: Home) -> OneShot {
@@ -92,7 +100,7 @@ fn api(state: &State) -> Api {
         None => Api::Away,
         Some((since, versioned)) => Api::Reached {
             since: moment(since),
-            version: versioned.then(|| cast::version(state.cluster.server)),
+            version: versioned.then(|| cast::version(state.server())),
         },
     }
 }
@@ -215,6 +223,7 @@ pub fn step(state: &State, what: Do) -> Step {
             commit: (letter != '?').then(|| digest(letter)),
         },
         Do::Clean => Step::Clean,
+        Do::Control(task) => Step::Control { task },
         Do::Pass => Step::Pass,
     }
 }
@@ -231,9 +240,12 @@ fn reinstate(state: &State) -> Step {
 }
 
 fn outcome(state: &State, what: Do, end: End) -> Outcome {
+    if let Do::Control(task) = what {
+        return controlled(state, task, end);
+    }
     let text = || "x".to_owned();
     match end {
-        End::Done => Outcome::Done(effect(state, what)),
+        End::Busy | End::Done => Outcome::Done(effect(state, what)),
         End::Cancelled => Outcome::Cancelled,
         End::Bad => Outcome::Failed(Reason::DeployFailed {
             verb: text(),
@@ -261,6 +273,7 @@ fn outcome(state: &State, what: Do, end: End) -> Outcome {
             | Do::Reinstate
             | Do::Undo(_)
             | Do::Clean
+            | Do::Control(_)
             | Do::Pass => Reason::DeployDied {
                 verb: text(),
                 detail: text(),
@@ -305,17 +318,29 @@ fn effect(state: &State, what: Do) -> Effect {
         | Do::Settle
         | Do::Undo(_)
         | Do::Clean
+        | Do::Control(_)
         | Do::Pass => Effect::Plain,
+    }
+}
+
+fn controlled(state: &State, task: Task, end: End) -> Outcome {
+    match seen::answer(state, task, end) {
+        Ok(done) => Outcome::Done(Effect::Controlled(done)),
+        Err(reason) => Outcome::Failed(reason),
     }
 }
 
 fn facts(state: &State) -> ImageFacts {
     let letter = wanted(state);
-    if letter == 'b' && state.flaw == Flaw::OtherBranch {
+    let mut facts = if letter == 'b' && state.flaw == Flaw::OtherBranch {
         cast::facts_of_another_branch(letter)
     } else {
         cast::facts(letter)
+    };
+    if let Some(info) = &mut facts.info {
+        info.control = u32::from(state.plane.is_some());
     }
+    facts
 }
 
 fn health(state: &State) -> Health {

@@ -1,5 +1,6 @@
 //! What happens without faults: exactly one next state, or none at rest.
 
+use upgrade::control_plane::Task;
 use upgrade::{Api, Home, Observation, Phase, deadman};
 
 use crate::brain::{act_of, phase};
@@ -8,7 +9,7 @@ use crate::kept::Kept;
 use crate::look::{fails, is_well, is_well_by_itself, look, serves};
 use crate::mutant::{self, Mutant};
 use crate::world::{Act, Answer, Do, Flaw, Link, Pc, State, Told};
-use crate::{boot, promises, steps};
+use crate::{boot, plane, promises, steps};
 
 /// The next state, if there is one.
 #[must_use]
@@ -71,6 +72,7 @@ fn turn(
         return true;
     }
     hear(state);
+    plane::seen::note(state, finished);
     if mutant != Some(Mutant::OverlooksWhatNobodyHasPutBack) {
         boot::note_what_is_not_back(state);
     }
@@ -220,11 +222,13 @@ fn wait(mutant: Option<Mutant>, state: &mut State, until: Option<u16>) -> bool {
                 // A time service sets the clock at last.
                 state.running.unset = false;
                 state.running.now = until.max(state.running.now.saturating_add(1));
+                plane::fault::heal_while_it_waits(state);
                 // The kernel has written the data back by then.
                 state.disk.unflushed = None;
             }
             None if !state.cluster.up => state.cluster.up = true,
             None if state.cluster.paused => state.cluster.paused = false,
+            None if plane::fault::heal(state) => {}
             // An agent that waits without an end in a trial runs into the deadman.
             None if state.running.trial && state.running.now < DEADMAN_AT => {
                 state.running.now = DEADMAN_AT;
@@ -269,6 +273,7 @@ fn doing(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, u8, 
     let listening = state.running.link.since.is_some();
     let looks = news && listening || state.is_outside_the_hours();
     if looks && part < steps::parts(what) && glance(mutant, state, what) {
+        plane::promises::stopped(state, what);
         state.pc = Pc::Turn(Some((what, crate::world::End::Cancelled)));
         return;
     }
@@ -337,6 +342,9 @@ pub fn restart(state: &mut State) {
     let is_taken =
         phase(state).is_some_and(|phase| matches!(phase, Phase::Drained | Phase::Armed { .. }));
     state.ghost.unseen |= is_taken && state.cluster.pods;
+    if matches!(state.pc, Pc::Doing(Do::Control(Task::Raise), ..)) {
+        plane::raise::is_left(state);
+    }
     state.running.link = Link::NEW;
     state.running.started = state.running.now;
     state.pc = Pc::Turn(None);

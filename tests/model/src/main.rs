@@ -1,14 +1,15 @@
 //! `careen-model`: explores the model. Without arguments it performs the larger run of `make soak`;
 //! with arguments it performs one exploration: `careen-model <flaw or any> <misfortunes> <cuts>
-//! <people> [mutant] [stuck] [careful] [alone]`.
+//! <people> [mutant] [stuck] [careful] [alone] [SHAPE]`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;
 
 use careen_model::check::{Chain, explore_aloud};
-use careen_model::mutant::MUTANTS;
+use careen_model::mutant::{MUTANTS, OF_CONTROL_PLANES};
+use careen_model::plane::SHAPES;
 use careen_model::runs::{self, Run, SOAK_STATES};
-use careen_model::world::{FLAWS, Left};
+use careen_model::world::{FLAWS, Flaw, Left};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -20,7 +21,7 @@ fn main() -> ExitCode {
             Some(run) => vec![run],
             None => {
                 eprintln!(
-                    "usage: careen-model [<flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck] [careful] [alone]]"
+                    "usage: careen-model [<flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck] [careful] [alone] [Single|First|Last|Raised|Unshared]]"
                 );
                 return ExitCode::FAILURE;
             }
@@ -51,9 +52,11 @@ fn one(args: &[String]) -> Option<Run> {
     };
     let flaws: Vec<_> = FLAWS
         .into_iter()
+        .chain([Flaw::MemberDown])
         .filter(|known| flaw == "any" || format!("{known:?}") == *flaw)
         .collect();
-    let mutant = MUTANTS
+    let mutants = MUTANTS.into_iter().chain(OF_CONTROL_PLANES);
+    let mutant = mutants
         .into_iter()
         .find(|known| rest.contains(&format!("{known:?}")));
     let left = Left {
@@ -63,11 +66,16 @@ fn one(args: &[String]) -> Option<Run> {
     };
     let stuck = rest.iter().any(|word| word == "stuck");
     let chain = Chain::new(&flaws, stuck, left, mutant);
-    let has = |wanted| rest.iter().any(|word| word == wanted);
+    let has = |wanted: &str| rest.iter().any(|word| word == wanted);
     let chain = if has("careful") {
         chain.with_care()
     } else {
         chain
+    };
+    let shape = SHAPES.into_iter().find(|known| has(&format!("{known:?}")));
+    let chain = match shape {
+        Some(shape) => chain.on_a_control_plane(shape),
+        None => chain,
     };
     (!flaws.is_empty()).then(|| Run {
         name: args.join(" "),

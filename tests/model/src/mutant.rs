@@ -1,9 +1,9 @@
 //! The shipped brain, and brains that are broken on purpose. The model must catch each of them, or
 //! it proves nothing.
 //!
-//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Eight
-//! mutants break the loop around the brain instead, because the mistake is possible only there.
-//! `machine`, `steps` and `boot` apply those.
+//! A mutant changes what the brain remembers or sees before it decides, or what it answers. Some
+//! break the loop around the brain instead, because the mistake is possible only there. `machine`,
+//! `steps`, `boot` and `plane` apply those.
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "each function applies some of the mutants"
@@ -23,6 +23,7 @@ use upgrade::{
 
 use crate::cast::{digest, version};
 use crate::look::{fails, is_pending, offer};
+use crate::plane::mutant as plane;
 use crate::world::{Flaw, State};
 
 /// A mistake.
@@ -97,9 +98,55 @@ pub enum Mutant {
     RemovesItsShieldsOnceDrained,
     ForgetsSinceWhenTheNodeSettles,
     BlessesOnAnOldVerdict,
+    LeavesWithoutAQuorum,
+    TrustsAnOldLook,
+    TakesNoLock,
+    TrustsAnOldLock,
+    SavesNoEtcd,
+    KeepsTheSnapshotOfAnotherTurn,
+    ForgetsTheRaise,
+    NotesNoRaise,
+    StopsARaise,
+    KeepsTheLock,
+    UnlocksWhatHasHalted,
+    GivesAHurtMemberBack,
+    ForgetsSinceWhenItIsHurt,
+    TakesAControlPlaneForAWorker,
+    TakesAWorkerForAControlPlane,
+    IgnoresTheMount,
+    RepairsNothing,
+    PutsAnOlderEtcdBack,
+    PutsTheFormerManifestsBack,
+    RepairsWhatNobodyRaises,
+    ResumesWithoutARepair,
 }
 
-/// Every mistake.
+/// Every mistake about a control plane.
+pub const OF_CONTROL_PLANES: [Mutant; 21] = [
+    Mutant::LeavesWithoutAQuorum,
+    Mutant::TrustsAnOldLook,
+    Mutant::TakesNoLock,
+    Mutant::TrustsAnOldLock,
+    Mutant::SavesNoEtcd,
+    Mutant::KeepsTheSnapshotOfAnotherTurn,
+    Mutant::ForgetsTheRaise,
+    Mutant::NotesNoRaise,
+    Mutant::StopsARaise,
+    Mutant::KeepsTheLock,
+    Mutant::UnlocksWhatHasHalted,
+    Mutant::GivesAHurtMemberBack,
+    Mutant::ForgetsSinceWhenItIsHurt,
+    Mutant::TakesAControlPlaneForAWorker,
+    Mutant::TakesAWorkerForAControlPlane,
+    Mutant::IgnoresTheMount,
+    Mutant::RepairsNothing,
+    Mutant::PutsAnOlderEtcdBack,
+    Mutant::PutsTheFormerManifestsBack,
+    Mutant::RepairsWhatNobodyRaises,
+    Mutant::ResumesWithoutARepair,
+];
+
+/// Every other mistake.
 pub const MUTANTS: [Mutant; 68] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
@@ -201,6 +248,7 @@ fn policy(state: &State, mutant: Option<Mutant>) -> Policy {
     if policy.downgrade && mutant == Some(Mutant::TakesADowngradeForAnotherBranch) {
         policy.branch_change = BranchChange::Any;
     }
+    policy.control_plane.enabled = state.plane.is_some();
     policy.load_balancer.exclude = state.careful;
     let settles = state.careful && mutant != Some(Mutant::RemovesItsShieldsAtOnce);
     policy.neighbours.settle_seconds = if settles { SETTLE.into() } else { 0 };
@@ -233,12 +281,14 @@ pub fn decide(mutant: Option<Mutant>, state: &State, seen: &Observation) -> (Opt
     let (mut record, mut shown) = (former.clone(), seen.clone());
     if let Some(mutant) = mutant {
         mislead(mutant, &mut record, &mut shown);
+        plane::mislead(mutant, &mut record, &mut shown);
     }
     let policy = policy(state, mutant);
     let decision = upgrade::decide(&shown, &Ok(record), &Ok(policy));
     let Ok((mut next, mut act)) = decision.commit(&mut Later);
     if let Some(mutant) = mutant {
         distort(mutant, former, seen, (&mut next, &mut act));
+        plane::distort(mutant, former, seen, (&mut next, &mut act));
     }
     (next, act)
 }

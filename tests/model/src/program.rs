@@ -1,5 +1,7 @@
 //! The steps, and the position of the machine's program.
 
+use upgrade::control_plane::Task;
+
 use crate::cast::System;
 use crate::kept::Kept;
 
@@ -27,6 +29,7 @@ pub enum Do {
     Settle,
     Undo(char),
     Clean,
+    Control(Task),
     Pass,
 }
 
@@ -41,6 +44,8 @@ pub enum End {
     Bad,
     /// Cancelled because the request was withdrawn.
     Cancelled,
+    /// Done, and another upgrade has the lock.
+    Busy,
 }
 
 /// The decision.

@@ -5,8 +5,9 @@ use upgrade::{Api, Asked, Observation, OneShot, Phase, Record, Upgrade};
 
 use crate::brain::phase;
 use crate::cast::{self, OWN};
-use crate::look::{fails, is_well_by_itself};
+use crate::look::{fails, is_well_by_itself, serves};
 use crate::mutant::{SETTLE, SOAK};
+use crate::plane;
 use crate::world::{Act, Cordon, Do, Flaw, GrubEnv, State};
 
 /// Trial boots of one request, by the policy's default.
@@ -29,6 +30,7 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
         state.breaks("outside of the operator's hours the node is its users'");
     }
     soaks(state, former, up);
+    plane::promises::decided(state, former, up, act);
     match act {
         Act::Begin(Do::Arm(system)) => arms(state, seen, former, up, system.letter),
         Act::Begin(Do::Bless(letter)) => {
@@ -185,7 +187,8 @@ fn is_newer_than_server(state: &State, seen: &Observation, letter: char) -> bool
             ..
         }
     );
-    known && state.cluster.server < letter
+    // On a control plane the server of this node counts (`plane::promises`).
+    known && state.plane.is_none() && state.cluster.server < letter
 }
 
 fn blesses(state: &mut State, seen: &Observation, up: &Upgrade, letter: char) {
@@ -229,7 +232,10 @@ fn leaves_a_soak(state: &mut State, seen: &Observation, former: Option<&Upgrade>
     });
     let until = state.running.well_since.map(|since| since + SOAK);
     let left = until.is_some_and(|until| state.running.now < until);
-    if soaks && left && !fails(&seen.turn.health) {
+    // Static pods that do not serve are seen as pods.
+    let serving = &seen.turn.serving;
+    let less = state.plane.is_some() && serving.node.is_some() && !serves(serving);
+    if soaks && left && !less && !fails(&seen.turn.health) {
         state.breaks("a soak is ended by what fails alone");
     }
 }
@@ -304,6 +310,9 @@ fn is_noted(state: &State, up: &Upgrade, what: Do) -> bool {
         let boot = cast::boot_id(state.running.boot);
         return up.attempt.default.reinstated() == Some(&boot) && up.intent.is_none();
     }
+    if let Do::Control(task) = what {
+        return plane::promises::is_noted(up, task) && up.intent.is_none();
+    }
     let noted = up.intent.as_ref().map(upgrade::Step::name);
     noted == Some(crate::look::step(state, what).name())
 }
@@ -332,6 +341,7 @@ fn keeps_from_users(state: &State, up: &Upgrade) -> bool {
         || state.ghost.hooked;
     let could = state.running.link.since.is_some() && up.retry.is_none();
     state.is_outside_the_hours()
+        && !plane::promises::keeps_the_node(state)
         && !may_be_set_soon(state)
         && taken
         && could
@@ -354,6 +364,7 @@ pub fn stored(state: &mut State, next: &Record) {
         if state.disk.owed && !up.phase.is_end() {
             state.breaks("no request is taken while the old system is owed its kubelet's state");
         }
+        plane::promises::begins(state, up);
         state.ghost.trials = 0;
         // Another upgrade that ends in this same write has its answer since then.
         let last = former.is_none_or(|former| former.phase.is_end());
@@ -395,6 +406,7 @@ const fn may_be_blamed(flaw: Flaw) -> bool {
         | Flaw::UserCheck
         | Flaw::NeverReady
         | Flaw::NoNetwork
+        | Flaw::MemberDown
         | Flaw::ServesLess => true,
     }
 }

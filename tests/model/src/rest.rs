@@ -49,7 +49,7 @@ pub fn unrest(state: &State) -> Option<&'static str> {
         () if !chosen && !is_where_it_says(state, up) => {
             Some("I6: what runs is what the record says")
         }
-        () => unanswered(state, record),
+        () => crate::plane::rest::unrest(state, up).or_else(|| unanswered(state, record)),
     }
 }
 

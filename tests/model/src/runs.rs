@@ -2,6 +2,7 @@
 
 use crate::check::{Chain, explore};
 use crate::mutant::Mutant;
+use crate::plane::Shape;
 use crate::way::Wrong;
 use crate::world::{FLAWS, Flaw, Left};
 
@@ -129,6 +130,58 @@ pub fn bounded() -> Vec<Run> {
     ]
 }
 
+fn of_a_member(name: &str, shape: Shape, flaws: &[Flaw], left: (u8, u8, u8)) -> Run {
+    let run = run(name, flaws, false, left);
+    Run {
+        chain: run.chain.on_a_control_plane(shape),
+        ..run
+    }
+}
+
+/// The explorations of `make test` on members of a control plane.
+#[must_use]
+pub fn control_planes() -> Vec<Run> {
+    let bad = [Flaw::None, Flaw::MemberDown];
+    vec![
+        of_a_member(
+            "the only member, one misfortune",
+            Shape::Single,
+            &bad,
+            (1, 1, 1),
+        ),
+        of_a_member(
+            "the first of three, one misfortune",
+            Shape::First,
+            &bad,
+            (1, 1, 1),
+        ),
+        of_a_member(
+            "the last of three, one misfortune",
+            Shape::Last,
+            &[Flaw::UserCheck],
+            (1, 1, 1),
+        ),
+        of_a_member(
+            "one of three raised ones, one misfortune",
+            Shape::Raised,
+            &[Flaw::None],
+            (1, 1, 1),
+        ),
+        of_a_member(
+            "a folder for each deployment",
+            Shape::Unshared,
+            &[Flaw::None],
+            (1, 1, 1),
+        ),
+        with_care(of_a_member(
+            "the first of three and a careful operator, one misfortune",
+            Shape::First,
+            &[Flaw::None],
+            (1, 1, 1),
+        )),
+    ]
+}
+
 /// The minimum number of states in all explorations of `make soak`. With fewer states, the model no
 /// longer explores what it must.
 pub const SOAK_STATES: usize = 1_000_000;
@@ -138,6 +191,18 @@ pub const SOAK_STATES: usize = 1_000_000;
 pub fn soak() -> Vec<Run> {
     let stuck = "a loader that cannot clear, two misfortunes without people";
     vec![
+        of_a_member(
+            "the only member, two misfortunes",
+            Shape::Single,
+            &[Flaw::None, Flaw::MemberDown],
+            (2, 2, 1),
+        ),
+        of_a_member(
+            "the last of three, two misfortunes",
+            Shape::Last,
+            &[Flaw::None, Flaw::MemberDown],
+            (2, 2, 1),
+        ),
         run(stuck, &reach_the_stage(), true, (2, 2, 0)),
         run("any image, two misfortunes", &FLAWS, false, (2, 2, 2)),
         with_kept(run(
@@ -195,10 +260,42 @@ pub fn hunts(mutant: Option<Mutant>) -> Vec<Chain> {
     ]
 }
 
+/// The same for mistakes about a control plane.
+#[must_use]
+pub fn hunts_on_control_planes(mutant: Option<Mutant>) -> Vec<Chain> {
+    let small = |shape: Option<Shape>, flaws: &[Flaw], all, cuts, people| {
+        let chain = Chain::new(flaws, false, Left { all, cuts, people }, mutant);
+        match shape {
+            Some(shape) => chain.on_a_control_plane(shape),
+            None => chain,
+        }
+    };
+    let (none, bad) = ([Flaw::None], [Flaw::MemberDown]);
+    vec![
+        small(None, &none, 0, 0, 0),
+        small(Some(Shape::First), &none, 0, 0, 0),
+        small(Some(Shape::First), &bad, 0, 0, 0),
+        small(Some(Shape::Unshared), &none, 0, 0, 0),
+        small(Some(Shape::Single), &[Flaw::UserCheck], 0, 0, 0),
+        small(Some(Shape::First), &none, 1, 1, 1),
+        small(Some(Shape::Single), &none, 1, 1, 1),
+        small(Some(Shape::First), &none, 1, 0, 0).with_care(),
+        small(Some(Shape::Single), &none, 2, 1, 0),
+    ]
+}
+
 /// How the model catches a mutant.
 #[must_use]
 pub fn hunt(mutant: Mutant) -> Option<Wrong> {
-    hunts(Some(mutant))
-        .into_iter()
-        .find_map(|chain| explore(chain).wrong)
+    caught(hunts(Some(mutant)))
+}
+
+/// How the model catches a mistake about a control plane.
+#[must_use]
+pub fn hunt_on_control_planes(mutant: Mutant) -> Option<Wrong> {
+    caught(hunts_on_control_planes(Some(mutant)))
+}
+
+fn caught(chains: Vec<Chain>) -> Option<Wrong> {
+    chains.into_iter().find_map(|chain| explore(chain).wrong)
 }

@@ -1,9 +1,12 @@
 //! The steps, each divided into the parts between which a power cut can come.
 
+use upgrade::control_plane::Task;
+
 use crate::boot;
 use crate::brain::number;
 use crate::cast::System;
 use crate::mutant::Mutant;
+use crate::plane::{raise, tasks};
 use crate::world::{Cordon, Do, End, Flaw, GrubEnv, Pc, Restored, State};
 
 /// The number of parts of a step.
@@ -23,12 +26,16 @@ pub const fn parts(what: Do) -> u8 {
         | Do::Unmark
         | Do::Settle
         | Do::Reboot(_) => 1,
+        Do::Control(task) => tasks::parts(task),
         Do::Pass => 0,
     }
 }
 
 /// The next part of a step, or its end.
 pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, u8, u8)) {
+    if let Do::Control(task) = what {
+        return tasks::go_on(mutant, state, (task, part, etc));
+    }
     let needs_api = matches!(
         what,
         Do::Rehearse
@@ -51,7 +58,8 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, 
     state.pc = Pc::Doing(what, part + 1, etc);
     match what {
         Do::Fetch => fetch(state),
-        Do::Verify | Do::Rehearse | Do::PreHooks | Do::PostHooks(_) | Do::Pass => {}
+        Do::Verify | Do::Rehearse | Do::PreHooks | Do::PostHooks(_) | Do::Control(_) | Do::Pass => {
+        }
         Do::Deploy(letter) => deploy(state, letter, part, etc),
         Do::Exclude => exclude(state),
         Do::Drain => drain(mutant, state, part),
@@ -350,7 +358,10 @@ fn clean(state: &mut State, part: u8) {
 
 /// A step fails, after any part of its effects.
 pub fn fail(state: &mut State, end: End) {
-    if let Pc::Doing(what, ..) = state.pc {
-        fails(state, what, end);
+    match state.pc {
+        // The program around kubeadm repairs first.
+        Pc::Doing(Do::Control(Task::Raise), ..) => raise::fails(state),
+        Pc::Doing(what, ..) => fails(state, what, end),
+        _ => {}
     }
 }

@@ -7,6 +7,7 @@ use upgrade::Record;
 
 use crate::cast::{Ask, System};
 use crate::kept::Kept;
+use crate::plane::Plane;
 pub use crate::program::{Act, Do, End, Pc};
 
 /// An earlier system that an earlier upgrade kept, the oldest of all.
@@ -45,9 +46,11 @@ pub enum Flaw {
     NodesOwn,
     /// It is of another branch, and older than the running system.
     OtherBranch,
+    /// No static pod of a control plane serves in it.
+    MemberDown,
 }
 
-/// Every flaw.
+/// Every flaw that a worker can have.
 pub const FLAWS: [Flaw; 13] = [
     Flaw::None,
     Flaw::Panics,
@@ -350,6 +353,8 @@ pub struct State {
     pub running: Running,
     /// The cluster.
     pub cluster: Cluster,
+    /// The control plane that the node is a member of; `None` for a worker.
+    pub plane: Option<Plane>,
     /// The next position without faults.
     pub pc: Pc,
     /// The faults that may still occur.
@@ -419,6 +424,7 @@ impl State {
                 attached: true,
                 told: None,
             },
+            plane: None,
             pc: Pc::Turn(None),
             left,
             ghost: Ghost {
@@ -462,7 +468,15 @@ impl State {
     /// Whether the API server answers this node.
     #[must_use]
     pub fn api_answers(&self) -> bool {
-        self.cluster.up && !self.suffers(Flaw::NoNetwork)
+        let control_plane = self.plane.is_none_or(|plane| plane.api_answers());
+        self.cluster.up && !self.suffers(Flaw::NoNetwork) && control_plane
+    }
+
+    /// The version of the API server.
+    #[must_use]
+    pub fn server(&self) -> char {
+        self.plane
+            .map_or(self.cluster.server, |plane| plane.server())
     }
 
     /// Whether nothing new may begin: the operator's hours are closed, or no clock shows them.

@@ -9,11 +9,22 @@ impl Survey {
     /// with other nodes is not asked here.
     #[must_use]
     pub fn hurt(&self) -> Option<String> {
-        self.unanswered().or_else(|| match self.kind {
+        let member = || match self.kind {
             Kind::Stacked => self.hurt_member(),
             // No member of an external etcd is on this node.
             Kind::External => None,
-        })
+        };
+        self.unanswered()
+            .or_else(member)
+            .or_else(|| self.hurt_pod())
+    }
+
+    /// Other API servers answer behind one address, so the answer of this node's own is not missed.
+    fn hurt_pod(&self) -> Option<String> {
+        let component = self.own_not_ready.first()?;
+        Some(format!(
+            "the static pod {component} of this node is not Ready"
+        ))
     }
 
     fn unanswered(&self) -> Option<String> {
@@ -44,7 +55,7 @@ impl Survey {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Alarm, AlarmKind, EtcdId};
+    use super::super::{Alarm, AlarmKind, Component, EtcdId};
     use super::*;
 
     fn member(id: u64) -> Member {
@@ -87,6 +98,15 @@ mod tests {
         let (member, kind) = (EtcdId(1), AlarmKind::NoSpace);
         alarmed.alarms = vec![Alarm { member, kind }];
         assert!(alarmed.hurt().unwrap().contains("NoSpace"));
+    }
+
+    #[test]
+    fn static_pod_of_this_node_that_is_not_ready_is_not_well() {
+        let mut survey = of(vec![member(1), member(2), member(3)]);
+        survey.own_not_ready = vec![Component::ApiServer];
+        assert!(survey.hurt().unwrap().contains("kube-apiserver"));
+        survey.kind = Kind::External;
+        assert!(survey.hurt().is_some());
     }
 
     #[test]

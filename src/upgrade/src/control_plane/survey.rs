@@ -67,6 +67,9 @@ pub struct Survey {
     /// Static pods of the other control-plane nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Other>,
+    /// Static pods of this node that do not exist or are not Ready.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_not_ready: Vec<Component>,
     /// Other control-plane Nodes that are not Ready.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes_not_ready: Vec<Name>,
@@ -261,6 +264,7 @@ impl Survey {
             room: Vec::new(),
             other_manifests: Vec::new(),
             others: Vec::new(),
+            own_not_ready: Vec::new(),
             nodes_not_ready: Vec::new(),
             alone: false,
             lock: None,

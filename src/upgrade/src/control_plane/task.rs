@@ -13,7 +13,7 @@ use crate::reason::{Reason, complaint};
 use crate::version::Version;
 
 /// One task, performed by one run of careen-control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Task {
     /// Look at the control plane.
     Survey,

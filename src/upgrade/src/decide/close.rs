@@ -1,10 +1,10 @@
 //! What every decision notes besides: the end of an upgrade, the step that begins, the phase.
 
-use super::bill;
 use super::change::{Change, Whole};
 use super::decision::Act;
 use super::situation::Situation;
 use super::write::NextRecord;
+use super::{bill, control};
 use crate::observe::Asked;
 use crate::record::Upgrade;
 use crate::record::{Reached, Record};
@@ -48,10 +48,12 @@ pub(super) fn notes_of_this_decision(
     let Some(up) = next.upgrade() else {
         return Vec::new();
     };
+    let release = control::note_the_release(up, act);
     let intent = intent(up, act);
     let bill = bill::charge(before, up, act, s);
     let reached = reached(up, s);
-    intent.into_iter().chain(bill).chain(reached).collect()
+    let notes = release.into_iter().chain(intent);
+    notes.chain(bill).chain(reached).collect()
 }
 
 /// The step that is about to begin, for the agent that reads the record after a crash.

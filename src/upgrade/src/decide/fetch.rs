@@ -20,7 +20,7 @@ pub(super) fn again(up: &Upgrade, s: &Situation<'_>) -> Move {
     let back = way_back(up, s);
     let drain_again = before_the_drain(up, back.as_ref());
     let next = match back {
-        Some(first) => first.into(),
+        Some(first) => first,
         None => begin(up).after(from_the_start(up, s)),
     };
     next.after(drain_again)

@@ -1,7 +1,7 @@
 //! Giving the node back to its users: the operator's hooks, then our cordon, then the lock of the
 //! control plane.
 
-use super::change::Change;
+use super::change::{Change, Move};
 use super::control;
 use super::decision::Act;
 use super::situation::Situation;
@@ -32,8 +32,9 @@ pub(super) fn post_hooks(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
     due.then_some(Act::Begin(Step::PostHooks { upgraded }))
 }
 
-/// The way back to the users before anything is armed; nothing when they have the node.
-pub(super) fn way_back(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
+/// The way back to the users before anything is armed; nothing when they have the node. An earlier
+/// trial or a raise may have touched this node's part of the control plane, which is looked at first.
+pub(super) fn way_back(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     if !(up.is_taken() || up.holds_the_lock()) {
         return None;
     }
@@ -41,16 +42,18 @@ pub(super) fn way_back(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
         true => give_back(up, s),
         false => control::unlock(up, s),
     };
-    let first = s.backoff(up).or_else(next);
-    let told_later = (!up.has_let_go()).then_some(Act::Wait(None));
-    first.or(told_later)
+    let told_later = || (!up.has_let_go()).then_some(Act::Wait(None));
+    let wait = s.backoff(up).map(Move::act);
+    wait.or_else(|| control::before_the_release(up, s))
+        .or_else(|| next().or_else(told_later).map(Move::act))
 }
 
 /// With that, what leads to the arming begins again, also where the reason is gone before all is
 /// given back. A step that fails, or whose agent is killed, may have undone what it undoes: the
 /// next drain comes after the pre-hooks and the exclusion all the same.
-pub(super) fn before_the_drain(up: &Upgrade, act: Option<&Act>) -> Vec<Change> {
+pub(super) fn before_the_drain(up: &Upgrade, first: Option<&Move>) -> Vec<Change> {
     let is_drained = up.phase == Phase::Drained;
+    let act = first.and_then(|first| first.act.as_ref());
     let undoes = up.custody.taken().is_some() && act.is_some_and(undoes);
     if !is_drained && !undoes {
         return Vec::new();

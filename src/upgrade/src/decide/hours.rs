@@ -36,8 +36,8 @@ pub(super) fn closed(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     let opens = Act::Wait(Some(s.wake_at(shut.opens.unwrap_or(u64::MAX))));
     let back = way_back(up, s);
     let again = before_the_drain(up, back.as_ref());
-    let act = back.unwrap_or(opens);
-    Some(Move::act(act).after(again).after([waits]))
+    let next = back.unwrap_or_else(|| opens.into());
+    Some(next.after(again).after([waits]))
 }
 
 /// A time service sets the clock some seconds after the boot. A node that is taken already, as
@@ -50,8 +50,8 @@ fn without_the_time(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     let waits = Change::Waits(Some(Reason::WindowClosed { opens }));
     let back = way_back(up, s).filter(|_| s.connecting().is_none());
     let again = before_the_drain(up, back.as_ref());
-    let act = back.unwrap_or_else(|| s.wait_seconds(AGAIN));
-    Some(Move::act(act).after(again).after([waits]))
+    let next = back.unwrap_or_else(|| s.wait_seconds(AGAIN).into());
+    Some(next.after(again).after([waits]))
 }
 
 /// Whether the next step takes the node from its users. A node that is taken already is not left

@@ -36,7 +36,11 @@ fn must_compare(up: &Upgrade) -> bool {
 fn settled(up: &Upgrade, s: &Situation<'_>) -> Move {
     if s.seen.node.uncordoned {
         return match drain::again(up, s) {
-            Ok(first) => drain::take(up, &up.custody.before_the_drain(), s).after(first),
+            Ok(first) => {
+                let drain = || drain::take(up, &up.custody.before_the_drain(), s);
+                let next = control::before_the_drain(up, s).unwrap_or_else(drain);
+                next.after(first)
+            }
             Err(reason) => Move::give_up(reason),
         };
     }

@@ -3,13 +3,13 @@
 use super::super::change::{Change, Move};
 use super::super::decision::Act;
 use super::super::situation::Situation;
-use super::pace::{RECENT, UNWELL, again, begin, is_within, look_again};
+use super::pace::{RECENT, UNWELL, again, is_within, look_again, with_lock};
 use crate::control_plane::Task;
 use crate::id::SinceBoot;
 use crate::observe::Cause;
 use crate::phase::Phase;
 use crate::reason::{Reason, complaint};
-use crate::record::{Control, Hurt, Look, Raise, Upgrade};
+use crate::record::{Control, Hurt, Lock, Look, Raise, Upgrade};
 use crate::step::{Step, StepKind};
 
 /// What a look says after the node's turn.
@@ -94,7 +94,7 @@ pub(in super::super) fn before_the_release(up: &Upgrade, s: &Situation<'_>) -> O
 /// changes them.
 pub(in super::super) fn give_up_the_raise(up: &Upgrade) -> Option<Act> {
     let control = up.control.as_ref()?;
-    (control.raise == Raise::Begun).then_some(Act::Begin(Step::Control { task: Task::GiveUp }))
+    (control.raise == Raise::Begun).then_some(begin_act(Task::GiveUp))
 }
 
 /// The end of the turn, once the node is given back; nothing when the lock is released.
@@ -105,7 +105,18 @@ pub(in super::super) fn unlock(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
     if !s.reached {
         return s.connecting();
     }
-    begin(Task::Unlock).act
+    Some(begin_act(Task::Unlock))
+}
+
+/// The lock may be gone as soon as its release begins, whatever becomes of the answer.
+pub(in super::super) fn note_the_release(up: &Upgrade, act: &Act) -> Option<Change> {
+    let control = up.control.as_ref()?;
+    let releases = *act == begin_act(Task::Unlock);
+    (releases && control.lock != Lock::Asked).then(|| with_lock(control, Lock::Asked))
+}
+
+const fn begin_act(task: Task) -> Act {
+    Act::Begin(Step::Control { task })
 }
 
 /// Whether the static pods or the system below them have changed.

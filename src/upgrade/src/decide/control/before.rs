@@ -22,9 +22,23 @@ pub(in super::super) fn before_the_deployment(up: &Upgrade, s: &Situation<'_>) -
 /// snapshot.
 pub(in super::super) fn before_the_drain(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     let control = up.control.as_ref()?;
+    if is_cut_raise(control, s) {
+        return None;
+    }
     lock(control, s)
         .or_else(|| look(control, RECENT, s))
         .or_else(|| control.snapshot.is_due().then(|| begin(Task::SaveEtcd)))
+}
+
+/// Whether a raise that was cut, or did not end well, may itself keep the API server or this node's
+/// part from serving. Nobody else repairs that, so the raise goes on, and its tries count. kubeadm
+/// runs only when the API server answers again.
+fn is_cut_raise(control: &Control, s: &Situation<'_>) -> bool {
+    let begun = control.raise == Raise::Begun && control.holds_the_lock();
+    let look = control.look.as_ref();
+    let look = look.filter(|look| is_within(&look.seen, RECENT, s));
+    let is_hurt = look.is_some_and(|look| look.hurt.is_some());
+    begun && (!s.reached || is_hurt)
 }
 
 /// When users and load balancers have left the node: the raise, if kubeadm has work to do.

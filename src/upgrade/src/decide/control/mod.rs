@@ -16,7 +16,8 @@ mod before;
 mod ended;
 mod pace;
 
-pub(super) use after::{before_the_blessing, before_the_release, give_up_the_raise, unlock};
+pub(super) use after::{before_the_blessing, before_the_release, give_up_the_raise};
+pub(super) use after::{note_the_release, unlock};
 pub(super) use before::{before_the_arming, before_the_deployment, before_the_drain, is_stale};
 pub(super) use before::{must_go_on, raise};
 pub(super) use ended::{done, go_on_without};

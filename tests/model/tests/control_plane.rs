@@ -1,0 +1,52 @@
+//! A node that is a member of a control plane: the brain that ships keeps every promise there too,
+//! and each broken one is caught.
+#![allow(clippy::print_stdout, clippy::panic)]
+
+use careen_model::check::explore;
+use careen_model::mutant::OF_CONTROL_PLANES;
+use careen_model::runs::{self, Run};
+
+/// As in `brain.rs`.
+const LEAST: usize = 120_000;
+
+#[test]
+fn control_plane_keeps_every_promise_whatever_breaks_in() {
+    let mut states = 0;
+    for Run { name, chain } in runs::control_planes() {
+        let explored = explore(chain);
+        println!("{}", explored.line(&name));
+        states += explored.states;
+        if let Some(wrong) = explored.wrong {
+            panic!("{name}: {}\n{}", wrong.promise, wrong.way);
+        }
+    }
+    assert!(
+        states > LEAST,
+        "only {states} states, and at least {LEAST} are expected"
+    );
+}
+
+#[test]
+fn every_brain_that_breaks_a_control_plane_is_caught() {
+    let mut escaped = Vec::new();
+    for mutant in OF_CONTROL_PLANES {
+        match runs::hunt_on_control_planes(mutant) {
+            Some(wrong) => println!("{mutant:?}: {}", wrong.promise),
+            None => escaped.push(mutant),
+        }
+    }
+    assert!(escaped.is_empty(), "not caught: {escaped:?}");
+}
+
+#[test]
+fn hunts_on_a_control_plane_find_nothing_in_what_ships() {
+    for (at, chain) in runs::hunts_on_control_planes(None).into_iter().enumerate() {
+        let wrong = explore(chain).wrong;
+        let wrong = wrong.map(|wrong| format!("{}\n{}", wrong.promise, wrong.way));
+        assert!(
+            wrong.is_none(),
+            "in hunt {at}: {}",
+            wrong.unwrap_or_default()
+        );
+    }
+}
