@@ -198,9 +198,11 @@ fn every_case_from_the_field_has_a_kind_and_real_tests() {
 
 #[test]
 fn page_tells_how_many_brains_are_broken_on_purpose() {
-    let code = fs::read_to_string(source().join("tests/model/src/mutant.rs")).unwrap();
-    let (_, rest) = code.split_once("pub const MUTANTS: [Mutant; ").unwrap();
-    let (number, _) = rest.split_once(']').unwrap();
+    let code = fs::read_to_string(source().join("tests/model/src/mistakes.rs")).unwrap();
+    let lists = code.split(": [Mutant; ").skip(1);
+    let number: u32 = lists
+        .map(|list| list.split_once(']').unwrap().0.parse::<u32>().unwrap())
+        .sum();
     let told = format!("Each of these {number} brains");
     assert!(page().contains(&told), "the page does not say: {told}");
 }

@@ -8,7 +8,8 @@ use crate::brain::{act_of, number, phase};
 use crate::cast::{OWN, System};
 use crate::kept::Kept;
 use crate::look::look;
-use crate::mutant::{self, Mutant};
+use crate::mistakes::Mutant;
+use crate::mutant;
 use crate::plane::{self, COMPONENTS, pods};
 use crate::promises;
 use crate::world::{Act, Do, Flaw, GrubEnv, Link, Pc, Restored, Running, State};
@@ -19,7 +20,7 @@ const TO_THE_AGENT: u16 = 30;
 /// An orderly shutdown: everything written is on the disk.
 pub fn go_down(state: &mut State) {
     state.disk.unflushed = None;
-    plane::with(state, |plane| plane.unflushed = None);
+    plane::with(&mut state.plane, |plane| plane.unflushed = None);
     if state.running.staged {
         own_default(state);
     }
@@ -48,7 +49,7 @@ pub fn fall(state: &mut State) {
     state.running.staged = false;
     state.running.unset = false;
     state.ghost.back = None;
-    plane::with(state, |plane| {
+    plane::with(&mut state.plane, |plane| {
         plane.pods = [None; COMPONENTS];
         (plane.ghost.looked, plane.ghost.locked) = (None, None);
     });
@@ -105,7 +106,7 @@ pub fn enter(state: &mut State, system: System, trial: bool, picked: bool) {
         link: Link::NEW,
     };
     state.ghost.reinstates = false;
-    plane::with(state, |plane| plane.ghost.touched |= trial);
+    plane::with(&mut state.plane, |plane| plane.ghost.touched |= trial);
     // A person who made an unproven system the default boots it by hand.
     state.ghost.by_hand |= !trial && state.ghost.imposed == Some(system.letter);
     let there = state.disk.folders.contains(&(system.letter, system.serial));

@@ -8,7 +8,7 @@ use stateright::{Model, Property};
 
 use crate::fault::{self, Fault};
 use crate::machine::calm;
-use crate::mutant::Mutant;
+use crate::mistakes::Mutant;
 use crate::plane::{Plane, Shape};
 use crate::promises;
 use crate::rest;

@@ -120,7 +120,8 @@ pub fn possible(state: &State, out: &mut Vec<Fault>) {
         if state.disk.uncleared.is_some() {
             out.push(Fault::Cut(Loss::Clearing));
         }
-        plane::cuts(state, out);
+        let torn = state.plane.iter().flat_map(plane::cuts).copied();
+        out.extend(torn.map(Loss::Manifest).map(Fault::Cut));
     }
     if state.suffers(Flaw::AgentDead) || state.running.dead {
         return;
@@ -134,7 +135,8 @@ pub fn possible(state: &State, out: &mut Vec<Fault>) {
     agent(state, out);
     if has_boundary(state) {
         world(state, out);
-        plane::possible(state, people > 0, out);
+        let strikes = plane::possible(state, people > 0);
+        out.extend(strikes.into_iter().map(Fault::Plane));
         if people > 0 {
             persons(state, out);
         }
@@ -358,7 +360,7 @@ fn cut(state: &mut State, loss: Loss) {
         Loss::Manifest(torn) => Some(torn),
         Loss::None | Loss::Swap | Loss::Replay | Loss::Clearing => None,
     };
-    with(state, |one| plane::cut(one, torn));
+    with(&mut state.plane, |one| plane::cut(one, torn));
     boot::fall(state);
 }
 

@@ -95,6 +95,7 @@ pub mod fault;
 pub mod kept;
 pub mod look;
 pub mod machine;
+pub mod mistakes;
 pub mod mutant;
 pub mod plane;
 pub mod program;

@@ -7,7 +7,8 @@ use crate::brain::{act_of, phase};
 use crate::cast;
 use crate::kept::Kept;
 use crate::look::{fails, is_well, is_well_by_itself, look, serves};
-use crate::mutant::{self, Mutant};
+use crate::mistakes::Mutant;
+use crate::mutant;
 use crate::world::{Act, Answer, Do, Flaw, Link, Pc, State, Told};
 use crate::{boot, plane, promises, steps};
 

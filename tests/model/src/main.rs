@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use careen_model::check::{Chain, explore_aloud};
-use careen_model::mutant::{MUTANTS, OF_CONTROL_PLANES};
+use careen_model::mistakes::{MUTANTS, OF_CONTROL_PLANES};
 use careen_model::plane::SHAPES;
 use careen_model::runs::{self, Run, SOAK_STATES};
 use careen_model::world::{FLAWS, Flaw, Left};

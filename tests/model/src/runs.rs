@@ -1,7 +1,7 @@
 //! The explorations of `make test` and `make soak`.
 
 use crate::check::{Chain, explore};
-use crate::mutant::Mutant;
+use crate::mistakes::Mutant;
 use crate::plane::Shape;
 use crate::way::Wrong;
 use crate::world::{FLAWS, Flaw, Left};

@@ -5,7 +5,7 @@ use upgrade::control_plane::Task;
 use crate::boot;
 use crate::brain::number;
 use crate::cast::System;
-use crate::mutant::Mutant;
+use crate::mistakes::Mutant;
 use crate::plane::{raise, tasks};
 use crate::world::{Cordon, Do, End, Flaw, GrubEnv, Pc, Restored, State};
 
@@ -362,6 +362,14 @@ pub fn fail(state: &mut State, end: End) {
         // The program around kubeadm repairs first.
         Pc::Doing(Do::Control(Task::Raise), ..) => raise::fails(state),
         Pc::Doing(what, ..) => fails(state, what, end),
-        _ => {}
+        Pc::Loader
+        | Pc::Guard
+        | Pc::GuardWrites(..)
+        | Pc::GuardActs(_)
+        | Pc::Units(_)
+        | Pc::Turn(_)
+        | Pc::Writes(..)
+        | Pc::Acts(_)
+        | Pc::Waits(_) => {}
     }
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, clippy::panic)]
 
 use careen_model::check::explore;
-use careen_model::mutant::OF_CONTROL_PLANES;
+use careen_model::mistakes::OF_CONTROL_PLANES;
 use careen_model::runs::{self, Run};
 
 /// As in `brain.rs`.

@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout)]
 
 use careen_model::check::{Chain, explore};
-use careen_model::mutant::{MUTANTS, Mutant};
+use careen_model::mistakes::{MUTANTS, Mutant};
 use careen_model::runs;
 use careen_model::world::{Flaw, Left};
 

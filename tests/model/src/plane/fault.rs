@@ -5,7 +5,6 @@ use upgrade::control_plane::Task;
 use upgrade::record::Raise;
 
 use super::{ETCD, Folder, Lease, Live, Page, Plane, SERVER, pods, raise};
-use crate::fault::Fault;
 use crate::world::{Do, Pc, State};
 
 /// The component whose manifest a person edits.
@@ -44,19 +43,13 @@ pub enum Torn {
     Half,
 }
 
-/// The power cuts that lose something of the manifests.
-pub fn cuts(state: &State, out: &mut Vec<Fault>) {
-    use crate::fault::Loss::Manifest;
-    let Some((component, _)) = state.plane.and_then(|plane| plane.unflushed) else {
-        return;
-    };
-    let moved = state
-        .plane
-        .is_some_and(|plane| plane.live[component] != Live::Missing);
-    out.push(Fault::Cut(Manifest(Torn::Back)));
-    if moved {
-        let lost = [Torn::Gone, Torn::Half].map(Manifest);
-        out.extend(lost.map(Fault::Cut));
+/// What a power cut now can lose of the manifests.
+#[must_use]
+pub fn cuts(plane: &Plane) -> &'static [Torn] {
+    match plane.unflushed {
+        None => &[],
+        Some((component, _)) if plane.live[component] == Live::Missing => &[Torn::Back],
+        Some(_) => &[Torn::Back, Torn::Gone, Torn::Half],
     }
 }
 
@@ -74,8 +67,11 @@ pub fn cut(plane: &mut Plane, torn: Option<Torn>) {
 }
 
 /// All that is possible now. People do nothing if `people` is false.
-pub fn possible(state: &State, people: bool, out: &mut Vec<Fault>) {
-    let Some(plane) = state.plane else { return };
+#[must_use]
+pub fn possible(state: &State, people: bool) -> Vec<Strike> {
+    let Some(plane) = state.plane else {
+        return Vec::new();
+    };
     let mut strikes = Vec::new();
     if plane.away < plane.others {
         strikes.push(Strike::MemberGoes);
@@ -97,7 +93,7 @@ pub fn possible(state: &State, people: bool, out: &mut Vec<Fault>) {
     if people {
         by_people(&plane, &mut strikes);
     }
-    out.extend(strikes.into_iter().map(Fault::Plane));
+    strikes
 }
 
 fn by_people(plane: &Plane, out: &mut Vec<Strike>) {
@@ -126,7 +122,7 @@ pub fn strike(state: &mut State, strike: Strike) {
     if strike == Strike::RollsBack {
         return raise::rolls_back(state);
     }
-    super::with(state, |plane| match strike {
+    super::with(&mut state.plane, |plane| match strike {
         Strike::MemberGoes => plane.away += 1,
         Strike::MemberReturns => plane.away -= 1,
         Strike::Breaks(component) => plane.broken = Some(component),
@@ -154,7 +150,7 @@ pub fn heal_while_it_waits(state: &mut State) {
     let control = up.and_then(|up| up.control.as_ref());
     let begun = control.is_some_and(|control| control.raise == Raise::Begun);
     if matches!(waits, Some(Reason::ControlPlaneWaits { .. })) {
-        super::with(state, |plane| {
+        super::with(&mut state.plane, |plane| {
             plane.away = 0;
             // Other members are upgraded to the version of the cluster.
             plane.others_at = plane.others_at.max(plane.cluster);

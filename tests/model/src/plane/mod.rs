@@ -17,8 +17,6 @@ pub mod rest;
 pub mod seen;
 pub mod tasks;
 
-use crate::world::State;
-
 /// The position of etcd among the components, in kubeadm's order.
 pub const ETCD: usize = 0;
 
@@ -291,8 +289,8 @@ impl Plane {
 }
 
 /// Changes the control plane, if the node has one.
-pub fn with(state: &mut State, change: impl FnOnce(&mut Plane)) {
-    if let Some(plane) = &mut state.plane {
+pub fn with(plane: &mut Option<Plane>, change: impl FnOnce(&mut Plane)) {
+    if let Some(plane) = plane {
         change(plane);
     }
 }

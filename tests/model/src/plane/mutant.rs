@@ -10,7 +10,7 @@ use upgrade::{
     Act, Asked, Effect, Moment, Observation, Outcome, Phase, Reason, Record, Step, Upgrade,
 };
 
-use crate::mutant::Mutant;
+use crate::mistakes::Mutant;
 
 /// Changes what the brain remembers or sees.
 pub fn mislead(mutant: Mutant, record: &mut Record, seen: &mut Observation) {
@@ -112,10 +112,10 @@ pub fn distort(
         .as_mut()
         .and_then(|next| next.upgrade.as_mut()?.control.as_mut());
     match (mutant, control) {
-        (Mutant::StopsARaise, _) if seen.turn.running == Some(raise.clone()) => {
-            if seen.node.request == Asked::Nothing {
-                *act = Act::Cancel;
-            }
+        (Mutant::StopsARaise, _)
+            if seen.turn.running == Some(raise.clone()) && seen.node.request == Asked::Nothing =>
+        {
+            *act = Act::Cancel;
         }
         (Mutant::NotesNoRaise, Some(control)) if *act == Act::Begin(raise) => {
             control.raise = Raise::Due;

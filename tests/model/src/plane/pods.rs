@@ -8,7 +8,7 @@ use upgrade::control_plane::{Component, EtcdVersion};
 
 use super::{COMPONENTS, ETCD, Folder, Ledger, Live, Page, Plane, SERVER};
 use crate::cast;
-use crate::mutant::Mutant;
+use crate::mistakes::Mutant;
 use crate::world::{Flaw, State};
 
 /// The etcd of a version: each letter is one minor newer.

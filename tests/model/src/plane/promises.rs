@@ -37,7 +37,22 @@ pub fn decided(state: &mut State, former: Option<&Upgrade>, up: &Upgrade, act: A
         Do::Reboot(_) if is_armed => takes(state, &plane, RECENT),
         Do::Bless(letter) => blesses(state, &plane, letter),
         Do::Release | Do::Control(Task::Unlock) => gives_back(state, &plane, up),
-        _ => {}
+        Do::Fetch
+        | Do::Verify
+        | Do::Rehearse
+        | Do::Deploy(_)
+        | Do::Snapshot
+        | Do::Disarm
+        | Do::Reboot(_)
+        | Do::Kubeadm
+        | Do::Reinstate
+        | Do::PostHooks(_)
+        | Do::Unmark
+        | Do::Settle
+        | Do::Undo(_)
+        | Do::Clean
+        | Do::Control(_)
+        | Do::Pass => {}
     }
 }
 

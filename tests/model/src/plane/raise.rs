@@ -17,7 +17,7 @@ use super::pods::{etcd, follow, kept, pages, repair, sync};
 use super::{COMPONENTS, ETCD, Ledger, Live, Page, Plane};
 use crate::brain::number;
 use crate::cast;
-use crate::mutant::Mutant;
+use crate::mistakes::Mutant;
 use crate::world::{Do, End, Pc, State};
 
 /// The number of parts.
@@ -40,7 +40,7 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, part: u8, etc: u8) {
         0 => resume(mutant, state),
         1 => begin(mutant, state, etc),
         UPLOAD if !plane.api_answers() => fails(state),
-        UPLOAD => super::with(state, |plane| plane.cluster = target(plane)),
+        UPLOAD => super::with(&mut state.plane, |plane| plane.cluster = target(plane)),
         COMPARE => compare(mutant, state),
         SERVE => serve(state),
         MENDS.. => mend(mutant, state),
@@ -164,7 +164,7 @@ fn keep_all(plane: &mut Plane) {
 /// The raise ends here with its agent. Until then it has kept each manifest that is there, and the
 /// kubelet follows what is left.
 pub fn is_left(state: &mut State) {
-    super::with(state, keep_all);
+    super::with(&mut state.plane, keep_all);
     sync(state);
     note_what_serves(state);
 }
@@ -214,7 +214,7 @@ fn swap(state: &mut State, part: u8, etc: u8) {
 
 /// etcd is asked for its version while kubeadm works.
 fn note_what_serves(state: &mut State) {
-    super::with(state, |plane| {
+    super::with(&mut state.plane, |plane| {
         let serving = plane.pods[ETCD].filter(|_| plane.serves(ETCD));
         if let Some(ledger) = &mut plane.ledger {
             ledger.served = ledger.served.max(serving);
@@ -224,7 +224,7 @@ fn note_what_serves(state: &mut State) {
 
 /// A component did not come up in time: kubeadm puts the former manifests of this run back.
 pub fn rolls_back(state: &mut State) {
-    super::with(state, |plane| {
+    super::with(&mut state.plane, |plane| {
         let Some(ledger) = plane.ledger else { return };
         for (live, before) in plane.live.iter_mut().zip(ledger.before) {
             *live = before.map_or(*live, Live::Whole);
@@ -254,7 +254,7 @@ fn serve(state: &mut State) {
     if !well {
         return ends_badly(state);
     }
-    super::with(state, |plane| {
+    super::with(&mut state.plane, |plane| {
         close(plane);
         plane.ghost.floor = plane.pods.map(|pod| pod.unwrap_or('9'));
     });
@@ -268,7 +268,7 @@ pub fn close(plane: &mut Plane) {
 }
 
 fn mend(mutant: Option<Mutant>, state: &mut State) {
-    super::with(state, |plane| {
+    super::with(&mut state.plane, |plane| {
         keep_all(plane);
         repair(mutant, plane);
     });

@@ -16,7 +16,17 @@ pub fn unrest(state: &State, up: &Upgrade) -> Option<&'static str> {
         } => kept(&plane),
         Phase::Upgraded => released(state, &plane).or_else(|| raised(&plane, up)),
         Phase::Failed { .. } => released(state, &plane).or_else(|| over(&plane)),
-        _ => None,
+        Phase::Accepted
+        | Phase::Fetched
+        | Phase::Verified
+        | Phase::Deployed
+        | Phase::Drained
+        | Phase::Armed { .. }
+        | Phase::Trial { .. }
+        | Phase::Healthy { .. }
+        | Phase::Blessed
+        | Phase::Reverting { .. }
+        | Phase::Halted { .. } => None,
     }
 }
 

@@ -33,7 +33,10 @@ pub fn control_plane(state: &State) -> Option<ControlPlaneSeen> {
 }
 
 /// How a task ended, for the brain.
-#[must_use]
+///
+/// # Errors
+///
+/// The task failed.
 pub fn answer(state: &State, task: Task, end: End) -> Result<Done, Reason> {
     match (task, end) {
         (Task::Raise, End::Again | End::Bad) => Err(Reason::RaiseFailed { detail: "x".into() }),

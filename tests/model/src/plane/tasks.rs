@@ -4,7 +4,7 @@ use upgrade::control_plane::Task;
 
 use super::{COMPONENTS, ETCD, Lease, Live, Plane, pods, raise};
 use crate::brain::number;
-use crate::mutant::Mutant;
+use crate::mistakes::Mutant;
 use crate::world::{Answer, Do, End, Pc, State};
 
 /// The number of parts of a task.
