@@ -170,7 +170,7 @@ fn agent(state: &State, out: &mut Vec<Fault>) {
     }
     match state.pc {
         // kubeadm has ended, and the program around it repairs at once.
-        Pc::Doing(_, raise::MENDS.., _) => {}
+        Pc::Doing(_, raise::REPAIRS.., _) => {}
         Pc::Doing(what, ..) => {
             out.push(Fault::Kill);
             out.push(Fault::Fails(End::Again));

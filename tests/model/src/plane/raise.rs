@@ -24,7 +24,7 @@ use crate::world::{Do, End, Pc, State};
 pub const PARTS: u8 = 21;
 
 /// After an error of kubeadm's: the repair, and the answer that it failed.
-pub const MENDS: u8 = 40;
+pub const REPAIRS: u8 = 40;
 
 const RAISE: Do = Do::Control(Task::Raise);
 const FIRST: u8 = 2;
@@ -43,7 +43,7 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, part: u8, etc: u8) {
         UPLOAD => super::with(&mut state.plane, |plane| plane.cluster = target(plane)),
         COMPARE => compare(mutant, state),
         SERVE => serve(state),
-        MENDS.. => mend(mutant, state),
+        REPAIRS.. => repair_after_kubeadm(mutant, state),
         _ => swap(state, part, etc),
     }
 }
@@ -61,7 +61,7 @@ fn wanted(state: &State) -> char {
 
 /// kubeadm ended with an error. The program around it repairs, and answers.
 pub fn fails(state: &mut State) {
-    state.pc = Pc::Doing(RAISE, MENDS, 0);
+    state.pc = Pc::Doing(RAISE, REPAIRS, 0);
 }
 
 fn ends_badly(state: &mut State) {
@@ -267,7 +267,7 @@ pub fn close(plane: &mut Plane) {
     }
 }
 
-fn mend(mutant: Option<Mutant>, state: &mut State) {
+fn repair_after_kubeadm(mutant: Option<Mutant>, state: &mut State) {
     super::with(&mut state.plane, |plane| {
         keep_all(plane);
         repair(mutant, plane);
