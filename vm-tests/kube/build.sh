@@ -31,7 +31,8 @@ if [ ! -x "$out" ]; then
   # A guess for an empty cache and 2 cores; with "node" most is compiled if the whole was built first.
   if [ -n "$version" ]; then expected=480; else expected=120; fi
   echo "building $module ${version:-}${only:+ ($only)} (about $expected s on 2 cores with nothing cached)" >&2
-  CGO_ENABLED=0 $progress "kube $module${only:+ $only}" $expected go build -mod=readonly -trimpath -tags "$only" -ldflags "$flags" -o "$out.new" . >&2
+  # The compiler is a Go program too: with less garbage collection a build takes a sixth less of the processor.
+  GOGC=800 CGO_ENABLED=0 $progress "kube $module${only:+ $only}" $expected go build -mod=readonly -trimpath -tags "$only" -ldflags "$flags" -o "$out.new" . >&2
   mv "$out.new" "$out"
 fi
 echo "$out"
