@@ -48,7 +48,7 @@ pub enum Unseen {
 /// # Errors
 /// See [`Unseen`].
 pub fn held(path: &Path) -> Result<Held, Unseen> {
-    let content = Kubeconfig::read_from(path);
+    let content = kubeconfig::read(path);
     let content = content.map_err(|error| Unseen::Kubeconfig(kubeconfig::cause(&error)))?;
     let user = user(&content).ok_or(Unseen::NoUser)?;
     if user.token.is_some() || user.token_file.is_some() {

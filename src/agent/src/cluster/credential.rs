@@ -80,7 +80,7 @@ impl Credential {
         let away = |what: &dyn std::error::Error| unusable(chain(what));
         // Take the fingerprint before reading, so that the next request notices a write in between.
         let before = fingerprint(std::slice::from_ref(&self.path));
-        let read = Kubeconfig::read_from(&self.path);
+        let read = kubeconfig::read(&self.path);
         let mut content = read.map_err(|error| unusable(kubeconfig::cause(&error)))?;
         let files = files(&content);
         let seen = before.into_iter().chain(fingerprint(&files)).collect();
@@ -110,7 +110,7 @@ pub struct Endpoint {
 /// # Errors
 /// The kubeconfig cannot be used.
 pub fn endpoint(path: &Path) -> Result<Endpoint, kubeconfig::Error> {
-    let config = config(Kubeconfig::read_from(path)?, Duration::MAX)?;
+    let config = config(kubeconfig::read(path)?, Duration::MAX)?;
     let url = config.proxy_url.unwrap_or(config.cluster_url);
     let usual = if url.scheme_str() == Some("http") {
         80

@@ -8,6 +8,7 @@
 mod address;
 mod error;
 mod exceptions;
+mod file;
 mod proxy;
 
 use http::Uri;
@@ -16,6 +17,7 @@ use kube::config::{AuthInfo, Cluster, Context, ExecAuthCluster, Kubeconfig, Kube
 
 pub use address::BadProxy;
 pub use error::{Error, cause};
+pub use file::read;
 pub use proxy::Variables;
 use proxy::decide;
 
