@@ -4,6 +4,7 @@
 //! loader needs so that it forgets the entry before the entry boots.
 
 pub mod grub;
+mod others;
 mod trial;
 
 pub use trial::{TRIAL_ARGUMENTS, arguments as trial_arguments};
@@ -86,6 +87,10 @@ impl Loader {
 /// # Errors
 /// [`Reason::LoaderUnfit`], which names what is wrong and what is accepted.
 pub fn fitness(places: &Places, kernel: &Path) -> std::result::Result<(), Reason> {
+    if let Some(name) = others::unsupported(places, kernel) {
+        let detail = format!("{name} boots this machine; accepted is GRUB");
+        return Err(Reason::LoaderUnfit { detail });
+    }
     Loader::of(places).fitness(places, kernel)
 }
 
