@@ -1,0 +1,196 @@
+use std::fs;
+
+use nix::sys::signal::Signal;
+
+use super::*;
+
+const UNIT: &str = "/usr/lib/systemd/system/kubelet.service";
+const SETTINGS: &str = "/etc/default/kubelet";
+const PATCHES: [&str; 1] = ["/etc/kubernetes/patches"];
+
+fn root(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in [("usr/bin/kubelet", ""), (&UNIT[1..], "")]
+        .iter()
+        .chain(files)
+    {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    root
+}
+
+fn made() -> Made {
+    Made {
+        files: vec![
+            UNIT.into(),
+            SETTINGS.into(),
+            "/var/lib/kubelet/kubeadm-flags.env".into(),
+        ],
+        program: Some("/usr/bin/kubelet".into()),
+        signal: None,
+    }
+}
+
+fn cause(files: &[(&str, &str)], made: &Made) -> Cause {
+    let found = judge(root(files).path(), made, &PATCHES);
+    found.unwrap_or_else(|| unshown(None)).cause
+}
+
+#[test]
+fn full_or_broken_disk_under_the_runtime_blames_no_image() {
+    let found = unshown(Some("/var has no room".into()));
+    assert_eq!(found.cause, Cause::Node);
+    let Check::Fail(text) = told(Check::Fail("refused".into()), &found) else {
+        panic!()
+    };
+    assert_eq!(text, "refused; /var has no room");
+}
+
+#[test]
+fn disk_that_fills_up_under_services_that_answer_is_seen() {
+    let mut services = Services::default();
+    let mut after = |amiss: Option<&str>| {
+        services.look_at_the_disk(amiss.map(str::to_owned));
+        services.runtime.cause
+    };
+    let full = Some("/var has no room");
+    assert_eq!(after(None), Cause::Unclear);
+    assert_eq!(after(full), Cause::Node);
+    assert_eq!(after(None), Cause::Unclear);
+    services.runtime = Found::of(Cause::Image);
+    services.look_at_the_disk(full.map(str::to_owned));
+    assert_eq!(services.runtime.cause, Cause::Image, "it has crashed");
+}
+
+#[test]
+fn service_that_shows_nothing_is_not_the_images() {
+    let killed = Made {
+        signal: Some(Signal::SIGKILL as i32),
+        ..made()
+    };
+    assert_eq!(cause(&[], &killed), Cause::Unclear);
+    assert_eq!(cause(&[], &made()), Cause::Unclear);
+}
+
+#[tokio::test]
+async fn program_that_prints_no_version_is_the_images() {
+    let failed = || Check::Fail("it does not answer".into());
+    let mut services = Services::default();
+    for _ in 0..2 {
+        services.of_runtime.look(Path::new("/usr/bin/false")).await;
+    }
+    let (check, cause) = services.of_runtime(failed());
+    assert!(matches!(check, Check::Broken(_)), "{check:?}");
+    assert_eq!(cause, Cause::Image);
+    assert_eq!(services.of_runtime(Check::Pass).0, Check::Pass);
+    assert_eq!(services.of_kubelet(failed()).1, Cause::Unclear);
+}
+
+#[test]
+fn file_that_is_the_images_shows_no_cause() {
+    assert_eq!(cause(&[], &made()), Cause::Unclear);
+    let same = [
+        ("etc/default/kubelet", "A=1"),
+        ("usr/etc/default/kubelet", "A=1"),
+    ];
+    assert_eq!(cause(&same, &made()), Cause::Unclear);
+    let flags = [("var/lib/kubelet/kubeadm-flags.env", "x")];
+    assert_eq!(
+        cause(&flags, &made()),
+        Cause::Unclear,
+        "the image's kubeadm writes it"
+    );
+}
+
+#[test]
+fn settings_or_programs_of_the_node_are_named() {
+    let changed = [
+        ("etc/default/kubelet", "A=2"),
+        ("usr/etc/default/kubelet", "A=1"),
+    ];
+    for files in [&changed[..], &changed[..1]] {
+        let found = judge(root(files).path(), &made(), &PATCHES).unwrap();
+        assert_eq!(
+            (found.cause, found.file),
+            (Cause::Node, Some(SETTINGS.into()))
+        );
+    }
+    let patches = [(
+        "etc/kubernetes/patches/kubeletconfiguration0+merge.yaml",
+        "x",
+    )];
+    assert_eq!(cause(&patches, &made()), Cause::Node);
+    let local = Made {
+        program: Some("/usr/local/bin/kubelet".into()),
+        ..made()
+    };
+    assert_eq!(cause(&[("usr/local/bin/kubelet", "")], &local), Cause::Node);
+    let unit = "/etc/systemd/system/kubelet.service.d/10-site.conf";
+    let drop_in = Made {
+        files: vec![unit.into()],
+        ..made()
+    };
+    assert_eq!(cause(&[(&unit[1..], "")], &drop_in), Cause::Node);
+}
+
+#[test]
+fn drop_ins_and_the_policys_patches_are_the_nodes_files() {
+    let flags = "KUBELET_EXTRA_ARGS=--config-dir=/var/lib/kubelet/config.d";
+    let image = [
+        ("etc/default/kubelet", flags),
+        ("usr/etc/default/kubelet", flags),
+    ];
+    assert_eq!(
+        cause(&image, &made()),
+        Cause::Unclear,
+        "no drop-in is there"
+    );
+    let drop_in = ("var/lib/kubelet/config.d/10-site.conf", "maxPods: x");
+    let files = [image[0], image[1], drop_in];
+    let found = judge(root(&files).path(), &made(), &PATCHES);
+    let file = found.unwrap().file.unwrap();
+    assert_eq!(file, Path::new("/var/lib/kubelet/config.d/10-site.conf"));
+    let config = "KUBELET_EXTRA_ARGS=--config=/var/lib/kubelet/config.yaml";
+    let kubeadms = [
+        ("etc/default/kubelet", config),
+        ("usr/etc/default/kubelet", config),
+        ("var/lib/kubelet/config.yaml", "x"),
+    ];
+    assert_eq!(cause(&kubeadms, &made()), Cause::Unclear);
+    let site = [("etc/site/kubeletconfiguration.yaml", "x")];
+    let found = judge(root(&site).path(), &made(), &["/etc/site"]);
+    assert_eq!(found.unwrap().cause, Cause::Node);
+    let none = judge(root(&site).path(), &made(), &[""]);
+    assert_eq!(none, None, "the policy names no folder");
+}
+
+#[test]
+fn program_that_crashes_or_is_missing_is_the_images() {
+    let own = [("etc/default/kubelet", "A=2")];
+    let crashed = |signal: Signal| Made {
+        signal: Some(signal as i32),
+        ..made()
+    };
+    assert_eq!(cause(&own, &crashed(Signal::SIGSEGV)), Cause::Image);
+    assert_eq!(cause(&own, &crashed(Signal::SIGKILL)), Cause::Node);
+    let missing = Made {
+        program: Some("/usr/bin/no-kubelet".into()),
+        ..made()
+    };
+    assert_eq!(cause(&own, &missing), Cause::Image);
+}
+
+#[test]
+fn a_failed_check_names_the_file_of_the_node() {
+    let found = of_the_node(Path::new(SETTINGS));
+    let Check::Fail(text) = told(Check::Fail("refused".into()), &found) else {
+        panic!()
+    };
+    assert!(
+        text.starts_with("refused; it runs with /etc/default/kubelet"),
+        "{text}"
+    );
+    assert_eq!(told(Check::Pass, &found), Check::Pass);
+}
