@@ -80,8 +80,8 @@ impl Certificates {
     }
 }
 
-/// The client certificate of an external etcd, where it is none of [`FILES`]. kubeadm does not renew
-/// it, and the survey reads it at this path to ask etcd.
+/// The client certificate of an external etcd, where it is none of [`FILES`]. kubeadm does not
+/// renew it, and the survey reads it at this path to ask etcd.
 pub(crate) fn client(folder: &Folder, path: &str) -> Option<Certificate> {
     let known = FILES.iter().any(|name| path == format!("{FOLDER}/{name}"));
     let text = folder.read(path).ok().filter(|_| !known)?;

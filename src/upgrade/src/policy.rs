@@ -326,7 +326,7 @@ pub enum SingleNode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExternalEtcd {
-    /// Upgrade the node. Who operates etcd saves it.
+    /// Upgrade the node. The operator of etcd saves it.
     #[default]
     Allow,
     /// Refuse every request.

@@ -84,8 +84,8 @@ pub struct Importer {
 }
 
 impl Importer {
-    /// Imports each archive of this folder of which the runtime lacks an image. Returns the names of
-    /// all images in the folder.
+    /// Imports each archive of this folder of which the runtime lacks an image. Returns the names
+    /// of all images in the folder.
     ///
     /// # Errors
     /// One of them is not at the runtime. Those before it are.
