@@ -278,7 +278,7 @@ impl Looking {
 async fn look_ahead<H: NodeAccess>(tools: Tools<H>, ahead: Ahead, node: String) -> LookResult {
     let skips_drain = ahead.policy.drain.skip;
     let (policy, drains) = (ahead.policy.kubeadm.clone(), ahead.policy.drain.clone());
-    let single = ahead.policy.control_plane.single_node;
+    let control_plane = ahead.policy.control_plane.clone();
     let found = tools.node.look_ahead(ahead).await?;
     let mut rehearsed = if skips_drain {
         Rehearsed::default()
@@ -294,7 +294,7 @@ async fn look_ahead<H: NodeAccess>(tools: Tools<H>, ahead: Ahead, node: String) 
     }
     let carried = found.facts.info.as_ref().map(|info| &info.kubernetes);
     if let Some(survey) = tools.node.survey(carried).await? {
-        rehearsed.take_survey(&survey, single);
+        rehearsed.take_survey(&survey, &control_plane);
     }
     Ok((found, rehearsed))
 }

@@ -2,6 +2,7 @@
 
 use client::chain;
 use futures::future::{try_join, try_join5};
+use hyper::Uri;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use kube::api::{Api, ListParams, ObjectList};
@@ -9,10 +10,10 @@ use kube::{Client, ResourceExt as _};
 use upgrade::control_plane::{Component, LOCK, LOCK_NAMESPACE, Lock, Name, Other, Owner, Source};
 
 use crate::cluster::Configuration;
-use crate::connect::{ADMIN, NAMESPACE, PATIENCE, connect};
+use crate::connect::{self, ADMIN, NAMESPACE, PATIENCE, connect_to};
 use crate::folder::Folder;
 use crate::lease;
-use crate::manifests::tag;
+use crate::manifests::{Manifest, tag};
 
 /// The annotation in which Cluster API names the owner of a Node's Machine.
 const OWNER: &str = "cluster.x-k8s.io/owner-kind";
@@ -44,7 +45,28 @@ pub(crate) type Missed = (Source, String);
 
 /// Asks for all of it, or says what is missing.
 pub(crate) async fn look(folder: &Folder, node: &str) -> Result<Cluster, Missed> {
-    let client = connect(folder, ADMIN).map_err(|why| (Source::Credential, why))?;
+    look_at(folder, node, None).await
+}
+
+/// The same at the address in admin.conf, or if it does not answer, at that of this node's own API
+/// server: all of them have the same to say. Also returns why the first one did not answer.
+pub(crate) async fn look_anywhere(
+    folder: &Folder,
+    node: &str,
+    server: Option<&Manifest>,
+) -> (Result<Cluster, Missed>, Option<String>) {
+    let first = look(folder, node).await;
+    let (Err((Source::Api, why)), Some(Ok(own))) = (&first, server.map(connect::own)) else {
+        return (first, None);
+    };
+    match look_at(folder, node, Some(own)).await {
+        Ok(cluster) => (Ok(cluster), Some(why.clone())),
+        Err(_) => (first, None),
+    }
+}
+
+async fn look_at(folder: &Folder, node: &str, server: Option<Uri>) -> Result<Cluster, Missed> {
+    let client = connect_to(folder, ADMIN, server).map_err(|why| (Source::Credential, why))?;
     let away = |why: String| (Source::Api, why);
     let asked = tokio::time::timeout(PATIENCE, ask(client, node)).await;
     let late = |_| away(format!("no answer in {} s", PATIENCE.as_secs()));

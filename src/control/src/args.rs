@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use upgrade::{UpgradeId, Version, release};
 
+/// Where containerd listens.
+const RUNTIME: &str = "/run/containerd/containerd.sock";
+
 /// Looks at a kubeadm control plane from one of its nodes, prepares its upgrade, and raises it.
 #[derive(Debug, Parser)]
 #[command(name = "careen-control", version = release::THIS)]
@@ -49,12 +52,12 @@ pub struct Survey {
     /// runtime for the images.
     #[arg(long, value_name = "FILE", requires = "target_version")]
     pub kubeadm: Option<PathBuf>,
+    /// The folder of the images that the image carries. The container runtime need not have them
+    /// yet.
+    #[arg(long, value_name = "FOLDER", requires = "kubeadm")]
+    pub images: Option<PathBuf>,
     /// The socket of the container runtime.
-    #[arg(
-        long,
-        value_name = "SOCKET",
-        default_value = "/run/containerd/containerd.sock"
-    )]
+    #[arg(long, value_name = "SOCKET", default_value = RUNTIME)]
     pub runtime_socket: PathBuf,
     /// Print the survey and its findings as JSON.
     #[arg(long)]
@@ -104,6 +107,13 @@ pub struct Raise {
     /// The kubeadm of that version.
     #[arg(long, value_name = "FILE")]
     pub kubeadm: PathBuf,
+    /// A folder of images that the container runtime gets before kubeadm runs: archives (*.tar) for
+    /// containerd.
+    #[arg(long, value_name = "FOLDER")]
+    pub images: Option<PathBuf>,
+    /// The socket of the container runtime.
+    #[arg(long, value_name = "SOCKET", default_value = RUNTIME)]
+    pub runtime_socket: PathBuf,
     /// A folder with the kubelet that runs, which kubeadm asks for its version.
     #[arg(long, value_name = "FOLDER")]
     pub old_kubelet_path: Vec<PathBuf>,

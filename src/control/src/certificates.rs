@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::config::Kubeconfig;
-use upgrade::control_plane::Certificate;
+use upgrade::control_plane::{Certificate, Kind};
 use x509_parser::pem::Pem;
 
 use crate::folder::Folder;
@@ -30,7 +30,7 @@ const KUBECONFIGS: [&str; 4] = [
 ];
 
 /// The keys without which kubeadm cannot renew, each with the certificate that shows that this node
-/// has that authority at all.
+/// has that authority at all. The one of etcd is the last.
 const AUTHORITIES: [(&str, &str); 3] = [
     ("pki/ca.key", "pki/ca.crt"),
     ("pki/front-proxy-ca.key", "pki/front-proxy-ca.crt"),
@@ -50,9 +50,9 @@ pub(crate) struct Certificates {
 
 impl Certificates {
     /// Reads them all.
-    pub fn read(folder: &Folder) -> Self {
+    pub fn read(folder: &Folder, kind: Kind) -> Self {
         let mut found = Self {
-            external: external(folder),
+            external: external(folder, kind),
             ..Self::default()
         };
         let files = FILES.map(|name| (name, of_pem as fn(&str) -> Result<Validity, String>));
@@ -80,12 +80,30 @@ impl Certificates {
     }
 }
 
+/// The client certificate of an external etcd, where it is none of [`FILES`]. kubeadm does not
+/// renew it, and the survey reads it at this path to ask etcd.
+pub(crate) fn client(folder: &Folder, path: &str) -> Option<Certificate> {
+    let known = FILES.iter().any(|name| path == format!("{FOLDER}/{name}"));
+    let text = folder.read(path).ok().filter(|_| !known)?;
+    let (from, until) = of_pem(&text).ok()?;
+    Some(Certificate {
+        name: path.into(),
+        from,
+        until,
+    })
+}
+
 /// Begin and end, in seconds since 1970.
 type Validity = (u64, u64);
 
-fn external(folder: &Folder) -> Vec<String> {
+fn external(folder: &Folder, kind: Kind) -> Vec<String> {
     let exists = |name: &str| folder.path(&format!("{FOLDER}/{name}")).exists();
-    let elsewhere = AUTHORITIES.into_iter();
+    // kubeadm renews nothing that the authority of an external etcd has signed.
+    let count = match kind {
+        Kind::Stacked => AUTHORITIES.len(),
+        Kind::External => AUTHORITIES.len() - 1,
+    };
+    let elsewhere = AUTHORITIES.into_iter().take(count);
     let elsewhere = elsewhere.filter(|(key, certificate)| exists(certificate) && !exists(key));
     elsewhere.map(|(key, _)| key.to_owned()).collect()
 }
@@ -192,7 +210,7 @@ mod tests {
             &kubeconfig("kubernetes-admin"),
         );
         put(&folder, "/etc/kubernetes/scheduler.conf", "secret: [");
-        let found = Certificates::read(&folder);
+        let found = Certificates::read(&folder, Kind::Stacked);
         let names: Vec<_> = found.all.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["pki/apiserver.crt", "admin.conf"]);
         assert_eq!(
@@ -207,6 +225,30 @@ mod tests {
                 "/etc/kubernetes/scheduler.conf: it is not a kubeconfig",
             ]
         );
+    }
+
+    #[test]
+    fn authority_of_an_external_etcd_renews_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::below(root.path());
+        put(&folder, "/etc/kubernetes/pki/etcd/ca.crt", &pem("etcd-ca"));
+        let missing = |kind| Certificates::read(&folder, kind).external;
+        assert_eq!(missing(Kind::Stacked), ["pki/etcd/ca.key"]);
+        assert!(missing(Kind::External).is_empty());
+    }
+
+    #[test]
+    fn client_of_an_external_etcd_is_read_where_it_is() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::below(root.path());
+        let own = "/etc/etcd/client.crt";
+        assert_eq!(client(&folder, own), None);
+        put(&folder, own, &pem("client"));
+        let found = client(&folder, own).unwrap();
+        assert_eq!((found.name.as_str(), found.until), (own, 1_798_761_600));
+        let known = "/etc/kubernetes/pki/apiserver-etcd-client.crt";
+        put(&folder, known, &pem("client"));
+        assert_eq!(client(&folder, known), None, "it is in the list already");
     }
 
     #[test]

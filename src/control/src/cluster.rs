@@ -4,6 +4,8 @@ use serde::Deserialize;
 use upgrade::Version;
 use upgrade::control_plane::EtcdTag;
 
+use crate::manifests::Manifest;
+
 /// What a survey needs of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Configuration {
@@ -29,6 +31,21 @@ pub(crate) struct External {
     pub cert_file: String,
     /// The key for it.
     pub key_file: String,
+}
+
+impl External {
+    /// What the API server of this node is started with, for as long as nobody else answers.
+    pub fn of(server: &Manifest) -> Option<Self> {
+        let flag = |name| server.flag(name).unwrap_or_default().to_owned();
+        let endpoints = flag("--etcd-servers");
+        let endpoints: Vec<_> = endpoints.split(',').filter(|one| !one.is_empty()).collect();
+        (!endpoints.is_empty()).then(|| Self {
+            endpoints: endpoints.into_iter().map(str::to_owned).collect(),
+            ca_file: flag("--etcd-cafile"),
+            cert_file: flag("--etcd-certfile"),
+            key_file: flag("--etcd-keyfile"),
+        })
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -72,7 +89,10 @@ impl Configuration {
 
 #[cfg(test)]
 mod tests {
+    use upgrade::control_plane::Component;
+
     use super::*;
+    use crate::manifests;
 
     #[test]
     fn the_configuration_of_kubeadm_says_version_and_etcd() {
@@ -105,6 +125,22 @@ etcd:
         let external = Configuration::parse(text).unwrap().external.unwrap();
         assert_eq!(external.endpoints, ["https://10.0.0.9:2379"]);
         assert_eq!(external.key_file, "/etc/etcd/client.key");
+    }
+
+    #[test]
+    fn the_manifest_of_the_api_server_names_an_external_etcd_too() {
+        let parse = |flags: &str| {
+            let text =
+                format!("spec: {{containers: [{{name: kube-apiserver, command: [{flags}]}}]}}");
+            External::of(&manifests::parse(&text, Component::ApiServer).unwrap())
+        };
+        let flags = "kube-apiserver, '--etcd-servers=https://10.0.0.9:2379,https://10.0.0.8:2379', \
+            --etcd-cafile=/etc/etcd/ca.crt";
+        let external = parse(flags).unwrap();
+        let endpoints = ["https://10.0.0.9:2379", "https://10.0.0.8:2379"];
+        assert_eq!(external.endpoints, endpoints);
+        assert_eq!(external.ca_file, "/etc/etcd/ca.crt");
+        assert_eq!(parse("kube-apiserver"), None);
     }
 
     #[test]

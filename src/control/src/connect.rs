@@ -9,6 +9,7 @@ use kube::Client;
 use kube::config::Kubeconfig;
 
 use crate::folder::Folder;
+use crate::manifests::Manifest;
 
 /// The credential of the administrator.
 pub(crate) const ADMIN: &str = "/etc/kubernetes/admin.conf";
@@ -25,6 +26,19 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// A client with this credential. The error says nothing of its content.
 pub(crate) fn connect(folder: &Folder, path: &str) -> Result<Client, String> {
     connect_to(folder, path, None)
+}
+
+/// The address of the API server of this node, by its manifest.
+pub(crate) fn own(server: &Manifest) -> Result<Uri, String> {
+    let host = server.flag("--advertise-address").unwrap_or("127.0.0.1");
+    let port = server.flag("--secure-port").unwrap_or("6443");
+    let address = match host.contains(':') {
+        true => format!("https://[{host}]:{port}"),
+        false => format!("https://{host}:{port}"),
+    };
+    address
+        .parse()
+        .map_err(|error| format!("{address}: {error}"))
 }
 
 /// A client of another server than the one that the file names.

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 use upgrade::Version;
 use upgrade::control_plane::{Component, Kind, Source, Survey};
 
+use crate::carried;
 use crate::folder::Folder;
 use crate::kubeadm::{self, Kubeadm};
 use crate::manifests::Manifests;
@@ -24,6 +25,8 @@ pub struct Image {
     pub version: Version,
     /// The socket of the container runtime.
     pub runtime: PathBuf,
+    /// The folder of the images that it carries.
+    pub carried: Option<PathBuf>,
 }
 
 /// Takes in which etcd the new kubeadm would write, and which images are missing.
@@ -46,12 +49,26 @@ pub(crate) async fn take(
         survey.versions.etcd_wanted = tag(pod);
     }
     let images: Vec<_> = pods.iter().filter_map(|(_, pod)| name(pod)).collect();
+    let carried = carried(survey, image);
     match missing(&image.runtime, &images).await {
         Ok(missing) => {
-            let missing = missing.iter().map(|one| one.as_str().into());
+            let missing = missing.iter().filter(|one| !carried.contains(one));
+            let missing = missing.map(|one| one.as_str().into());
             survey.missing_images = Some(missing.collect());
         }
         Err(why) => survey.miss(Source::Runtime, why),
+    }
+}
+
+/// The images that a raise would import.
+fn carried(survey: &mut Survey, image: &Image) -> Vec<String> {
+    let folder = image.carried.as_deref();
+    match folder.map_or(Ok(Vec::new()), carried::archives) {
+        Ok(all) => all.into_iter().flat_map(|archive| archive.names).collect(),
+        Err(why) => {
+            survey.miss(Source::Runtime, why);
+            Vec::new()
+        }
     }
 }
 

@@ -24,6 +24,7 @@
 //! - `look`: puts them together into a [`upgrade::control_plane::Survey`].
 //! - `lease`, `leases`, `lock`: who may change the control plane.
 //! - `save`: a snapshot of etcd. `leadership`: another member leads.
+//! - `carried`: the container images that the new system has with it.
 //! - `raise`: the run of a new kubeadm, and what makes it safe.
 //! - `render`: the survey for a person and for a program.
 
@@ -31,6 +32,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod api;
+pub mod carried;
 mod certificates;
 mod cluster;
 mod connect;

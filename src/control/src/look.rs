@@ -4,7 +4,7 @@ use upgrade::Version;
 use upgrade::control_plane::{Component, Kind, Source, Survey};
 
 use crate::api;
-use crate::certificates::Certificates;
+use crate::certificates::{self, Certificates};
 use crate::cluster::{Configuration, External};
 use crate::etcd;
 use crate::folder::Folder;
@@ -45,7 +45,8 @@ pub async fn survey(order: &Order) -> Result<Survey, NoControlPlane> {
     survey.versions.image.clone_from(&order.version);
     take_files(&mut survey, folder, &read);
     let etcd = read.all.get(&Component::Etcd);
-    let cluster = api::look(folder, &node);
+    let server = read.all.get(&Component::ApiServer);
+    let cluster = api::look_anywhere(folder, &node, server);
     let configuration = if stacked {
         let (cluster, members) = futures::join!(cluster, own(folder, etcd));
         take_etcd(&mut survey, members);
@@ -53,10 +54,8 @@ pub async fn survey(order: &Order) -> Result<Survey, NoControlPlane> {
     } else {
         take_cluster(&mut survey, cluster.await)
     };
-    let external = configuration.as_ref().and_then(|one| one.external.as_ref());
-    if let (false, Some(external)) = (stacked, external) {
-        let members = elsewhere(folder, external).await;
-        take_etcd(&mut survey, members);
+    if survey.kind == Kind::External {
+        take_external(&mut survey, folder, &read, configuration.as_ref()).await;
     }
     if let Some(configuration) = &configuration {
         let text = &configuration.text;
@@ -85,7 +84,7 @@ fn take_files(survey: &mut Survey, folder: &Folder, read: &Manifests) {
     for why in read.unread.iter().chain(&unread) {
         survey.miss(Source::Manifest, why.as_str());
     }
-    let found = Certificates::read(folder);
+    let found = Certificates::read(folder, survey.kind);
     survey.certificates = found.all;
     survey.external_authorities = found.external.into_iter().map(Into::into).collect();
     for why in found.unread {
@@ -103,8 +102,11 @@ fn take_files(survey: &mut Survey, folder: &Folder, read: &Manifests) {
 /// Takes in what the API server said, and returns kubeadm's configuration.
 fn take_cluster(
     survey: &mut Survey,
-    found: Result<api::Cluster, api::Missed>,
+    (found, away): (Result<api::Cluster, api::Missed>, Option<String>),
 ) -> Option<Configuration> {
+    if let Some(why) = away {
+        survey.miss(Source::Endpoint, why);
+    }
     match found {
         Err((source, why)) => {
             survey.miss(source, why);
@@ -160,6 +162,25 @@ pub(crate) async fn own(
 ) -> Result<etcd::Found, api::Missed> {
     let (client, own) = own::member(folder, manifest)?;
     Ok(etcd::stacked(&client, &own).await)
+}
+
+/// Takes in what the endpoints say that kubeadm-config names. While no API server answers, the
+/// manifest of this node's own names them.
+async fn take_external(
+    survey: &mut Survey,
+    folder: &Folder,
+    read: &Manifests,
+    configuration: Option<&Configuration>,
+) {
+    let external = match configuration {
+        Some(configuration) => configuration.external.clone(),
+        None => read.all.get(&Component::ApiServer).and_then(External::of),
+    };
+    let Some(external) = external else { return };
+    if let Some(certificate) = certificates::client(folder, &external.cert_file) {
+        survey.certificates.push(certificate);
+    }
+    take_etcd(survey, elsewhere(folder, &external).await);
 }
 
 async fn elsewhere(folder: &Folder, external: &External) -> Result<etcd::Found, api::Missed> {

@@ -85,6 +85,7 @@ fn image(asked: &args::Survey) -> Option<Image> {
         kubeadm: asked.kubeadm.clone()?,
         version: asked.target_version.clone()?,
         runtime: asked.runtime_socket.clone(),
+        carried: asked.images.clone(),
     })
 }
 

@@ -63,6 +63,8 @@ fn order(root: &Path, asked: Raise) -> RaiseOrder {
         id: asked.upgrade,
         to: asked.target_version,
         kubeadm: asked.kubeadm,
+        images: asked.images,
+        runtime: asked.runtime_socket,
         old_kubelet: asked.old_kubelet_path,
         patches: asked.patches,
         ignore: asked.ignore_preflight_errors,

@@ -1,5 +1,5 @@
 //! What a survey finds at real members of etcd, healthy and not.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod rig;
 
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use control::etcd::external;
 use rig::{Authority, Cluster, within};
-use upgrade::control_plane::{AlarmKind, Hold, Leave, quorum};
+use upgrade::control_plane::{AlarmKind, EtcdId, Hold, Leave, quorum};
 
 #[test]
 fn a_single_member_says_all_about_itself() {
@@ -167,20 +167,28 @@ fn a_stranger_is_told_nothing_and_says_why() {
 }
 
 #[test]
-fn an_external_etcd_is_asked_for_its_health_alone() {
+fn an_external_etcd_is_asked_for_health_and_alarms() {
     within(async {
         let mut cluster = Cluster::start::<3>();
-        cluster.healthy(3).await;
+        let ids: Vec<_> = cluster.healthy(3).await.members;
+        let ids: Vec<_> = ids.iter().map(|one| one.id).collect();
         let endpoints = [0, 1, 2].map(|at| cluster.address(at).to_string());
         let found = external(&cluster.client(), &endpoints).await;
         assert!(
             found.members.iter().all(|one| one.is_healthy()),
             "{found:#?}"
         );
-        assert_eq!((found.me, found.db_bytes), (None, None));
+        assert!(found.alarms.is_empty() && found.db_bytes.is_none());
+        let me = found.me.expect("loopback is on this node");
+        assert_eq!(me, found.members[0].id);
+
+        cluster.raise(ids[1], "NOSPACE").await;
         cluster.kill(0);
         let found = external(&cluster.client(), &endpoints).await;
         assert!(!found.members[0].is_healthy());
         assert_eq!(found.members[0].name.as_str(), endpoints[0]);
+        assert_eq!(found.alarms.len(), 1, "{found:#?}");
+        assert_eq!(found.alarms[0].member, ids[1]);
+        assert_eq!(found.me, Some(EtcdId(1)), "silent, and on this node");
     });
 }

@@ -6,7 +6,7 @@ mod rig;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -149,14 +149,8 @@ fn a_large_one_takes_little_memory_and_may_be_killed() {
 }
 
 fn killed_in_the_middle(root: &Root) {
-    let part = file(root, "7.db.part");
-    let mut child = command(root.path(), &["save", "--upgrade", "7"]);
-    let mut child = child.spawn().unwrap();
-    let begun = Instant::now();
-    while part.metadata().map_or(0, |part| part.len()) < 1 << 20 {
-        assert!(child.try_wait().unwrap().is_none(), "it has ended");
-        assert!(begun.elapsed() < Duration::from_secs(120));
-    }
+    let child = command(root.path(), &["save", "--upgrade", "7"]);
+    let mut child = begun(child, &file(root, "7.db.part"));
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -214,7 +208,7 @@ fn a_full_database_is_saved_and_a_full_disk_is_told() {
         cluster.raise(me, "NOSPACE").await;
         let root = root(&cluster);
         assert_eq!(save(&root, "7").1, Some(0));
-        let small = Small::mount(&root.folder().path(FOLDER));
+        let small = Small::mount(&root.folder().path(FOLDER), "16m");
         let (refused, code) = save(&root, "8");
         assert_eq!(
             (&refused["because"], code),
@@ -233,12 +227,59 @@ fn a_full_database_is_saved_and_a_full_disk_is_told() {
     });
 }
 
+#[test]
+fn disk_that_fills_up_meanwhile_gets_no_snapshot() {
+    within(async {
+        let cluster = Cluster::start::<1>();
+        cluster.healthy(1).await;
+        cluster.fill(MEBIBYTES).await;
+        let root = root(&cluster);
+        let folder = root.folder().path(FOLDER);
+        fs::create_dir_all(&folder).unwrap();
+        let small = Small::mount(&folder, "200m");
+        let child = command(root.path(), &["save", "--upgrade", "7", "--json"]);
+        let child = begun(child, &file(&root, "7.db.part"));
+        signal(&child, "STOP");
+        let other = file(&root, "of-somebody-else");
+        let full = fs::write(&other, vec![0; 200 << 20]).unwrap_err();
+        assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+        signal(&child, "CONT");
+        let output = child.wait_with_output().unwrap();
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(told["answer"], "notWritten", "{told}");
+        assert!(told["why"].to_string().contains("No space left"), "{told}");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(names(&root).iter().all(|name| !name.ends_with(".db")));
+        fs::remove_file(other).unwrap();
+        assert_eq!(save(&root, "7").1, Some(0), "once there is room again");
+        drop(small);
+    });
+}
+
+/// A run that has begun to write.
+fn begun(mut command: Command, part: &Path) -> Child {
+    let mut child = command.spawn().unwrap();
+    let begun = Instant::now();
+    while part.metadata().map_or(0, |part| part.len()) < 1 << 20 {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended");
+        assert!(begun.elapsed() < Duration::from_secs(120));
+    }
+    child
+}
+
+fn signal(child: &Child, name: &str) {
+    let process = child.id().to_string();
+    let status = Command::new("kill").args(["-s", name, &process]).status();
+    assert!(status.unwrap().success());
+}
+
 /// A small file system over a folder, for root.
 struct Small(PathBuf);
 
 impl Small {
-    fn mount(at: &Path) -> Self {
-        run("mount", &["-t", "tmpfs", "-o", "size=16m", "tmpfs"], at);
+    fn mount(at: &Path, size: &str) -> Self {
+        let size = format!("size={size}");
+        run("mount", &["-t", "tmpfs", "-o", &size, "tmpfs"], at);
         Self(at.to_owned())
     }
 }

@@ -215,6 +215,37 @@ fn a_node_without_a_control_plane_is_told_so() {
     assert_eq!(bad.status.code(), Some(2));
 }
 
+/// The clock of such a node is wrong, or its certificates have ended: etcd takes neither.
+#[test]
+fn certificates_of_another_time_are_told_apart_and_refused() {
+    within(async {
+        let cluster = Cluster::start::<1>();
+        cluster.healthy(1).await;
+        let root = Root::new();
+        root.pods("v1.36.3");
+        root.member(&cluster, 0);
+        for (from, to, said) in [
+            (2990, 2999, "is not valid yet"),
+            (1990, 1999, "certificates have ended: "),
+        ] {
+            let pair = cluster.authority.sign_between("client", from, to);
+            let client = "/etc/kubernetes/pki/etcd/healthcheck-client";
+            root.put(&format!("{client}.crt"), &pair.certificate);
+            root.put(&format!("{client}.key"), &pair.key);
+            let (found, code) = survey(root.path(), &[]);
+            let codes = codes(&found);
+            assert!(codes.contains(&"CertificatesExpired"), "{found:#}");
+            assert!(codes.contains(&"EtcdUnhealthy"), "{found:#}");
+            assert_eq!(code, Some(3));
+            let text = found["findings"].to_string();
+            assert!(
+                text.contains(said) && text.contains("healthcheck-client"),
+                "{text}"
+            );
+        }
+    });
+}
+
 #[test]
 fn a_member_whose_manifest_is_gone_is_not_called_external() {
     let root = Root::new();

@@ -40,6 +40,7 @@ pub const SHOWN: usize = 400;
 pub enum Program {
     Bzip2,
     Cat,
+    Ctr,
     Gzip,
     Journalctl,
     Kubeadm,
@@ -85,6 +86,7 @@ impl Program {
         match self {
             Self::Bzip2 => "bzip2",
             Self::Cat => "cat",
+            Self::Ctr => "ctr",
             Self::Gzip => "gzip",
             Self::Journalctl => "journalctl",
             Self::Kubeadm => "kubeadm",

@@ -307,6 +307,8 @@ pub struct ControlPlane {
     pub enabled: bool,
     /// What to do where this node is the only one of the control plane.
     pub single_node: SingleNode,
+    /// What to do where etcd is not of kubeadm's, so that nothing here saves it.
+    pub external_etcd: ExternalEtcd,
 }
 
 /// What to do where the cluster is away with its only control-plane node.
@@ -314,6 +316,17 @@ pub struct ControlPlane {
 #[serde(rename_all = "lowercase")]
 pub enum SingleNode {
     /// Upgrade it when somebody asks for that.
+    #[default]
+    Allow,
+    /// Refuse every request.
+    Refuse,
+}
+
+/// What to do where etcd is external.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExternalEtcd {
+    /// Upgrade the node. The operator of etcd saves it.
     #[default]
     Allow,
     /// Refuse every request.

@@ -10,7 +10,7 @@ use scene::*;
 use upgrade::control_plane::{
     Alarm, AlarmKind, Component, Done, EtcdId, Kind, Member, Saved, Source, Survey, Task,
 };
-use upgrade::policy::SingleNode;
+use upgrade::policy::{ExternalEtcd, SingleNode};
 use upgrade::record::{Control, Hurt, Lock, Look, Raise, Rehearsal, Snapshot};
 use upgrade::*;
 
@@ -203,7 +203,7 @@ impl Node {
                 },
                 None => Done::Locked,
             },
-            Task::SaveEtcd => Done::SavedEtcd(Some(saved())),
+            Task::SaveEtcd => Done::SavedEtcd((self.survey.kind == Kind::Stacked).then(saved)),
             Task::Raise => {
                 self.survey = survey();
                 Done::Raised("v1.36.3".parse().unwrap())
@@ -367,6 +367,26 @@ fn node_that_somebody_uncordoned_is_drained_after_another_look() {
 }
 
 #[test]
+fn lock_that_another_node_took_holds_the_drained_node() {
+    let mut node = Node::new(Phase::Deployed);
+    while node.steps.last() != Some(&"Snapshot") {
+        node.step();
+    }
+    // A person has removed the lock meanwhile, and another member was faster.
+    node.busy = Some("cp-2/8");
+    node.pass(91);
+    assert!(matches!(node.run(), Act::Wait(Some(_))));
+    assert!(!node.steps.contains(&"Arm"), "{:?}", node.steps);
+    let waits = node.up().waits.clone().unwrap().to_string();
+    assert!(waits.contains("cp-2/8"), "{waits}");
+    node.busy = None;
+    node.pass(30);
+    node.run();
+    let again = ["Lock", "Yield", "Survey", "Arm", "Reboot"];
+    assert!(node.steps.ends_with(&again), "{:?}", node.steps);
+}
+
+#[test]
 fn alarms_refuse_and_two_members_hold_before_the_deployment() {
     let mut node = Node::new(Phase::Verified);
     node.up_mut().to = None;
@@ -396,6 +416,42 @@ fn single_node_goes_on_unless_the_policy_forbids_it() {
     assert_eq!(refusal(&refused), "SingleMember");
     assert_eq!(refused.steps.last(), Some(&"Undo"));
     assert!(refused.steps.contains(&"Unlock"));
+}
+
+#[test]
+fn external_etcd_is_not_saved_and_may_be_forbidden() {
+    let external = |external_etcd| {
+        let mut node = Node::new(Phase::Deployed);
+        node.survey.kind = Kind::External;
+        node.survey.me = None;
+        node.policy.control_plane.external_etcd = external_etcd;
+        node.run();
+        node
+    };
+    let allowed = external(ExternalEtcd::Allow);
+    assert!(allowed.steps.contains(&"Reboot"), "{:?}", allowed.steps);
+    assert_eq!(allowed.control().snapshot, Snapshot::NotHere);
+    let refused = external(ExternalEtcd::Refuse);
+    assert_eq!(refusal(&refused), "ExternalEtcd");
+    assert!(refused.steps.contains(&"Unlock"), "{:?}", refused.steps);
+}
+
+#[test]
+fn external_etcd_without_a_majority_holds_a_node_that_has_none() {
+    let mut node = Node::new(Phase::Deployed);
+    node.survey.kind = Kind::External;
+    node.survey.me = None;
+    node.survey.members[0].sick = Some("no answer".into());
+    node.run();
+    assert!(node.steps.contains(&"Reboot"), "{:?}", node.steps);
+    let mut node = Node::new(Phase::Deployed);
+    node.survey.kind = Kind::External;
+    node.survey.me = None;
+    for member in &mut node.survey.members[..2] {
+        member.sick = Some("no answer".into());
+    }
+    assert!(matches!(node.run(), Act::Wait(Some(_))));
+    assert!(!node.steps.contains(&"Drain"), "{:?}", node.steps);
 }
 
 #[test]

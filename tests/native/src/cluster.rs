@@ -18,6 +18,7 @@ use crate::configuration::{self, API_PORT, ENDPOINT};
 use crate::images::Images;
 use crate::member::{Member, address, name};
 use crate::network::{BALANCER, Network};
+use crate::outside::Outside;
 
 /// A running control plane. Dropping it ends its processes and removes its files.
 #[derive(Debug)]
@@ -26,6 +27,7 @@ pub struct Cluster {
     took: Vec<Duration>,
     door: u16,
     images: Arc<Images>,
+    outside: Option<Outside>,
     /// The last owners: dropped after the members, in this order.
     _network: Arc<Network>,
     folder: TempDir,
@@ -48,6 +50,19 @@ impl Cluster {
     ///
     /// See [`Cluster::start`].
     pub fn start_at(minor: &str, members: u8) -> Result<Self> {
+        Self::make(minor, members, 0)
+    }
+
+    /// Starts a cluster whose etcd is external and has so many members of its own.
+    ///
+    /// # Errors
+    ///
+    /// See [`Cluster::start`].
+    pub fn start_with_external_etcd(members: u8, etcds: u8) -> Result<Self> {
+        Self::make(CONTROL_PLANE, members, etcds)
+    }
+
+    fn make(minor: &str, members: u8, etcds: u8) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("native-").tempdir()?;
         let images = Arc::new(Images::lay_out(&folder.path().join("images"), minor)?);
         let network = Arc::new(Network::make()?);
@@ -55,7 +70,10 @@ impl Cluster {
             .map(|number| SocketAddr::from((address(number), API_PORT)))
             .collect();
         network.balancer((BALANCER, API_PORT).into(), servers.clone())?;
+        let outside = folder.path().join("etcd");
+        let outside = (etcds > 0).then(|| Outside::start_all(&outside, &network, etcds));
         let mut this = Self {
+            outside: outside.transpose()?,
             members: Vec::new(),
             took: Vec::new(),
             door: network.door(servers)?,
@@ -87,6 +105,12 @@ impl Cluster {
         self.folder.path()
     }
 
+    /// Its external etcd, if it has one.
+    #[must_use]
+    pub fn outside(&self) -> Option<&Outside> {
+        self.outside.as_ref()
+    }
+
     /// The images of its version.
     #[must_use]
     pub fn images(&self) -> &Images {
@@ -114,7 +138,7 @@ impl Cluster {
         prepare(&self.folder().join(name(number)), number, members)?;
         let member = Member::new(number, self.folder(), images, network)?;
         match number {
-            1 => init(&member, images.version())?,
+            1 => init(&member, images.version(), self.outside())?,
             _ => join(&member)?,
         }
         self.members.push(member);
@@ -123,8 +147,12 @@ impl Cluster {
     }
 }
 
-fn init(member: &Member, version: &str) -> Result<()> {
-    let text = configuration::init(member.name(), member.address(), version);
+fn init(member: &Member, version: &str, outside: Option<&Outside>) -> Result<()> {
+    if let Some(outside) = outside {
+        outside.equip(member)?;
+    }
+    let etcd = outside.map(Outside::configuration).unwrap_or_default();
+    let text = configuration::init(member.name(), member.address(), version, &etcd);
     let flags = ["--upload-certs", "--skip-phases", "preflight,addon"];
     kubeadm(member, "init", &text, &flags)
 }

@@ -23,8 +23,8 @@ const CERTIFICATE_KEY: &str = "00112233445566778899aabbccddeeff00112233445566778
 const TIMEOUTS: &str = "timeouts: {controlPlaneComponentHealthCheck: 10m, kubeletHealthCheck: 5m, \
     kubernetesAPICall: 3m, etcdAPICall: 3m, tlsBootstrap: 5m, upgradeManifests: 10m}";
 
-/// For `kubeadm init`.
-pub fn init(name: &str, address: Ipv4Addr, version: &str) -> String {
+/// For `kubeadm init`; `etcd` is the part about etcd, which may be empty.
+pub fn init(name: &str, address: Ipv4Addr, version: &str, etcd: &str) -> String {
     format!(
         r#"apiVersion: kubeadm.k8s.io/v1beta4
 kind: InitConfiguration
@@ -48,7 +48,7 @@ networking: {{podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/12}}
 dns: {{disabled: true}}
 proxy: {{disabled: true}}
 encryptionAlgorithm: ECDSA-P256
-"#
+{etcd}"#
     )
 }
 

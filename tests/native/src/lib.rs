@@ -10,7 +10,8 @@
 //! container, no runtime, no probe but the readiness in a pod's status, no other pod, and no reboot
 //! of a kernel. A power cut loses nothing that the host's page cache has. All members share the
 //! host's kernel, clock and file system, which they cannot write outside /etc, /var and /run. The
-//! load balancer before the API servers is a few lines of this crate.
+//! load balancer before the API servers is a few lines of this crate. An external etcd runs in the
+//! network of the members, and is not on any of them.
 //!
 //! It needs root, util-linux and iproute2. Dropping a [`Cluster`] ends all its processes and
 //! removes its files. A test that is killed leaves no process either, but its folder `native-*` in
@@ -28,6 +29,7 @@ mod inside;
 mod member;
 mod namespaces;
 mod network;
+mod outside;
 mod stand_in;
 mod until;
 
@@ -37,4 +39,5 @@ pub use cluster::Cluster;
 pub use counter::Counter;
 pub use images::Images;
 pub use member::Member;
+pub use outside::Outside;
 pub use until::until;

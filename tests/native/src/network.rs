@@ -5,12 +5,15 @@
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result, ensure};
 use nix::sched::{CloneFlags, unshare};
+use nix::unistd::{Pid, gettid};
+use testkit::process::Process;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::door::{self, Cuts};
@@ -30,6 +33,7 @@ link set bridge up
 pub struct Network {
     jobs: Option<UnboundedSender<Job>>,
     thread: Option<JoinHandle<()>>,
+    namespace: String,
 }
 
 enum Job {
@@ -49,11 +53,24 @@ impl Network {
         let (jobs, received) = unbounded_channel();
         let (tell, told) = channel();
         let thread = thread::spawn(move || live(&tell, received));
-        told.recv().context("the network's thread ended")??;
+        let own = told.recv().context("the network's thread ended")??;
         Ok(Self {
             jobs: Some(jobs),
             thread: Some(thread),
+            namespace: format!("/proc/{}/task/{own}/ns/net", std::process::id()),
         })
+    }
+
+    /// Starts a program inside, beside all machines.
+    ///
+    /// # Errors
+    ///
+    /// Fails when it cannot be started.
+    pub fn start(&self, program: &Path, arguments: &[String], log: &Path) -> Result<Process> {
+        let enter = [format!("--net={}", self.namespace), "--".to_owned()];
+        let program = program.display().to_string();
+        let all = [&enter[..], &[program], arguments].concat();
+        Process::start(Path::new("nsenter"), &all, log)
     }
 
     /// Runs these commands of `ip -batch` inside.
@@ -123,10 +140,10 @@ impl Drop for Network {
 }
 
 /// The life of the thread: the processes that it starts are in its namespace too.
-fn live(tell: &Sender<Result<()>>, jobs: UnboundedReceiver<Job>) {
+fn live(tell: &Sender<Result<Pid>>, jobs: UnboundedReceiver<Job>) {
     let begun = begin();
     let (outcome, runtime) = match begun {
-        Ok(runtime) => (Ok(()), Some(runtime)),
+        Ok(runtime) => (Ok(gettid()), Some(runtime)),
         Err(error) => (Err(error), None),
     };
     let _ = tell.send(outcome);

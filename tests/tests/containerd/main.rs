@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod carried;
 mod runtime;
 
 use std::path::Path;

@@ -134,6 +134,28 @@ impl Containerd {
         self.state("containerd.sock")
     }
 
+    /// The archive that was imported.
+    pub fn images() -> Result<PathBuf> {
+        debian::containers()
+    }
+
+    /// Debian's root, whose `ctr` fits this containerd.
+    pub fn root() -> Result<PathBuf> {
+        debian::root()
+    }
+
+    /// What `ctr` prints about the kubelet's images.
+    pub fn ctr(&self, arguments: &[&str]) -> Result<String> {
+        let mut command = Command::new(Self::root()?.join("usr/bin/ctr"));
+        command.arg("--address").arg(self.socket());
+        let output = command
+            .args(["-n", "k8s.io", "images"])
+            .args(arguments)
+            .output()?;
+        ensure!(output.status.success(), "{output:?}");
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
     /// The ids of the sandboxes that there are.
     pub fn sandboxes(&self) -> Result<Vec<String>> {
         let folder = self.state("io.containerd.grpc.v1.cri/sandboxes");

@@ -74,6 +74,18 @@ impl Credential {
         Ok(self.built.insert(built).client.clone())
     }
 
+    /// So many clients for the current credential, each with connections of its own.
+    ///
+    /// # Errors
+    /// As [`Self::client`].
+    pub async fn apart(&self, count: usize) -> Result<Vec<Client>, ApiError> {
+        let mut clients = Vec::with_capacity(count);
+        for _ in 0..count {
+            clients.push(self.build().await?.client);
+        }
+        Ok(clients)
+    }
+
     async fn build(&self) -> Result<Built, ApiError> {
         let unusable =
             |why: String| ApiError::Away(format!("cannot use {}: {why}", self.path.display()));

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use client::Node;
+use futures::future::join_all;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::{Api, PostParams};
 use kube::{Client, Resource};
@@ -27,6 +28,10 @@ pub const SILENCE: Duration = Duration::from_secs(100);
 
 /// How long the answer to one request may take. Only the watch has no such limit.
 const ANSWER: Duration = Duration::from_secs(10);
+
+/// How many connections are asked for the version. Of two servers that take turns each is met, and
+/// of two that are drawn, one is missed once in sixteen times.
+const CONNECTIONS: usize = 5;
 
 /// The prefix that the Node authorizer puts before the node's name.
 const USER_PREFIX: &str = "system:node:";
@@ -95,17 +100,31 @@ impl Cluster {
             })
     }
 
-    /// The API server's version.
+    /// The lowest version of the API servers behind the one address. While a control plane is
+    /// upgraded its members differ, and a load balancer gives each connection to one of them. A
+    /// kubelet may meet any.
     ///
     /// # Errors
-    /// The server does not answer, or its answer is not a version.
+    /// None of them answers with a version.
     pub async fn version(&self) -> Result<upgrade::Version, ApiError> {
-        let client = self.client().await?;
-        let info = limited(client.apiserver_version()).await?;
-        info.git_version
-            .parse()
-            .map_err(|bad: upgrade::Malformed| ApiError::Away(bad.to_string()))
+        let clients = self.credential.lock().await.apart(CONNECTIONS).await?;
+        let mut found: Option<Result<upgrade::Version, ApiError>> = None;
+        for said in join_all(clients.iter().map(version)).await {
+            found = Some(match (found, said) {
+                (None | Some(Err(_)), said) => said,
+                (Some(Ok(lowest)), Ok(said)) if said.is_older_than(&lowest) => Ok(said),
+                (Some(Ok(lowest)), Ok(_) | Err(_)) => Ok(lowest),
+            });
+        }
+        found.unwrap_or_else(|| Err(ApiError::Away("nobody was asked".to_owned())))
     }
+}
+
+async fn version(client: &Client) -> Result<upgrade::Version, ApiError> {
+    let info = limited(client.apiserver_version()).await?;
+    info.git_version
+        .parse()
+        .map_err(|bad: upgrade::Malformed| ApiError::Away(bad.to_string()))
 }
 
 /// One request, with a limit on the time of its answer.
@@ -114,4 +133,73 @@ impl Cluster {
 /// As the request, and [`ApiError::Away`] if no answer came.
 pub async fn limited<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, ApiError> {
     client::in_time(ANSWER, request).await
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// API servers of these versions, which get one connection after the other.
+    async fn servers(versions: &'static [&'static str]) -> (tempfile::TempDir, Cluster) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            for version in versions.iter().cycle() {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(async move {
+                    let mut request = [0; 1024];
+                    while stream.read(&mut request).await.is_ok_and(|read| read > 0) {
+                        let _ = stream.write_all(answer(version).as_bytes()).await;
+                    }
+                });
+            }
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubelet.conf");
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+             clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]\n\
+             users: [{{name: c, user: {{}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: c, user: c}}}}]\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        let cluster = Cluster::new(&path, SILENCE);
+        (folder, cluster)
+    }
+
+    fn answer(version: &str) -> String {
+        let fields = [
+            "major",
+            "minor",
+            "gitCommit",
+            "gitTreeState",
+            "buildDate",
+            "goVersion",
+            "compiler",
+            "platform",
+        ];
+        let fields = fields.map(|field| format!("\"{field}\":\"\","));
+        let body = format!("{{{}\"gitVersion\":\"{version}\"}}", fields.concat());
+        let length = body.len();
+        format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+    }
+
+    #[tokio::test]
+    async fn of_servers_that_differ_the_lowest_counts() {
+        for (versions, lowest) in [
+            (&["v1.36.3"][..], "v1.36.3"),
+            (&["v1.36.3", "v1.35.4"], "v1.35.4"),
+            (&["v1.36.3", "v1.36.3", "no version", "v1.35.4"], "v1.35.4"),
+        ] {
+            let (_folder, cluster) = servers(versions).await;
+            assert_eq!(cluster.version().await.unwrap().to_string(), lowest);
+        }
+        let (_folder, cluster) = servers(&["no version"]).await;
+        assert!(cluster.version().await.is_err());
+    }
 }

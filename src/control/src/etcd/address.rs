@@ -1,6 +1,7 @@
 //! Where a member of etcd listens.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::str::FromStr;
 
 use hyper::Uri;
@@ -30,10 +31,29 @@ impl Address {
         }
     }
 
+    /// Whether the address belongs to this machine. Nothing is sent: the kernel chooses an address
+    /// to send from, and towards an own address that is the address itself.
+    pub(super) async fn is_here(&self) -> bool {
+        let found = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
+        found.into_iter().flatten().any(is_here)
+    }
+
     /// The name that the server's certificate must have.
     pub(super) fn server_name(&self) -> Option<ServerName<'static>> {
         ServerName::try_from(self.host.clone()).ok()
     }
+}
+
+fn is_here(address: SocketAddr) -> bool {
+    let any: IpAddr = match address {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let from = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect(address)?;
+        socket.local_addr()
+    });
+    from.is_ok_and(|from| from.ip() == address.ip())
 }
 
 impl FromStr for Address {
@@ -68,6 +88,14 @@ impl fmt::Display for Address {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_this_machine_are_known_without_an_answer() {
+        // 192.0.2.0/24 is for documentation (RFC 5737).
+        let nobody = "192.0.2.9:2379".parse().unwrap();
+        assert!(!is_here(nobody));
+        assert!(is_here("127.0.0.1:1".parse().unwrap()));
+    }
 
     #[test]
     fn an_address_is_https_with_a_port() {

@@ -10,7 +10,7 @@ use super::wire::{self, Addressed};
 /// What etcd says.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// The member that was asked first, which is this node's.
+    /// The member of this node. An external etcd has one only where an endpoint is on this node.
     pub me: Option<EtcdId>,
     /// What the own member says.
     pub own: Option<Status>,
@@ -29,7 +29,7 @@ pub struct Found {
 /// Asks the own member for the others, then all of them.
 pub async fn stacked(client: &Client, own: &Address) -> Found {
     let list = client.post(own, wire::MEMBERS, "{}");
-    let alarms = client.post(own, wire::ALARMS, r#"{"action":"GET"}"#);
+    let alarms = raised(client, own);
     let (list, alarms, mine) = join3(list, alarms, status(client, own)).await;
     let mut found = Found::default();
     match list
@@ -41,10 +41,7 @@ pub async fn stacked(client: &Client, own: &Address) -> Found {
             .unread
             .push(format!("the member of this node, {own}: {why}")),
     }
-    match alarms
-        .map_err(|error| error.to_string())
-        .and_then(|text| wire::alarms(&text))
-    {
+    match alarms {
         Ok(alarms) => found.alarms = alarms,
         // Without a list there is one complaint already.
         Err(why) if !found.members.is_empty() => {
@@ -112,21 +109,76 @@ async fn status(client: &Client, address: &Address) -> Answer {
     }
 }
 
-/// Asks the endpoints of an etcd that is not of kubeadm's, each for its health alone. An endpoint
-/// that does not answer has no id.
+/// Asks the endpoints of an etcd that is not of kubeadm's, each for its health, and the first that
+/// answers for the alarms. An endpoint that does not answer has its number in place of an id.
 pub async fn external(client: &Client, endpoints: &[String]) -> Found {
-    let asked = endpoints.iter().map(|endpoint| async move {
-        let answer = first(client, std::slice::from_ref(endpoint)).await;
-        let name = Name::from(endpoint.as_str());
-        let id = match &answer {
-            Answer::Status(status) => status.id,
-            Answer::Silent(_) => EtcdId(0),
-        };
-        let learner = false;
-        (Listed { id, name, learner }, answer)
-    });
-    Found {
-        members: members(&join_all(asked).await),
+    let asked = (1..).zip(endpoints);
+    let asked = asked.map(|(number, endpoint)| ask(client, number, endpoint));
+    let asked = join_all(asked).await;
+    let mut found = Found {
+        me: own(&asked),
         ..Found::default()
+    };
+    if let Some(address) = asked.iter().find_map(Asked::answering) {
+        match raised(client, address).await {
+            Ok(alarms) => found.alarms = alarms,
+            Err(why) => found.unread.push(format!("its alarms, {address}: {why}")),
+        }
     }
+    let pairs: Vec<_> = asked
+        .into_iter()
+        .map(|one| (one.listed, one.answer))
+        .collect();
+    found.members = members(&pairs);
+    found
+}
+
+/// An endpoint, and what it said.
+struct Asked {
+    address: Option<Address>,
+    is_here: bool,
+    listed: Listed,
+    answer: Answer,
+}
+
+impl Asked {
+    fn answering(&self) -> Option<&Address> {
+        match self.answer {
+            Answer::Status(_) => self.address.as_ref(),
+            Answer::Silent(_) => None,
+        }
+    }
+}
+
+async fn ask(client: &Client, number: u64, endpoint: &str) -> Asked {
+    let answer = first(client, &[endpoint.to_owned()]).await;
+    let address: Option<Address> = endpoint.parse().ok();
+    let is_here = match &address {
+        Some(address) => address.is_here().await,
+        None => false,
+    };
+    let id = match &answer {
+        Answer::Status(status) => status.id,
+        Answer::Silent(_) => EtcdId(number),
+    };
+    let (name, learner) = (Name::from(endpoint), false);
+    Asked {
+        address,
+        is_here,
+        listed: Listed { id, name, learner },
+        answer,
+    }
+}
+
+/// The member of this node, if an endpoint is on this node. Its reboot takes that one away.
+fn own(asked: &[Asked]) -> Option<EtcdId> {
+    let mut here = asked.iter().filter(|one| one.is_here);
+    here.next().map(|one| one.listed.id)
+}
+
+async fn raised(client: &Client, address: &Address) -> Result<Vec<Alarm>, String> {
+    let answer = client
+        .post(address, wire::ALARMS, r#"{"action":"GET"}"#)
+        .await;
+    wire::alarms(&answer.map_err(|error| error.to_string())?)
 }

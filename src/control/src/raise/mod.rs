@@ -27,12 +27,31 @@ use upgrade::{UpgradeId, Version, names};
 
 pub use order::RaiseOrder;
 
+use crate::carried::Importer;
 use crate::manifests::Manifests;
 use configuration::Upgrade;
 use expected::Expected;
 use node::Node;
 use order::{Failed, In};
 use watch::Watch;
+
+/// Imports what the new system carries, before anything changes.
+async fn import(order: &RaiseOrder, node: &Node) -> Result<(), Failed> {
+    let Some(images) = &order.images else {
+        return Ok(());
+    };
+    let importer = Importer {
+        root: order.folder.path("/"),
+        runtime: order.runtime.clone(),
+        version: order.to.to_string(),
+        running: node.lowest().map(ToString::to_string).unwrap_or_default(),
+    };
+    let brought = importer.bring(images).await.during(Phase::Images)?;
+    for name in brought {
+        eprintln!("careen-control: the container runtime has {name}");
+    }
+    Ok(())
+}
 
 /// What kubeadm writes to, flushed as a whole after it.
 const WRITTEN: [&str; 2] = ["/etc/kubernetes", "/var"];
@@ -76,7 +95,10 @@ async fn attempt(order: &RaiseOrder) -> Result<Version, Failed> {
         timeouts: &timeouts,
     };
     let version = match how {
-        Some(how) => raise.by(how, under_way.is_some()).await?,
+        Some(how) => {
+            import(order, &node).await?;
+            raise.by(how, under_way.is_some()).await?
+        }
         None => node.lowest().cloned().unwrap_or_else(|| order.to.clone()),
     };
     serving::wait(order, &version).await?;

@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{Api, ListParams};
 use upgrade::Version;
 use upgrade::control_plane::raise::Phase;
-use upgrade::control_plane::{Certificate, Component, EtcdTag, Owner, Source, Verb, verb};
+use upgrade::control_plane::{Certificate, Component, EtcdTag, Kind, Owner, Source, Verb, verb};
 
 use super::order::{Failed, In, RaiseOrder};
 use super::serving::PAUSE;
@@ -87,7 +87,8 @@ impl Node {
 
 /// The certificates of etcd on this node.
 pub(super) fn of_etcd(order: &RaiseOrder) -> Vec<Certificate> {
-    let all = Certificates::read(&order.folder).all.into_iter();
+    let all = Certificates::read(&order.folder, Kind::Stacked).all;
+    let all = all.into_iter();
     all.filter(|one| one.name.as_str().starts_with(OF_ETCD))
         .collect()
 }

@@ -23,6 +23,10 @@ pub struct RaiseOrder {
     pub to: Version,
     /// The kubeadm of that version.
     pub kubeadm: PathBuf,
+    /// The folder of the images that the new system carries.
+    pub images: Option<PathBuf>,
+    /// The socket of the container runtime.
+    pub runtime: PathBuf,
     /// The folders in which kubeadm finds the kubelet that runs, before those of the system.
     pub old_kubelet: Vec<PathBuf>,
     /// A folder of kubeadm's patches.

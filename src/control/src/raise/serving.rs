@@ -11,7 +11,7 @@ use upgrade::control_plane::Component;
 use upgrade::control_plane::raise::Phase;
 
 use super::order::{Failed, In, RaiseOrder, is_same};
-use crate::connect::{ADMIN, connect_to};
+use crate::connect::{self, ADMIN, connect_to};
 use crate::manifests::{Manifest, Manifests};
 
 /// The pause between two looks.
@@ -54,12 +54,8 @@ async fn all(order: &RaiseOrder, version: &Version) -> Result<(), String> {
 
 /// The version of the own API server, asked at its own address with the administrator's rights.
 async fn says(order: &RaiseOrder, server: Option<&Manifest>) -> Result<String, String> {
-    let flag = |name| server.and_then(|server| server.flag(name));
-    let host = authority(flag("--advertise-address").unwrap_or("127.0.0.1"));
-    let port = flag("--secure-port").unwrap_or("6443");
-    let own = format!("https://{host}:{port}").parse();
-    let own = own.map_err(|error| format!("{host}:{port}: {error}"))?;
-    let client = connect_to(&order.folder, ADMIN, Some(own))?;
+    let own = server.map(connect::own).transpose()?;
+    let client = connect_to(&order.folder, ADMIN, own)?;
     let said = client.apiserver_version().await;
     Ok(said.map_err(|error| client::chain(&error))?.git_version)
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    SanType,
+    SanType, date_time_ymd,
 };
 
 /// A certificate and its key, as PEM.
@@ -34,7 +34,14 @@ impl Authority {
 
     /// A certificate for server and client, as kubeadm's of etcd.
     pub fn sign(&self, name: &str) -> Pair {
+        self.sign_between(name, 1975, 4096)
+    }
+
+    /// The same, valid from one year to another.
+    pub fn sign_between(&self, name: &str, from: i32, to: i32) -> Pair {
         let mut params = named(name);
+        params.not_before = date_time_ymd(from, 1, 1);
+        params.not_after = date_time_ymd(to, 1, 1);
         params.extended_key_usages = vec![
             ExtendedKeyUsagePurpose::ServerAuth,
             ExtendedKeyUsagePurpose::ClientAuth,

@@ -48,6 +48,10 @@ const fn words(source: Source) -> (&'static str, &'static str) {
             "a request to the API server failed",
             "Check the API server, then try again",
         ),
+        Source::Endpoint => (
+            "the API server of this node answers, and the address in admin.conf does not",
+            "Check the load balancer or the virtual address",
+        ),
         Source::Etcd => (
             "a request to etcd failed",
             "Do not delete its data; look at its log first",

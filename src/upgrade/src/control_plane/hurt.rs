@@ -11,8 +11,8 @@ impl Survey {
     pub fn hurt(&self) -> Option<String> {
         let member = || match self.kind {
             Kind::Stacked => self.hurt_member(),
-            // No member of an external etcd is on this node.
-            Kind::External => None,
+            // An external etcd may have a member on this node all the same.
+            Kind::External => self.me.and_then(|_| self.hurt_member()),
         };
         self.unanswered()
             .or_else(member)
@@ -30,7 +30,12 @@ impl Survey {
     fn unanswered(&self) -> Option<String> {
         let needed = |source| match source {
             Source::Credential | Source::Api | Source::Etcd | Source::Manifest => true,
-            Source::Certificate | Source::Room | Source::Kubeadm | Source::Runtime => false,
+            // What is before the API servers is no part of this node.
+            Source::Endpoint
+            | Source::Certificate
+            | Source::Room
+            | Source::Kubeadm
+            | Source::Runtime => false,
         };
         let missed = self.unseen.iter().find(|unseen| needed(unseen.source))?;
         Some(told(missed.source, &missed.why))
@@ -116,6 +121,7 @@ mod tests {
             (Source::Etcd, true),
             (Source::Credential, true),
             (Source::Manifest, true),
+            (Source::Endpoint, false),
             (Source::Certificate, false),
             (Source::Room, false),
             (Source::Kubeadm, false),
@@ -127,6 +133,12 @@ mod tests {
         }
         let mut external = Survey::of("cp-1".into(), Kind::External, 1);
         assert_eq!(external.hurt(), None);
+        external.members = vec![member(2)];
+        external.members[0].sick = Some("no route".into());
+        assert_eq!(external.hurt(), None, "it is on no node of ours");
+        external.me = Some(EtcdId(2));
+        assert!(external.hurt().unwrap().contains("no route"));
+        external.me = None;
         external.miss(Source::Api, "no answer");
         assert!(external.hurt().is_some());
     }

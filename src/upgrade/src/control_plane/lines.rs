@@ -81,7 +81,7 @@ fn upgrade(survey: &Survey) -> String {
 fn etcd(survey: &Survey) -> String {
     let versions = &survey.versions;
     match (survey.kind, &versions.etcd, &versions.etcd_wanted) {
-        (Kind::External, ..) => "kubeadm does not change an external etcd".to_owned(),
+        (Kind::External, ..) => "external, and kubeadm does not change it".to_owned(),
         (Kind::Stacked, None, _) => "unknown".to_owned(),
         (Kind::Stacked, Some(live), None) => {
             format!("{live}; the one of the new kubeadm is not known here")
@@ -106,13 +106,16 @@ fn members(survey: &Survey) -> String {
     let healthy = survey.members.iter().filter(|one| one.is_healthy()).count();
     match (survey.kind, survey.me) {
         _ if all == 0 => "unknown".to_owned(),
-        (Kind::Stacked, Some(me)) => {
+        (Kind::Stacked | Kind::External, Some(me)) => {
             format!(
                 "{healthy} of {all} healthy; {}",
                 margin(&quorum(&survey.members, me))
             )
         }
-        (Kind::Stacked | Kind::External, _) => format!("{healthy} of {all} healthy"),
+        (Kind::Stacked, None) => format!("{healthy} of {all} healthy"),
+        (Kind::External, None) => {
+            format!("{healthy} of {all} endpoints healthy; none is on this node")
+        }
     }
 }
 

@@ -24,7 +24,8 @@ pub struct Survey {
     pub node: Name,
     /// Where etcd is.
     pub kind: Kind,
-    /// The member of this node; absent if etcd is external or did not answer.
+    /// The member of this node. Absent if it did not answer, or if no endpoint of an external etcd
+    /// is on this node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub me: Option<EtcdId>,
     /// The members of etcd. All of them, since the quorum is counted from them.
@@ -213,6 +214,8 @@ pub enum Source {
     Credential,
     /// The API server.
     Api,
+    /// The address in admin.conf, while the API server of this node answers at its own.
+    Endpoint,
     /// etcd.
     Etcd,
     /// A manifest of a static pod.
@@ -296,6 +299,21 @@ impl Survey {
     #[must_use]
     pub fn voters(&self) -> usize {
         self.members.iter().filter(|one| !one.learner).count()
+    }
+
+    /// Whether kubeadm-config says that etcd is external. Without it, a manifest that a power cut
+    /// took looks the same.
+    #[must_use]
+    pub fn has_external_etcd(&self) -> bool {
+        self.kind == Kind::External && self.versions.cluster.is_some()
+    }
+
+    /// Whether no other node of the cluster has an API server.
+    #[must_use]
+    pub fn is_only_server(&self) -> bool {
+        let mut others = self.others.iter();
+        let has_other = others.any(|other| other.component == Component::ApiServer);
+        self.versions.cluster.is_some() && !has_other
     }
 
     /// The versions of the members that answered.

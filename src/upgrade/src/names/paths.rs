@@ -61,6 +61,8 @@ pub const LAST_POLICY: &str = "ostree/careen/policy.toml";
 pub const ZONES: &str = "/usr/share/zoneinfo";
 /// What an image states about itself, below its root.
 pub const IMAGE_INFO: &str = "usr/lib/careen/image.json";
+/// The container images that an image carries, below its root.
+pub const CARRIED_IMAGES: &str = "usr/lib/careen/images";
 /// GRUB's environment block, below the physical root's /boot.
 pub const GRUBENV: &str = "boot/grub/grubenv";
 /// Agents that a DaemonSet's pod has installed; [`crate::launch`] chooses which of them runs.
@@ -321,6 +323,13 @@ pub(super) const ROWS: &[Name] = &[
         "image",
         "careen-deploy",
         "JSON, below the image's root",
+    ),
+    row(
+        CARRIED_IMAGES,
+        Kind::Path,
+        "image",
+        "careen-control",
+        "archives of container images, below the image's root",
     ),
     row(
         GRUBENV,

@@ -38,6 +38,18 @@ fn new_system_whose_member_stays_sick_falls_back_without_blame() {
 }
 
 #[test]
+fn virtual_address_that_is_away_ends_no_trial() {
+    let mut node = Node::on_trial();
+    node.survey.miss(Source::Endpoint, "no route");
+    node.run();
+    assert_eq!(node.up().phase, Phase::Upgraded, "{:?}", node.steps);
+    let mut node = Node::new(Phase::Deployed);
+    node.survey.miss(Source::Endpoint, "no route");
+    assert!(matches!(node.run(), Act::Wait(Some(_))));
+    assert_eq!(node.steps, ["Lock", "Survey"], "no upgrade begins then");
+}
+
+#[test]
 fn survey_that_always_fails_ends_the_trial() {
     let mut node = Node::on_trial();
     for _ in 0..200 {

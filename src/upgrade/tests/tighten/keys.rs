@@ -254,6 +254,8 @@ fn around() -> Vec<(&'static str, Class)> {
         patches: REHEARSED,
         local_settings: REHEARSED,
     });
+    const SURVEYED: Class =
+        Class::RefusesNone("each survey applies it, and one precedes the arming");
     let control_plane = classed!(ControlPlane {
         enabled: Class::Refuses(Case {
             loosen: |policy| policy.control_plane.enabled = true,
@@ -262,7 +264,8 @@ fn around() -> Vec<(&'static str, Class)> {
             image: |facts| facts.info.as_mut().unwrap().control = 1,
             code: "ControlPlane",
         }),
-        single_node: Class::RefusesNone("each survey applies it, and one precedes the arming"),
+        single_node: SURVEYED,
+        external_etcd: SURVEYED,
     });
     [
         hooks,

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod control;
+mod faults;
 mod one;
 mod restore;
 mod three;

@@ -1,7 +1,9 @@
 //! A cluster of one is raised to the next patch through faults. All of this is one test, because a
 //! cluster takes some seconds.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use kube::Client;
@@ -30,11 +32,15 @@ async fn a_control_plane_is_raised_through_faults() -> anyhow::Result<()> {
     told("a missing manifest");
     kubeadm_that_fails_leaves_all_as_it_was(&plane, member).await?;
     told("kubeadm failed");
+    full_disk_at_the_copy_leaves_all_as_it_was(&plane, member)?;
+    told("a full disk");
     let cut = Cut {
         plane: &plane,
         member,
         client: &client,
     };
+    cut.at_the_copy().await?;
+    told("cut at the copy of etcd");
     // Once with kubeadm's preflight. It refuses a cluster without CoreDNS, unless it is told not
     // to.
     let image = format!("/etcd:{tag}");
@@ -44,8 +50,11 @@ async fn a_control_plane_is_raised_through_faults() -> anyhow::Result<()> {
     cut.at(("kube-apiserver", &version), Loss::Missing, FAST)
         .await?;
     told("cut at kube-apiserver.yaml");
-    let ended = plane.raise(member, "one", FAST);
-    assert_eq!(ended, json!({ "raised": &version }));
+    raise_whose_program_was_killed_is_waited_for(&plane, member).await;
+    assert!(
+        plane.configuration(&client).await?.contains(&version),
+        "kubeadm came to its end"
+    );
     assert_eq!(
         plane.tags(member),
         [tag, version.clone(), version.clone(), version]
@@ -99,6 +108,45 @@ async fn kubeadm_that_fails_leaves_all_as_it_was(
     Ok(())
 }
 
+/// kubeadm copies etcd before it changes anything.
+fn full_disk_at_the_copy_leaves_all_as_it_was(
+    plane: &Plane,
+    member: &Member,
+) -> anyhow::Result<()> {
+    let before = manifests(member);
+    let etcd = member.pod_process("etcd")?;
+    let copies = "/etc/kubernetes/tmp";
+    member.run("mount", &["-t", "tmpfs", "-o", "size=1m", "tmpfs", copies])?;
+    let ended = plane.raise(member, "one", FAST);
+    member.run("umount", &[copies])?;
+    let failed = &ended["notRaised"];
+    assert_eq!(failed["phase"], "kubeadm", "{ended}");
+    let detail = failed["detail"].as_str().unwrap_or_default();
+    assert!(detail.contains("back up etcd data"), "{detail}");
+    assert_eq!(failed.get("swapped"), None, "{ended}");
+    assert_eq!(manifests(member), before);
+    assert_eq!(member.pod_process("etcd")?, etcd);
+    Ok(())
+}
+
+/// kubeadm runs on, and the next raise waits for it and ends what it began.
+async fn raise_whose_program_was_killed_is_waited_for(plane: &Plane, member: &Member) {
+    let killed = plane.begin(member, "one", FAST);
+    let log = plane.log("one");
+    until("kubeadm", async || {
+        member
+            .read(&log)
+            .is_ok_and(|text| text.contains("[upgrade"))
+    })
+    .await;
+    let kill = "kill -s KILL $(pidof careen-control)";
+    member.run("sh", &["-c", kill]).unwrap();
+    killed.gone();
+    assert!(member.run("pidof", &["kubeadm"]).is_ok(), "it runs on");
+    let ended = plane.raise(member, "one", FAST);
+    assert_eq!(ended, json!({ "raised": plane.next.version() }));
+}
+
 /// What a power cut leaves of a manifest whose rename or content was not flushed.
 enum Loss {
     Missing,
@@ -137,8 +185,48 @@ impl Cut<'_> {
         Ok(())
     }
 
+    /// Cuts the power while kubeadm copies etcd. No manifest has changed.
+    async fn at_the_copy(&self) -> anyhow::Result<()> {
+        let before = manifests(self.member);
+        let slow = Slow::copy(&self.plane.cluster.images().commands())?;
+        let raise = self.plane.begin(self.member, "one", FAST);
+        until("the copy", async || {
+            self.member.run("pidof", &["-x", "cp"]).is_ok()
+        })
+        .await;
+        self.member.cut_power();
+        raise.gone();
+        drop(slow);
+        assert_eq!(self.plane.repair(self.member), "", "nothing was lost");
+        self.member.boot()?;
+        until("it serves after the cut", async || {
+            self.member.api_server_is_ready().await && self.serves().await
+        })
+        .await;
+        assert_eq!(manifests(self.member), before);
+        Ok(())
+    }
+
     async fn serves(&self) -> bool {
         native::is_ready(self.client).await
+    }
+}
+
+/// A `cp` that never ends, where kubeadm finds it before the real one.
+struct Slow(PathBuf);
+
+impl Slow {
+    fn copy(commands: &Path) -> anyhow::Result<Self> {
+        let this = Self(commands.join("cp"));
+        fs::write(&this.0, "#!/bin/sh\nmkdir -p \"$3/half\"\nsleep 600\n")?;
+        fs::set_permissions(&this.0, Permissions::from_mode(0o755))?;
+        Ok(this)
+    }
+}
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
     }
 }
 
@@ -159,10 +247,29 @@ async fn a_change_of_arguments_is_raised_by_node(
     let flag = "apiServer:\n  extraArgs: [{name: profiling, value: 'false'}]";
     plane.configure(client, "apiServer:", flag).await?;
     let etcd = member.pod_process("etcd")?;
+    let server = format!("{MANIFESTS}/kube-apiserver.yaml");
+    let raise = plane.begin(member, "two", FAST);
+    swapped(member, "kube-apiserver", "--profiling=false").await;
+    // A person edits it meanwhile.
+    let edited = member.read(&server)?;
+    let first = "- kube-apiserver\n";
+    member.write(
+        &server,
+        &edited.replace(first, &format!("{first}    - --v=1\n")),
+    )?;
+    let failed = &raise.ended()["notRaised"];
+    assert_eq!(failed["phase"], "manifests", "{failed}");
+    assert!(
+        failed["detail"].to_string().contains("kube-apiserver.yaml"),
+        "{failed}"
+    );
     let ended = plane.raise(member, "two", FAST);
     assert_eq!(ended, json!({ "raised": plane.next.version() }));
-    let text = member.read(&format!("{MANIFESTS}/kube-apiserver.yaml"))?;
-    assert!(text.contains("--profiling=false"), "{text}");
+    let text = member.read(&server)?;
+    assert!(
+        text.contains("--profiling=false") && !text.contains("--v=1"),
+        "{text}"
+    );
     assert_eq!(member.pod_process("etcd")?, etcd, "etcd was not restarted");
     let left = member.run("ls", &["/var/sysroot/ostree/careen"])?;
     assert_eq!(left.trim(), "control-two", "the earlier ledger is gone");

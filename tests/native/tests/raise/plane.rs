@@ -41,14 +41,20 @@ impl Plane {
     /// Changes the configuration that kubeadm keeps in the cluster.
     pub async fn configure(&self, client: &Client, from: &str, to: &str) -> anyhow::Result<()> {
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "kube-system");
-        let data = maps.get("kubeadm-config").await?.data.unwrap();
-        let text = &data["ClusterConfiguration"];
+        let text = self.configuration(client).await?;
         assert!(text.contains(from), "{text}");
         let patch = json!({ "data": { "ClusterConfiguration": text.replace(from, to) } });
         let by = PatchParams::default();
         maps.patch("kubeadm-config", &by, &Patch::Merge(patch))
             .await?;
         Ok(())
+    }
+
+    /// The configuration that kubeadm keeps in the cluster.
+    pub async fn configuration(&self, client: &Client) -> anyhow::Result<String> {
+        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "kube-system");
+        let data = maps.get("kubeadm-config").await?.data.unwrap();
+        Ok(data["ClusterConfiguration"].clone())
     }
 
     /// Begins to raise a member.

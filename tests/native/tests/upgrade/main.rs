@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bystander;
+mod external;
 mod host;
 mod single;
 mod three;

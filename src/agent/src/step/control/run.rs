@@ -4,7 +4,7 @@ use std::path::Path;
 
 use host::Places;
 use upgrade::control_plane::Task;
-use upgrade::{Policy, UpgradeId, Version};
+use upgrade::{Policy, UpgradeId, Version, names};
 
 use crate::task::ControlOrder;
 
@@ -112,13 +112,16 @@ fn raise(places: &Places, order: &ControlOrder, policy: &Policy) -> Vec<String> 
     arguments
 }
 
-/// The new system's kubeadm, where it is on the disk before that system boots.
+/// The new system's kubeadm and container images, where they are on the disk before that system
+/// boots.
 fn kubeadm(places: &Places, order: &ControlOrder) -> Vec<String> {
     let Some(deployment) = &order.deployment else {
         return Vec::new();
     };
-    let program = places.deployment(deployment).join("usr/bin/kubeadm");
-    pair("--kubeadm", &program.display().to_string())
+    let root = places.deployment(deployment);
+    let of = |flag, path: &str| pair(flag, &root.join(path).display().to_string());
+    let images = of("--images", names::CARRIED_IMAGES);
+    [of("--kubeadm", "usr/bin/kubeadm"), images].concat()
 }
 
 fn pair(flag: &str, value: &str) -> Vec<String> {
@@ -157,10 +160,9 @@ mod tests {
 
     #[test]
     fn each_task_is_one_verb_of_careen_control() {
-        let kubeadm = format!(
-            "--kubeadm /sysroot/ostree/deploy/os/deploy/{}.0/usr/bin/kubeadm",
-            "ab".repeat(32)
-        );
+        let root = format!("/sysroot/ostree/deploy/os/deploy/{}.0", "ab".repeat(32));
+        let images = format!("--images {root}/usr/lib/careen/images");
+        let kubeadm = format!("--kubeadm {root}/usr/bin/kubeadm {images}");
         assert_eq!(
             words(Task::Survey),
             format!("survey --json --target-version v1.36.3 {kubeadm}")

@@ -62,6 +62,8 @@ codes! {
     EtcdMinor,
     /// The cluster is away with this node.
     SingleMember,
+    /// Nothing on this node saves etcd.
+    ExternalEtcd,
     /// No other Node takes pods.
     NoOtherNode,
     /// Settings that kubeadm would drop or change.

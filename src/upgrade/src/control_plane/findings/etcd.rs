@@ -2,29 +2,50 @@
 
 use super::code::{Class, Code};
 use super::finding::{Finding, listed};
+use crate::control_plane::etcd::EtcdId;
 use crate::control_plane::etcd_step::{Step, TooOld, etcd_step, undo};
 use crate::control_plane::member::Member;
 use crate::control_plane::quorum::{self, Hold, Leave};
 use crate::control_plane::survey::{Alarm, AlarmKind, Kind, Survey};
 
-/// Whether this member may be away. Of an external etcd no member is.
+/// Whether this member may be away. The reboot of a node without a member takes none away.
 pub(super) fn quorum(survey: &Survey) -> Option<Finding> {
-    match (survey.kind, survey.me) {
-        (Kind::External, _) => external(&survey.members),
-        (Kind::Stacked, Some(me)) => match quorum::quorum(&survey.members, me).may {
-            Ok(Leave::Alone) => Some(alone()),
-            Ok(Leave::Spare(_)) => None,
-            Err(hold) => Some(Finding::wait(Code::QuorumAtRisk, held(&hold))),
-        },
-        // The answer of etcd is missing, which is a finding of its own.
-        (Kind::Stacked, None) => None,
+    let own = || leave(&survey.members, survey.me?);
+    match survey.kind {
+        // Without an answer of etcd nothing is counted, which is a finding of its own.
+        Kind::Stacked => own(),
+        Kind::External => minority(&survey.members)
+            .or_else(own)
+            .or_else(|| survey.is_only_server().then(only_server)),
     }
 }
 
-fn alone() -> Finding {
-    let says = "this is the only member: the API server is away while the node reboots. \
-        Choose a time at which nobody needs it.";
-    Finding::warn(Code::SingleMember, says.to_owned())
+fn leave(members: &[Member], me: EtcdId) -> Option<Finding> {
+    match quorum::quorum(members, me).may {
+        Ok(Leave::Alone) => Some(alone("this is the only member")),
+        Ok(Leave::Spare(_)) => None,
+        Err(hold) => Some(Finding::wait(Code::QuorumAtRisk, held(&hold))),
+    }
+}
+
+fn only_server() -> Finding {
+    alone("this node has the only API server")
+}
+
+fn alone(what: &str) -> Finding {
+    let says = format!(
+        "{what}: the API server is away while the node reboots. Choose a time at which nobody needs it."
+    );
+    Finding::warn(Code::SingleMember, says)
+}
+
+/// Nothing on this node has the data of an external etcd.
+pub(super) fn elsewhere(survey: &Survey) -> Option<Finding> {
+    let says = "etcd is external: an upgrade saves no snapshot of it and moves no leader. \
+        Save it where it runs before you begin.";
+    survey
+        .has_external_etcd()
+        .then(|| Finding::warn(Code::ExternalEtcd, says.to_owned()))
 }
 
 fn held(hold: &Hold) -> String {
@@ -61,7 +82,8 @@ fn are(names: &[String]) -> String {
     format!("{} {verb}", listed(names))
 }
 
-fn external(members: &[Member]) -> Option<Finding> {
+/// The endpoints of an external etcd are not a healthy majority.
+fn minority(members: &[Member]) -> Option<Finding> {
     let sick: Vec<_> = members.iter().filter(|one| !one.is_healthy()).collect();
     let healthy = members.len() - sick.len();
     (healthy * 2 <= members.len() && !members.is_empty()).then(|| {
@@ -76,9 +98,11 @@ fn external(members: &[Member]) -> Option<Finding> {
 /// Each member that is not healthy, and what it answered.
 pub(super) fn sick(survey: &Survey) -> Vec<Finding> {
     let harmless = match (survey.kind, survey.me) {
-        (Kind::Stacked, Some(me)) => quorum::quorum(&survey.members, me).may.is_ok(),
+        (Kind::Stacked | Kind::External, Some(me)) => {
+            quorum::quorum(&survey.members, me).may.is_ok()
+        }
         (Kind::Stacked, None) => false,
-        (Kind::External, _) => external(&survey.members).is_none(),
+        (Kind::External, None) => minority(&survey.members).is_none(),
     };
     let sick = survey.members.iter();
     let sick = sick.filter_map(|member| Some((member, member.sick.as_ref()?)));

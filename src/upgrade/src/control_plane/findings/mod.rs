@@ -27,6 +27,7 @@ pub fn findings(survey: &Survey) -> Vec<Finding> {
     all.extend(etcd::sick(survey));
     all.extend(etcd::alarms(survey));
     all.extend(etcd::step(survey));
+    all.extend(etcd::elsewhere(survey));
     all.extend(node::alone(survey));
     all.extend(node::certificates(survey));
     all.extend(node::room(survey));

@@ -17,7 +17,7 @@ pub(super) fn unseen(survey: &Survey) -> Vec<Finding> {
 fn missed(Unseen { source, why }: &Unseen) -> Finding {
     let (code, class) = match source {
         Source::Credential => (Code::NoAdminCredential, Class::Refuse),
-        Source::Api => (Code::ApiAway, Class::Wait),
+        Source::Api | Source::Endpoint => (Code::ApiAway, Class::Wait),
         Source::Etcd => (Code::EtcdUnhealthy, Class::Wait),
         Source::Manifest => (Code::NotSeen, Class::Refuse),
         Source::Certificate | Source::Room | Source::Kubeadm | Source::Runtime => {

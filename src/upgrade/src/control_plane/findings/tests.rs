@@ -92,6 +92,12 @@ const ROWS: &[(Code, Class, &[&str], Change)] = &[
         s.miss(Source::Api, "refused.")
     }),
     (
+        Code::ApiAway,
+        Class::Wait,
+        &["no route", "virtual address"],
+        |s| s.miss(Source::Endpoint, "no route"),
+    ),
+    (
         Code::EtcdUnhealthy,
         Class::Wait,
         &["no route", "Do not"],
@@ -273,6 +279,17 @@ const ROWS: &[(Code, Class, &[&str], Change)] = &[
     (Code::SingleMember, Class::Warn, &["only member"], |s| {
         s.members.truncate(1)
     }),
+    (Code::SingleMember, Class::Warn, &["only API server"], |s| {
+        s.kind = Kind::External;
+        s.me = None;
+        s.others.clear();
+    }),
+    (
+        Code::ExternalEtcd,
+        Class::Warn,
+        &["external", "no snapshot"],
+        |s| s.kind = Kind::External,
+    ),
     (
         Code::NoOtherNode,
         Class::Warn,
@@ -446,12 +463,39 @@ fn external_etcd_without_one_of_three_goes_on() {
     survey.kind = Kind::External;
     survey.me = None;
     survey.members[2].sick = Some("no answer".into());
+    let found = findings(&survey).into_iter();
+    let found: Vec<_> = found.map(|one| (one.code, one.class)).collect();
+    let warned = [Code::EtcdUnhealthy, Code::ExternalEtcd].map(|code| (code, Class::Warn));
+    assert_eq!(found, warned);
+}
+
+#[test]
+fn member_of_an_external_etcd_on_this_node_counts() {
+    let mut survey = healthy();
+    survey.kind = Kind::External;
+    assert!(findings(&survey).iter().all(|one| one.class == Class::Warn));
+    survey.members[2].sick = Some("no answer".into());
     let found = findings(&survey);
-    assert_eq!(found.len(), 1, "{found:#?}");
-    assert_eq!(
-        (found[0].code, found[0].class),
-        (Code::EtcdUnhealthy, Class::Warn)
+    assert_eq!(found[0].code, Code::QuorumAtRisk, "{found:#?}");
+    survey.members.truncate(1);
+    let found = findings(&survey);
+    assert!(
+        found.iter().any(|one| one.code == Code::SingleMember),
+        "{found:#?}"
     );
+}
+
+#[test]
+fn only_api_server_is_told_unless_kubeadm_config_is_missing() {
+    let mut survey = healthy();
+    survey.kind = Kind::External;
+    survey.me = None;
+    let has = |survey: &Survey, code| findings(survey).iter().any(|one| one.code == code);
+    assert!(!has(&survey, Code::SingleMember));
+    survey.others.clear();
+    assert!(has(&survey, Code::SingleMember) && has(&survey, Code::ExternalEtcd));
+    survey.versions.cluster = None;
+    assert!(!has(&survey, Code::SingleMember) && !has(&survey, Code::ExternalEtcd));
 }
 
 #[test]

@@ -156,6 +156,8 @@ pub enum Phase {
     Look,
     /// kubeadm of the new version renders what it would write. Nothing has changed.
     Render,
+    /// An image that the new system carries cannot be imported. Nothing has changed.
+    Images,
     /// The ledger of manifests cannot be kept, or a manifest cannot be repaired.
     Ledger,
     /// `kubeadm upgrade` ended with an error.

@@ -25,7 +25,7 @@ pub(in super::super) fn before_the_drain(up: &Upgrade, s: &Situation<'_>) -> Opt
     if is_cut_raise(control, s) {
         return None;
     }
-    lock(control, s)
+    lock(control, RECENT, s)
         .or_else(|| look(control, RECENT, s))
         .or_else(|| control.snapshot.is_due().then(|| begin(Task::SaveEtcd)))
 }
@@ -65,7 +65,8 @@ pub(in super::super) fn must_go_on(up: &Upgrade) -> bool {
 /// others are seen to keep the quorum.
 pub(in super::super) fn before_the_arming(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     let control = up.control.as_ref()?;
-    lock(control, s)
+    // A person may have removed it in the drain.
+    lock(control, ARMING, s)
         .or_else(|| lead(control, s))
         .or_else(|| look(control, ARMING, s))
 }
@@ -75,13 +76,13 @@ pub(in super::super) fn is_stale(up: &Upgrade, s: &Situation<'_>) -> bool {
     up.control.as_ref().is_some_and(|control| {
         let look = control.look.as_ref();
         let looked = look.is_some_and(|look| is_within(&look.seen, RECENT, s));
-        !looked || lock(control, s).is_some()
+        !looked || lock(control, RECENT, s).is_some()
     })
 }
 
-fn lock(control: &Control, s: &Situation<'_>) -> Option<Move> {
+fn lock(control: &Control, recent: u64, s: &Situation<'_>) -> Option<Move> {
     match &control.lock {
-        Lock::Held { seen } if is_within(seen, RECENT, s) => None,
+        Lock::Held { seen } if is_within(seen, recent, s) => None,
         // Its return is seen.
         Lock::Free | Lock::Asked | Lock::Held { .. } | Lock::Busy { .. } if !s.reached => {
             Some(Move::wait())

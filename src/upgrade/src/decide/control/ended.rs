@@ -73,7 +73,7 @@ fn surveyed(up: &Upgrade, control: &Control, survey: &Survey, s: &Situation<'_>)
         alone: survey.alone,
     };
     let refused = first(Class::Refuse).and_then(Finding::reason);
-    let refused = refused.or_else(|| forbidden(&found, s.policy.control_plane.single_node));
+    let refused = refused.or_else(|| forbidden(&found, &s.policy.control_plane));
     let refused = refused.filter(|_| up.phase.can_be_withdrawn());
     let look = Change::Control(Control {
         look: Some(look),

@@ -12,8 +12,8 @@ use crate::step::Step;
 /// How many seconds a look or the lock counts while nothing that others feel is next.
 pub(super) const RECENT: u64 = 300;
 
-/// How many seconds before the arming the last look may be. In this time the lock is read and the
-/// leadership moved, which take at most 30 s each.
+/// How many seconds before the arming the last look and the last reading of the lock may be. In
+/// this time the lock is read and the leadership moved, which take at most 30 s each.
 pub(super) const ARMING: u64 = 90;
 
 /// After how many seconds the control plane is looked at again.
