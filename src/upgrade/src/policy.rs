@@ -307,6 +307,8 @@ pub struct ControlPlane {
     pub enabled: bool,
     /// What to do where this node is the only one of the control plane.
     pub single_node: SingleNode,
+    /// How long one wait for the control plane may last, in seconds; 0 is no limit.
+    pub wait_seconds: u64,
 }
 
 /// What to do where the cluster is away with its only control-plane node.

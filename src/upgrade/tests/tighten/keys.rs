@@ -263,6 +263,7 @@ fn around() -> Vec<(&'static str, Class)> {
             code: "ControlPlane",
         }),
         single_node: Class::RefusesNone("each survey applies it, and one precedes the arming"),
+        wait_seconds: Class::RefusesNone("it ends a wait under way at the next answer"),
     });
     [
         hooks,
