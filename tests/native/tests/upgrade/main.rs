@@ -5,5 +5,6 @@
 
 mod bystander;
 mod host;
+mod minor;
 mod single;
 mod three;
