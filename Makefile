@@ -30,8 +30,8 @@ SEED ?= 1
 MACHINES ?= 40
 SEEDS ?= 10
 
-.PHONY: attacker bench check cluster-api demo demo-capi docs docs-check faults \
-  fuzz help integration manifests monitoring newest-cluster-api newest-rollout \
+.PHONY: attacker bench check cluster-api demo demo-capi docs docs-check \
+  etcd-minor faults fuzz help integration manifests monitoring newest-cluster-api newest-rollout \
   newest-tests old-record packages packages-check part-of-cluster-api pictures \
   prose recording rig setup soak soak-disks soak-kills soak-long soak-model \
   soak-power soak-report soak-rollouts test tools vm vm-shell way
@@ -145,6 +145,9 @@ cluster-api: managers-v1.13 managers-v1.14 ## test careen-provider with Cluster 
 # Builds the managers first. Otherwise both halves would build them.
 managers-%: setup
 	@for manager in core bootstrap control-plane in-memory; do vm-tests/cluster-api/build.sh $* $$manager >/dev/null || exit 1; done
+
+etcd-minor: setup ## raise a control plane over a minor of etcd (30 min)
+	$(BIG_TESTS) --quiet --test upgrade -- --ignored etcd_never --nocapture
 
 monitoring: setup ## test alerts and dashboard with two Prometheuses
 	$(BIG_TESTS) --quiet --test monitoring

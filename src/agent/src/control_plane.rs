@@ -1,30 +1,17 @@
 //! What shows that this node runs a control plane, and whether its deployments share one
 //! /etc/kubernetes.
 
-use std::path::PathBuf;
-
-use host::Places;
 use host::kubernetes::{self, Kept};
+use host::{Places, control_plane};
 use upgrade::{ControlPlaneSeen, Deployment, Reason, names};
 
 /// What is seen; nothing on a worker.
 #[must_use]
 pub fn seen(places: &Places, booted: &Deployment) -> Option<ControlPlaneSeen> {
-    is_here(places).then(|| ControlPlaneSeen {
-        sign: manifest(places).display().to_string(),
+    control_plane::sign(places).map(|sign| ControlPlaneSeen {
+        sign: sign.display().to_string(),
         shared: shared(places, booted).map_err(|detail| Reason::KubernetesNotShared { detail }),
     })
-}
-
-/// Whether this node runs a control plane.
-#[must_use]
-pub fn is_here(places: &Places) -> bool {
-    manifest(places).exists()
-}
-
-fn manifest(places: &Places) -> PathBuf {
-    let manifest = names::API_SERVER_MANIFEST.trim_start_matches('/');
-    places.root.join(manifest)
 }
 
 /// Whether all deployments share the folder. The error says how it is instead.

@@ -15,6 +15,7 @@ mod work;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use host::{Places, control_plane};
 use systemd::{ActiveState, Bus};
 use tracing::warn;
 use upgrade::observe::{Cause, Check};
@@ -221,7 +222,8 @@ pub async fn run_noting(
         return Ok(());
     }
     notes.fail(CUT_SHORT, Cause::Unclear);
-    let done = match patches::folder(root, patches) {
+    let ready = check_a_worker(root, work).and_then(|()| patches::folder(root, patches));
+    let done = match ready {
         Ok(patches) => program::upgrade_node(root, patches.as_deref(), work, limit).await,
         Err(why) => Err(Failure::of_the_node(why)),
     };
@@ -232,6 +234,19 @@ pub async fn run_noting(
     notes
         .succeed()
         .inspect_err(|why| notes.fail(why, Cause::Node))
+}
+
+/// All of `kubeadm upgrade node` is for workers alone. On a control plane it would raise the static
+/// pods in the trial, or, without kube-apiserver.yaml, succeed without doing so.
+fn check_a_worker(root: &Path, work: Work) -> Result<(), String> {
+    let sign = control_plane::sign(&Places::running(root));
+    match (work, sign) {
+        (Work::Node, Some(sign)) => Err(format!(
+            "this upgrade began on a worker, and {} shows a control plane",
+            sign.display()
+        )),
+        (Work::Node, None) | (Work::KubeletConfig, _) => Ok(()),
+    }
 }
 
 /// Where kubeadm's output is.
@@ -300,6 +315,19 @@ mod tests {
         notes.owe_restart().unwrap();
         let why = run().await.unwrap_err();
         assert!(why.contains("kubeadm is not in /usr/bin"), "{why}");
+    }
+
+    #[tokio::test]
+    async fn kubeadm_never_upgrades_a_control_plane_as_a_worker() {
+        let (folder, notes) = notes();
+        let manifests = folder.path().join("etc/kubernetes/manifests");
+        std::fs::create_dir_all(&manifests).unwrap();
+        // kubeadm itself takes this node for a worker.
+        std::fs::write(manifests.join("etcd.yaml"), "").unwrap();
+        let run = run_noting(&notes, folder.path(), "", Work::Node, LIMIT);
+        let why = run.await.unwrap_err();
+        assert!(why.ends_with("etcd.yaml shows a control plane"), "{why}");
+        assert_eq!((notes.cause(), notes.check()), (Cause::Node, None));
     }
 
     #[test]

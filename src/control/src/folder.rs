@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use host::Places;
+
 /// No file that is read here is larger. A file of another kind in its place is not read whole.
 const LONGEST: u64 = 1 << 20;
 
@@ -22,6 +24,11 @@ impl Folder {
     #[must_use]
     pub fn path(&self, path: &str) -> PathBuf {
         self.0.join(path.trim_start_matches('/'))
+    }
+
+    /// The same files for the parts that all programs share.
+    pub(crate) fn places(&self) -> Places {
+        Places::running(&self.0)
     }
 
     /// The text of a file.

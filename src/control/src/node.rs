@@ -1,25 +1,25 @@
 //! This node: whether it has a control plane and a member of etcd, and its name.
 
+use host::control_plane;
 use thiserror::Error;
-use upgrade::control_plane::Component;
+use upgrade::names;
 
 use crate::certificates;
 use crate::folder::Folder;
-use crate::manifests;
 
 /// This node runs no control plane of kubeadm's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "this node runs no control plane of kubeadm's: {} does not exist. Run careen-control as root on a control-plane node.",
-    .0
+    "this node runs no control plane of kubeadm's: {} has none of its manifests. Run careen-control as root on a control-plane node.",
+    names::MANIFESTS
 )]
-pub struct NoControlPlane(String);
+pub struct NoControlPlane;
 
 /// Succeeds on a control-plane node.
 pub(crate) fn check(folder: &Folder) -> Result<(), NoControlPlane> {
-    match SIGNS.iter().any(|sign| folder.path(sign).exists()) {
+    match control_plane::is_here(&folder.places()) {
         true => Ok(()),
-        false => Err(NoControlPlane(manifests::path(Component::ApiServer))),
+        false => Err(NoControlPlane),
     }
 }
 
@@ -32,15 +32,6 @@ pub(crate) fn has_member(folder: &Folder) -> bool {
 pub(crate) fn name(folder: &Folder) -> String {
     certificates::node_name(folder).unwrap_or_else(hostname)
 }
-
-/// Files that only a control-plane node has. kubeadm itself looks at the first one alone, which a
-/// power cut can take away.
-const SIGNS: [&str; 4] = [
-    "/etc/kubernetes/manifests/kube-apiserver.yaml",
-    "/etc/kubernetes/manifests/etcd.yaml",
-    "/etc/kubernetes/pki/apiserver.crt",
-    "/etc/kubernetes/admin.conf",
-];
 
 /// Files that only a node with a member of etcd has.
 const MEMBER: [&str; 2] = [

@@ -309,6 +309,8 @@ pub struct ControlPlane {
     pub single_node: SingleNode,
     /// What to do where etcd is not of kubeadm's, so that nothing here saves it.
     pub external_etcd: ExternalEtcd,
+    /// How long one wait for the control plane may last, in seconds; 0 is no limit.
+    pub wait_seconds: u64,
 }
 
 /// What to do where the cluster is away with its only control-plane node.

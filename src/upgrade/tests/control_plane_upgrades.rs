@@ -1,9 +1,11 @@
-//! An upgrade of a node that runs a control plane, step by step: before the arming here, and after
-//! it in `after`.
+//! An upgrade of a node that runs a control plane, step by step: before the arming here, after it
+//! in `after`, and waits that the policy ends in `patience`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "control_plane_upgrades/after.rs"]
 mod after;
+#[path = "control_plane_upgrades/patience.rs"]
+mod patience;
 mod scene;
 
 use scene::*;

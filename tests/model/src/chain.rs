@@ -104,9 +104,21 @@ impl Chain {
         self
     }
 
-    /// The error at the end of the calm run from this state. The check runs on every state, and
-    /// faults are finite, so a run that never rests would have a last fault, and the check would
-    /// find it after that fault.
+    /// Whether this exploration meets whatever the other one meets.
+    #[must_use]
+    pub fn contains(&self, other: &Self) -> bool {
+        let operator = |chain: &Self| (chain.careful, chain.alone);
+        let machine = |chain: &Self| (chain.stuck, chain.apart, chain.kept, chain.shape);
+        let flaws = other.flaws.iter().all(|flaw| self.flaws.contains(flaw));
+        let (more, less) = (self.left, other.left);
+        let faults = less.all <= more.all && less.cuts <= more.cuts && less.people <= more.people;
+        operator(self) == operator(other) && machine(self) == machine(other) && flaws && faults
+    }
+
+    /// The error at the end of the calm run from this state, or the promise that the run breaks on
+    /// its way. The check runs on every state, and faults are finite, so a run that never rests
+    /// would have a last fault, and the check would find it after that fault. A mutant is caught
+    /// where its last fault strikes, however long the way from there to the broken promise is.
     fn restless(&self, state: &State) -> Option<&'static str> {
         let mut walked = Vec::new();
         let mut now = state.clone();
@@ -117,7 +129,7 @@ impl Chain {
             }
             walked.push(print);
             match calm(self.mutant, &now) {
-                None => match rest::unrest(&now) {
+                None => match now.ghost.broken.or_else(|| rest::unrest(&now)) {
                     None => break,
                     found => return found,
                 },

@@ -93,10 +93,16 @@ pub enum Mutant {
     PutsTheFormerManifestsBack,
     RepairsWhatNobodyRaises,
     ResumesWithoutARepair,
+    BlessesWithoutALook,
+    LeavesARaiseUnderWay,
+    NeverEndsARaise,
+    UploadsNoVersion,
+    GoesBackInATrial,
+    WaitsWithoutEnd,
 }
 
 /// Every mistake about a control plane.
-pub const OF_CONTROL_PLANES: [Mutant; 21] = [
+pub const OF_CONTROL_PLANES: [Mutant; 27] = [
     Mutant::LeavesWithoutAQuorum,
     Mutant::TrustsAnOldLook,
     Mutant::TakesNoLock,
@@ -118,6 +124,12 @@ pub const OF_CONTROL_PLANES: [Mutant; 21] = [
     Mutant::PutsTheFormerManifestsBack,
     Mutant::RepairsWhatNobodyRaises,
     Mutant::ResumesWithoutARepair,
+    Mutant::BlessesWithoutALook,
+    Mutant::LeavesARaiseUnderWay,
+    Mutant::NeverEndsARaise,
+    Mutant::UploadsNoVersion,
+    Mutant::GoesBackInATrial,
+    Mutant::WaitsWithoutEnd,
 ];
 
 /// Every other mistake.

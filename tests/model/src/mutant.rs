@@ -31,6 +31,9 @@ use crate::world::{Flaw, State};
 /// than the trial's deadline, and longer than the timeout for an unavailable API server.
 pub const SOAK: u16 = 3000;
 
+/// How many seconds a careful operator lets an upgrade wait for the control plane.
+pub const WAIT: u16 = 60;
+
 /// How many seconds a careful operator's node keeps Careen's shields after it was given back.
 pub const SETTLE: u16 = 300;
 
@@ -58,6 +61,9 @@ fn policy(state: &State, mutant: Option<Mutant>) -> Policy {
         policy.branch_change = BranchChange::Any;
     }
     policy.control_plane.enabled = state.plane.is_some();
+    if state.careful && mutant != Some(Mutant::WaitsWithoutEnd) {
+        policy.control_plane.wait_seconds = WAIT.into();
+    }
     policy.load_balancer.exclude = state.careful;
     let settles = state.careful && mutant != Some(Mutant::RemovesItsShieldsAtOnce);
     policy.neighbours.settle_seconds = if settles { SETTLE.into() } else { 0 };

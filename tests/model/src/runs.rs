@@ -277,6 +277,7 @@ pub fn hunts_on_control_planes(mutant: Option<Mutant>) -> Vec<Chain> {
         small(Some(Shape::First), &bad, 0, 0, 0),
         small(Some(Shape::Unshared), &none, 0, 0, 0),
         small(Some(Shape::Single), &[Flaw::UserCheck], 0, 0, 0),
+        small(Some(Shape::First), &[Flaw::UserCheck], 0, 0, 0),
         small(Some(Shape::First), &none, 1, 1, 1),
         small(Some(Shape::Single), &none, 1, 1, 1),
         small(Some(Shape::First), &none, 1, 0, 0).with_care(),

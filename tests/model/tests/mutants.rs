@@ -23,7 +23,13 @@ fn every_broken_brain_is_caught() {
 /// mistake.
 #[test]
 fn the_brain_that_ships_is_not() {
+    // `brain.rs` has explored some of them.
+    let known = runs::bounded();
+    let is_known = |chain: &Chain| known.iter().any(|run| run.chain.contains(chain));
     for (at, chain) in runs::hunts(None).into_iter().enumerate() {
+        if is_known(&chain) {
+            continue;
+        }
         let wrong = explore(chain).wrong;
         let wrong = wrong.map(|wrong| format!("{}\n{}", wrong.promise, wrong.way));
         assert!(

@@ -23,6 +23,8 @@ const COMPONENTS: [&str; 3] = [
 pub struct Images {
     folder: PathBuf,
     version: String,
+    /// The program of etcd.
+    etcd: PathBuf,
 }
 
 impl Images {
@@ -33,7 +35,8 @@ impl Images {
     ///
     /// Fails when a program cannot be built.
     pub fn lay_out(folder: &Path, minor: &str) -> Result<Self> {
-        Self::of(folder, &programs::kubernetes(minor)?)
+        let (kubernetes, etcd) = (programs::kubernetes(minor)?, programs::etcd_of(minor)?);
+        Self::of(folder, &kubernetes, &etcd)
     }
 
     /// Lays out the next patch of these images' version: the same programs with another version in
@@ -44,7 +47,7 @@ impl Images {
     /// Fails when the programs cannot be copied.
     pub fn next_patch(&self) -> Result<Self> {
         let programs = programs::next_patch(&self.commands().join("kubeadm"), &self.version)?;
-        Self::of(&self.folder, &programs)
+        Self::of(&self.folder, &programs, &self.etcd)
     }
 
     /// Gives the program of etcd one more tag.
@@ -54,15 +57,16 @@ impl Images {
     /// Fails when its link cannot be made.
     pub fn tag_etcd(&self, tag: &str) -> Result<()> {
         let image = self.folder.join(format!("etcd:{tag}"));
-        link(&programs::etcd()?, &image.join("etcd"))
+        link(&self.etcd, &image.join("etcd"))
     }
 
-    fn of(folder: &Path, programs: &Path) -> Result<Self> {
+    fn of(folder: &Path, programs: &Path, etcd: &Path) -> Result<Self> {
         let kubeadm = programs.join("kubeadm");
         let version = said(&kubeadm, &["version", "-o", "short"])?;
         let this = Self {
             folder: folder.to_owned(),
             version: version.trim().to_owned(),
+            etcd: etcd.to_owned(),
         };
         for name in COMMANDS {
             link(&programs.join(name), &this.commands().join(name))?;
@@ -72,7 +76,7 @@ impl Images {
             link(&programs.join(name), &image.join(name))?;
         }
         let image = folder.join(this.etcd_image(&kubeadm)?);
-        link(&programs::etcd()?, &image.join("etcd"))?;
+        link(etcd, &image.join("etcd"))?;
         Ok(this)
     }
 
@@ -93,7 +97,7 @@ impl Images {
         &self.version
     }
 
-    /// kubeadm decides on the tag. The program is the one etcd that this source tree builds.
+    /// kubeadm decides on the tag. The program is the etcd of that minor that this source tree builds.
     fn etcd_image(&self, kubeadm: &Path) -> Result<String> {
         let arguments = [
             "config",

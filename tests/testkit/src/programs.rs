@@ -12,6 +12,10 @@ use anyhow::{Context, Result, ensure};
 /// The Kubernetes minor that the control plane runs. Nodes may be older, never newer.
 pub const CONTROL_PLANE: &str = "v1.36";
 
+/// The next minor, whose etcd is of the next minor as well. Only kubeadm and the static pods of it
+/// are built, and no node runs it.
+pub const NEXT: &str = "v1.37";
+
 /// The minor whose node programs are a module of their own, and the module with all its programs.
 const APART: (&str, &str) = ("v1.35", "v1.35-whole");
 
@@ -95,6 +99,19 @@ fn stamp(program: &Path, copy: &Path, [from, to]: &[&str; 2]) -> Result<()> {
 /// Fails when the build fails.
 pub fn etcd() -> Result<PathBuf> {
     built("etcd")
+}
+
+/// The etcd server of the minor that kubeadm of this Kubernetes minor wants, built on first use.
+///
+/// # Errors
+///
+/// Fails when the build fails.
+pub fn etcd_of(minor: &str) -> Result<PathBuf> {
+    if minor == NEXT {
+        built("etcd-v3.7")
+    } else {
+        etcd()
+    }
 }
 
 /// Helm, built on first use. It takes a few minutes more where Kubernetes is built, because it

@@ -1,5 +1,6 @@
 //! Control planes: whether one runs here, and whether its deployments share one /etc/kubernetes.
 
+use host::control_plane::{is_here, sign};
 use upgrade::{Deployment, names};
 
 use super::finding::Finding;
@@ -9,8 +10,8 @@ use crate::control_plane;
 /// Only workers are supported so far.
 pub(super) fn worker(patient: &Patient) -> Finding {
     const NAME: &str = "worker";
-    if runs_here(patient) {
-        let seen = format!("a control plane: {} exists", names::API_SERVER_MANIFEST);
+    if let Some(sign) = sign(&patient.places) {
+        let seen = format!("a control plane: {} exists", sign.display());
         return Finding::bad(
             NAME,
             seen,
@@ -23,7 +24,7 @@ pub(super) fn worker(patient: &Patient) -> Finding {
 /// Whether all deployments share the folder. Nothing on a worker.
 pub(super) fn folder(patient: &Patient, booted: Option<&Deployment>) -> Option<Finding> {
     const NAME: &str = "kubernetes";
-    let booted = booted.filter(|_| runs_here(patient))?;
+    let booted = booted.filter(|_| is_here(&patient.places))?;
     Some(match control_plane::shared(&patient.places, booted) {
         Ok(()) => Finding::ok(
             NAME,
@@ -35,9 +36,4 @@ pub(super) fn folder(patient: &Patient, booted: Option<&Deployment>) -> Option<F
             "run careen-agent doctor --fix: a system that falls back would start older manifests",
         ),
     })
-}
-
-fn runs_here(patient: &Patient) -> bool {
-    let manifest = names::API_SERVER_MANIFEST.trim_start_matches('/');
-    patient.places.root.join(manifest).exists()
 }

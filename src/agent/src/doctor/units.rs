@@ -4,12 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host::Places;
+use host::{Places, control_plane};
 use upgrade::names::{self, Kind};
 
 use super::finding::Finding;
 use super::patient::Patient;
-use crate::control_plane;
 
 /// The folders of units, the administrator's first.
 const FOLDERS: [&str; 5] = [

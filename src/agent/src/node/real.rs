@@ -255,7 +255,7 @@ impl NodeAccess for Node {
     }
 
     async fn survey(&self, version: Option<&Version>) -> Result<Option<Survey>, Reason> {
-        if !control_plane::is_here(&self.places) {
+        if !host::control_plane::is_here(&self.places) {
             return Ok(None);
         }
         control::survey(&self.places, version).await.map(Some)

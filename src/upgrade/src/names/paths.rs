@@ -81,8 +81,6 @@ pub const KUBERNETES: &str = "/etc/kubernetes";
 pub const SHARED_KUBERNETES: &str = "/var/lib/careen/kubernetes";
 /// Snapshots of etcd, one file for each upgrade. Only root can read them.
 pub const ETCD_SNAPSHOTS: &str = "/var/lib/careen/etcd";
-/// The manifest that only a control plane has.
-pub const API_SERVER_MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
 /// The static pods that the kubelet runs.
 pub const MANIFESTS: &str = "/etc/kubernetes/manifests";
 /// The kubelet's credential.

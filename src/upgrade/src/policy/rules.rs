@@ -3,8 +3,8 @@
 use super::branches::{self, is_pattern};
 use super::outside::Outside;
 use super::{
-    Drain, Health, Hooks, Kubeadm, Limits, LoadBalancer, Neighbours, Policy, Reboot, Registry,
-    SOAK_MAX, Serving, serving,
+    ControlPlane, Drain, Health, Hooks, Kubeadm, Limits, LoadBalancer, Neighbours, Policy, Reboot,
+    Registry, SOAK_MAX, Serving, serving,
 };
 use crate::drain_order::Group;
 use crate::target::is_remote;
@@ -19,7 +19,7 @@ impl Policy {
     /// # Errors
     /// The first value out of range.
     pub fn validate(&self) -> Result<(), Outside> {
-        let sections: [&[Rule]; 11] = [
+        let sections: [&[Rule]; 12] = [
             &top(self),
             &window(&self.window),
             &registry(&self.registry),
@@ -27,6 +27,7 @@ impl Policy {
             &neighbours(&self.neighbours),
             &drain(&self.drain),
             &kubeadm(&self.kubeadm),
+            &control_plane(&self.control_plane),
             &health(&self.health),
             &compared(&self.serving),
             &reboot(&self.reboot),
@@ -161,6 +162,11 @@ fn kubeadm(kubeadm: &Kubeadm) -> [Rule; 1] {
         "kubeadm.patches",
         "\"\", or an absolute path without \"..\"",
     )]
+}
+
+fn control_plane(control_plane: &ControlPlane) -> [Rule; 1] {
+    let wait = matches!(control_plane.wait_seconds, 0 | 60..=604_800);
+    [(wait, "control-plane.wait-seconds", "0, or 60 to 604800")]
 }
 
 fn health(health: &Health) -> [Rule; 6] {

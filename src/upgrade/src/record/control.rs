@@ -25,6 +25,18 @@ pub struct Control {
     /// When etcd was last asked to let another member lead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub yielded: Option<Moment>,
+    /// How long the upgrade has waited for the control plane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
+}
+
+/// A wait for the control plane that no answer of careen-control has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The first answer that there is something to wait for.
+    pub since: Moment,
+    /// The last one.
+    pub seen: Moment,
 }
 
 /// The lock of the control plane, as this upgrade last saw it.

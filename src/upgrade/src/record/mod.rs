@@ -25,7 +25,7 @@ use crate::reason::Reason;
 use crate::target::RawRequest;
 
 pub use attempt::{ApiSeen, Attempt, Kubeadm, NewDefault, Redo, Rehearsal};
-pub use control::{Control, Hurt, Lock, Look, Raise, Snapshot};
+pub use control::{Control, Hurt, Lock, Look, Raise, Snapshot, Waiting};
 pub use custody::{Custody, Taken};
 pub use reached::Reached;
 pub use retry::{Retried, Retry};

@@ -266,6 +266,7 @@ fn around() -> Vec<(&'static str, Class)> {
         }),
         single_node: SURVEYED,
         external_etcd: SURVEYED,
+        wait_seconds: Class::RefusesNone("it ends a wait under way at the next answer"),
     });
     [
         hooks,

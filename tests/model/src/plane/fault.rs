@@ -143,19 +143,21 @@ pub fn strike(state: &mut State, strike: Strike) {
 }
 
 /// What the upgrade waits for ends while it waits: the other members are back, and another upgrade
-/// has released the lock. A person repairs this node's member, unless kubeadm has left it so.
+/// has released the lock. For a careful operator, whose policy ends such a wait, it does not end by
+/// itself. A person repairs this node's member, unless kubeadm has left it so.
 pub fn heal_while_it_waits(state: &mut State) {
     let up = state.disk.record.record().upgrade.as_ref();
     let waits = up.and_then(|up| up.waits.as_ref());
     let control = up.and_then(|up| up.control.as_ref());
     let begun = control.is_some_and(|control| control.raise == Raise::Begun);
+    let lasts = state.careful && !begun;
     if matches!(waits, Some(Reason::ControlPlaneWaits { .. })) {
         super::with(&mut state.plane, |plane| {
-            plane.away = 0;
+            plane.away = if lasts { plane.away } else { 0 };
             // Other members are upgraded to the version of the cluster.
             plane.others_at = plane.others_at.max(plane.cluster);
             plane.broken = plane.broken.filter(|_| begun);
-            if plane.lease == Lease::Others {
+            if plane.lease == Lease::Others && !lasts {
                 plane.lease = Lease::Free;
             }
         });

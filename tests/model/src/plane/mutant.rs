@@ -5,7 +5,7 @@
 )]
 
 use upgrade::control_plane::{Done, Survey, Task};
-use upgrade::record::{Control, Lock, Raise, Snapshot};
+use upgrade::record::{Control, Lock, Look, Raise, Snapshot};
 use upgrade::{
     Act, Asked, Effect, Moment, Observation, Outcome, Phase, Reason, Record, Step, Upgrade,
 };
@@ -68,6 +68,9 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
             let look = control.look.as_mut();
             look.into_iter().for_each(|look| look.raises = false);
         }
+        Mutant::BlessesWithoutALook if up.phase.awaits_a_verdict() => {
+            control.look = Some(well_now(now));
+        }
         Mutant::KeepsTheLock if reverts => control.lock = Lock::Free,
         Mutant::GivesAHurtMemberBack if reverts => forget_the_hurt(control, seen),
         Mutant::ForgetsSinceWhenItIsHurt if reverts => {
@@ -75,6 +78,17 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
             hurt.into_iter().for_each(|hurt| hurt.since = now.clone());
         }
         _ => {}
+    }
+}
+
+/// A look that nobody has made.
+const fn well_now(seen: Moment) -> Look {
+    Look {
+        seen,
+        waits: None,
+        hurt: None,
+        raises: false,
+        alone: false,
     }
 }
 
@@ -103,7 +117,7 @@ pub fn distort(
     seen: &Observation,
     (next, act): (&mut Option<Record>, &mut Act),
 ) {
-    let raise = Step::Control { task: Task::Raise };
+    let [raise, give_up] = [Task::Raise, Task::GiveUp].map(|task| Step::Control { task });
     let was = former.upgrade.as_ref();
     let kept = was
         .and_then(|up| up.control.as_ref())
@@ -119,6 +133,10 @@ pub fn distort(
         }
         (Mutant::NotesNoRaise, Some(control)) if *act == Act::Begin(raise) => {
             control.raise = Raise::Due;
+        }
+        (Mutant::LeavesARaiseUnderWay, Some(control)) if *act == Act::Begin(give_up) => {
+            control.raise = Raise::GivenUp;
+            *act = Act::Wait(Some(seen.turn.now));
         }
         (Mutant::KeepsTheSnapshotOfAnotherTurn, Some(control)) if control.snapshot.is_due() => {
             control.snapshot = kept.unwrap_or_default();

@@ -33,6 +33,9 @@ pub fn boot(mutant: Option<Mutant>, state: &mut State) {
     if plane.live != before.live && !is_raising(&before) {
         state.breaks("a repair changes nothing when no raise is under way");
     }
+    if mutant == Some(Mutant::PutsTheFormerManifestsBack) && !state.running.trial {
+        put_former_back(&mut plane);
+    }
     state.plane = Some(plane);
     let empty = plane.folder == Folder::Empty;
     if empty || state.suffers(Flaw::KubeletDown) {
@@ -41,6 +44,9 @@ pub fn boot(mutant: Option<Mutant>, state: &mut State) {
         return;
     }
     start(state);
+    if mutant == Some(Mutant::GoesBackInATrial) && state.running.trial {
+        super::with(&mut state.plane, put_former_back);
+    }
 }
 
 fn is_raising(plane: &Plane) -> bool {
@@ -121,9 +127,6 @@ pub fn repair(mutant: Option<Mutant>, plane: &mut Plane) -> bool {
     if mutant == Some(Mutant::PutsAnOlderEtcdBack) {
         ledger.served = None;
     }
-    if mutant == Some(Mutant::PutsTheFormerManifestsBack) && !ledger.raising {
-        put_back(plane, &ledger);
-    }
     let raising = ledger.raising || mutant == Some(Mutant::RepairsWhatNobodyRaises);
     let repairs = repair::repairs(raising, ledger.served.map(etcd), &pages(plane, &ledger));
     for repair in &repairs {
@@ -132,8 +135,11 @@ pub fn repair(mutant: Option<Mutant>, plane: &mut Plane) -> bool {
     repairs.iter().all(|repair| repair.with.is_some())
 }
 
-/// What Careen never does after a fallback.
-fn put_back(plane: &mut Plane, ledger: &Ledger) {
+/// What nothing does once a raise is over: a folder for each deployment would.
+fn put_former_back(plane: &mut Plane) {
+    let Some(ledger) = plane.ledger.filter(|ledger| !ledger.raising) else {
+        return;
+    };
     for (live, before) in plane.live.iter_mut().zip(ledger.before) {
         *live = before.map_or(*live, Live::Whole);
     }

@@ -103,12 +103,12 @@ fn raises(state: &mut State, plane: &Plane, former: Option<&Upgrade>, up: &Upgra
 }
 
 fn arms(state: &mut State, plane: &Plane, letter: char) {
+    if plane.ledger.is_some_and(|ledger| ledger.raising) {
+        state.breaks("nothing is armed while a raise is under way");
+    }
     let behind = |live: &Live| live.page().is_none_or(|page| page.letter < letter);
     if plane.live[1..].iter().any(behind) {
         state.breaks("no kubelet runs with an older API server of its node");
-    }
-    if plane.ledger.is_some_and(|ledger| ledger.raising) {
-        state.breaks("nothing is armed while a raise is under way");
     }
 }
 

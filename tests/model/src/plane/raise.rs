@@ -40,9 +40,10 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, part: u8, etc: u8) {
         0 => resume(mutant, state),
         1 => begin(mutant, state, etc),
         UPLOAD if !plane.api_answers() => fails(state),
+        UPLOAD if mutant == Some(Mutant::UploadsNoVersion) => {}
         UPLOAD => super::with(&mut state.plane, |plane| plane.cluster = target(plane)),
         COMPARE => compare(mutant, state),
-        SERVE => serve(state),
+        SERVE => serve(mutant, state),
         REPAIRS.. => repair_after_kubeadm(mutant, state),
         _ => swap(state, part, etc),
     }
@@ -247,7 +248,7 @@ fn compare(mutant: Option<Mutant>, state: &mut State) {
     }
 }
 
-fn serve(state: &mut State) {
+fn serve(mutant: Option<Mutant>, state: &mut State) {
     let well = state
         .plane
         .is_some_and(|plane| plane.is_well() && plane.server_serves());
@@ -255,7 +256,9 @@ fn serve(state: &mut State) {
         return ends_badly(state);
     }
     super::with(&mut state.plane, |plane| {
-        close(plane);
+        if mutant != Some(Mutant::NeverEndsARaise) {
+            close(plane);
+        }
         plane.ghost.floor = plane.pods.map(|pod| pod.unwrap_or('9'));
     });
 }

@@ -8,7 +8,7 @@ use upgrade::control_plane::{
 use upgrade::{ControlPlaneSeen, Phase, Reason};
 
 use super::pods::{etcd, place};
-use super::{ETCD, Folder, Lease, Live, Looked, Plane, SERVER};
+use super::{ETCD, Folder, Lease, Live, Looked, Plane};
 use crate::brain::phase;
 use crate::cast;
 use crate::world::{Do, End, State};
@@ -16,18 +16,17 @@ use crate::world::{Do, End, State};
 /// The name of this node.
 const NODE: &str = "cp-1";
 
-/// What shows the agent that this node runs a control plane.
+/// What shows the agent that this node runs a control plane. The keys are always there, in the
+/// shared folder if it is not mounted.
 #[must_use]
 pub fn control_plane(state: &State) -> Option<ControlPlaneSeen> {
     let plane = state.plane?;
-    let there = plane.folder != Folder::Empty && plane.live[SERVER] != Live::Missing;
-    let own = || Reason::KubernetesNotShared { detail: "x".into() };
-    there.then(|| ControlPlaneSeen {
-        sign: "kube-apiserver.yaml".to_owned(),
-        shared: if plane.folder == Folder::Own {
-            Err(own())
-        } else {
-            Ok(())
+    let other = || Reason::KubernetesNotShared { detail: "x".into() };
+    Some(ControlPlaneSeen {
+        sign: "apiserver.key".to_owned(),
+        shared: match plane.folder {
+            Folder::Shared => Ok(()),
+            Folder::Own | Folder::Empty => Err(other()),
         },
     })
 }

@@ -284,7 +284,7 @@ impl NodeAccess for Hardware {
         Ok(seen.with(|seen| {
             seen.machine.version = version;
             seen.machine.control_plane = Some(ControlPlaneSeen {
-                sign: names::API_SERVER_MANIFEST.to_owned(),
+                sign: format!("{}/kube-apiserver.yaml", names::MANIFESTS),
                 shared: Ok(()),
             });
         }))

@@ -6,5 +6,6 @@
 mod bystander;
 mod external;
 mod host;
+mod minor;
 mod single;
 mod three;

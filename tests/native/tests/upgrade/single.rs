@@ -56,7 +56,7 @@ async fn only_member_is_raised_through_a_cut_and_a_bad_trial() -> anyhow::Result
 }
 
 /// Whether the API server's manifest is the new one.
-fn is_raised(host: &Host) -> bool {
+pub fn is_raised(host: &Host) -> bool {
     let manifest = host
         .member()
         .read("/etc/kubernetes/manifests/kube-apiserver.yaml");
@@ -64,7 +64,7 @@ fn is_raised(host: &Host) -> bool {
 }
 
 /// Waits for this answer to this request.
-async fn ended(host: &Host, client: &Client, id: &str, phase: &str) -> Value {
+pub async fn ended(host: &Host, client: &Client, id: &str, phase: &str) -> Value {
     until(phase, async || {
         let status = host.status(client).await;
         let found = status["phase"].as_str().unwrap_or_default().to_owned();

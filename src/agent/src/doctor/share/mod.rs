@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use host::kubernetes::{self, Kept};
-use host::{Places, durable};
+use host::{Places, control_plane, durable};
 use upgrade::{Deployment, names};
 
 pub use outcome::{Shared, told};
@@ -37,8 +37,7 @@ impl<S: Services> Share<S> {
     /// # Errors
     /// The fix could not be made. Then everything is as before, or the error names what is not.
     pub async fn share(&self) -> Result<Shared> {
-        let manifest = names::API_SERVER_MANIFEST.trim_start_matches('/');
-        if !self.places.root.join(manifest).exists() {
+        if !control_plane::is_here(&self.places) {
             return Ok(Shared::Worker);
         }
         match kubernetes::kept(&self.places, &self.booted)? {
@@ -78,11 +77,13 @@ impl<S: Services> Share<S> {
     }
 
     /// A copy that no unit names was never in use. With its units it may have been, and then it can
-    /// be newer than the folder that is there.
+    /// be newer than the folder that is there. If the folder that is there is emptied, the copy is
+    /// the only one.
     fn remove_an_unfinished_fix(&self) -> Result<()> {
         let root = &self.places.root;
         let shared = kubernetes::shared(root);
-        if shared.exists() && units::are_there(root) {
+        let is_only_one = || control_plane::sign_in(&kubernetes::folder(root)).is_none();
+        if shared.exists() && (units::are_there(root) || is_only_one()) {
             bail!(
                 "{} exists and is not mounted, and the kubelet may have used it. Compare it with \
                  {}, remove the older one or run `systemctl start {}`, and try again.",

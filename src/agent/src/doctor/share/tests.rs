@@ -246,6 +246,21 @@ fn fix_refuses_a_copy_that_may_have_been_used() {
 }
 
 #[test]
+fn fix_never_removes_the_only_copy() {
+    let world = World::new();
+    assert_eq!(world.share("").0.unwrap(), Shared::Yes);
+    // A person has removed the units and unmounted the folder.
+    units::remove(world.root()).unwrap();
+    umount2(&kubernetes::folder(world.root()), MntFlags::empty()).unwrap();
+    let (refused, share) = world.share("");
+    let told = format!("{:#}", refused.unwrap_err());
+    assert!(told.contains("exists and is not mounted"), "{told}");
+    assert!(share.services.calls.borrow().is_empty());
+    let shared = kubernetes::shared(world.root());
+    assert!(shared.join("pki/etcd/ca.key").exists());
+}
+
+#[test]
 fn fix_does_nothing_on_a_worker_or_a_foreign_mount() {
     let world = World::new();
     let manifest = world.own().join("manifests/kube-apiserver.yaml");

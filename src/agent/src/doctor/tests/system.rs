@@ -87,7 +87,7 @@ fn a_control_plane_is_bad() {
     write(
         &node
             .root()
-            .join("etc/kubernetes/manifests/kube-apiserver.yaml"),
+            .join("etc/kubernetes/manifests/kube-scheduler.yaml"),
         "",
     );
     node.is_bad("worker", "control plane");

@@ -3,7 +3,9 @@
 use super::super::change::{Change, Move};
 use super::super::situation::Situation;
 use super::pace::{ARMING, RECENT, again, begin, is_within, look_again, with_raise};
+use super::patience;
 use crate::control_plane::{Code, Task};
+use crate::id::Moment;
 use crate::reason::Reason;
 use crate::record::{Control, Lock, Raise, Upgrade};
 
@@ -92,7 +94,7 @@ fn lock(control: &Control, recent: u64, s: &Situation<'_>) -> Option<Move> {
                 finding: Code::ControlPlaneBusy.name().to_owned(),
                 detail: format!("{holder} has its turn"),
             };
-            Some(again(Task::Lock, seen, Some(waits), s))
+            Some(wait(Task::Lock, control, seen, waits, s))
         }
         Lock::Free | Lock::Asked | Lock::Held { .. } => {
             Some(begin(Task::Lock).after([Change::Control(control.asking())]))
@@ -111,9 +113,17 @@ fn look(control: &Control, recent: u64, s: &Situation<'_>) -> Option<Move> {
     };
     match &look.waits {
         Some(_) | None if !s.reached && !is_within(&look.seen, recent, s) => Some(Move::wait()),
-        Some(waits) => Some(again(Task::Survey, &look.seen, Some(waits.clone()), s)),
+        Some(waits) => Some(wait(Task::Survey, control, &look.seen, waits.clone(), s)),
         None if is_within(&look.seen, recent, s) => None,
         None => Some(look_again(None)),
+    }
+}
+
+/// The task once more after its pause, or the end of the upgrade if the policy's patience is over.
+fn wait(task: Task, control: &Control, seen: &Moment, waits: Reason, s: &Situation<'_>) -> Move {
+    match patience::ended(control, (&waits, seen), s) {
+        Some(reason) => Move::give_up(reason),
+        None => again(task, seen, Some(waits), s),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::super::change::Change;
 use super::super::situation::Situation;
-use super::pace::{with_lock, with_raise};
+use super::pace::with_raise;
+use super::patience;
 use crate::control_plane::{
     Class, Code, Done, Finding, Saved, Survey, Task, Verb, findings, forbidden,
 };
@@ -17,10 +18,10 @@ pub(in super::super) fn done(up: &Upgrade, done: &Done, s: &Situation<'_>) -> Ve
     let seen = s.moment();
     match done {
         Done::Surveyed(survey) => surveyed(up, control, survey, s),
-        Done::Locked => vec![with_lock(control, Lock::Held { seen })],
+        Done::Locked => vec![locked(control, Lock::Held { seen }, s)],
         Done::Busy { holder } => {
             let holder = holder.to_string();
-            vec![with_lock(control, Lock::Busy { seen, holder })]
+            vec![locked(control, Lock::Busy { seen, holder }, s)]
         }
         Done::SavedEtcd(saved) => vec![saved_etcd(control, saved.as_ref())],
         Done::Raised(version) => {
@@ -39,6 +40,14 @@ pub(in super::super) fn go_on_without(up: &Upgrade, task: Task, s: &Situation<'_
     let control = up.control.as_ref().filter(|_| task == Task::Yield);
     let yielded = control.map(|control| yielded(control, s));
     yielded.into_iter().chain([Change::Retry(None)]).collect()
+}
+
+fn locked(control: &Control, lock: Lock, s: &Situation<'_>) -> Change {
+    let control = Control {
+        lock,
+        ..control.clone()
+    };
+    Change::Control(patience::counted(control, s))
 }
 
 fn yielded(control: &Control, s: &Situation<'_>) -> Change {
@@ -75,10 +84,11 @@ fn surveyed(up: &Upgrade, control: &Control, survey: &Survey, s: &Situation<'_>)
     let refused = first(Class::Refuse).and_then(Finding::reason);
     let refused = refused.or_else(|| forbidden(&found, &s.policy.control_plane));
     let refused = refused.filter(|_| up.phase.can_be_withdrawn());
-    let look = Change::Control(Control {
+    let control = Control {
         look: Some(look),
         ..control.clone()
-    });
+    };
+    let look = Change::Control(patience::counted(control, s));
     [look]
         .into_iter()
         .chain(refused.map(Change::GiveUp))

@@ -8,6 +8,7 @@
 //! - `after`: whether this node's part is well, and the release of the lock.
 //! - `ended`: what the answers of careen-control mean for the record.
 //! - `pace`: how long a look counts, and when the next one is due.
+//! - `patience`: how long an upgrade waits before it ends.
 //!
 //! On a worker each function here answers that nothing is due.
 
@@ -15,6 +16,7 @@ mod after;
 mod before;
 mod ended;
 mod pace;
+mod patience;
 
 pub(super) use after::{before_the_blessing, before_the_release, give_up_the_raise};
 pub(super) use after::{note_the_release, unlock};

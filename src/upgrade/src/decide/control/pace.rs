@@ -28,6 +28,11 @@ pub(super) fn is_within(seen: &Moment, seconds: u64, s: &Situation<'_>) -> bool 
     seen.boot == s.seen.turn.boot && s.seen.turn.now <= seen.at.plus_seconds(seconds)
 }
 
+/// Whether the next answer is not due yet.
+pub(super) fn is_fresh(seen: &Moment, s: &Situation<'_>) -> bool {
+    seen.boot == s.seen.turn.boot && s.seen.turn.now < seen.at.plus_seconds(AGAIN)
+}
+
 /// Begins a task.
 pub(super) fn begin(task: Task) -> Move {
     Move::begin(Step::Control { task })
@@ -41,7 +46,7 @@ pub(super) fn look_again(waits: Option<Reason>) -> Move {
 /// The task after the pause since it last ran, and until then what is waited for.
 pub(super) fn again(task: Task, seen: &Moment, waits: Option<Reason>, s: &Situation<'_>) -> Move {
     let due = seen.at.plus_seconds(AGAIN);
-    let act = if is_within(seen, AGAIN, s) && s.seen.turn.now < due {
+    let act = if is_fresh(seen, s) {
         Act::Wait(Some(due))
     } else {
         Act::Begin(Step::Control { task })
