@@ -196,9 +196,10 @@ packages-check: ## build, compare, install and remove packages (30 min)
 	cargo test --quiet -p vm-tests --test packages
 
 # Builds the agent separately, with the features that images use, and careen-provider as in a release, where it catches its own panics.
-bench: rig ## run all benchmarks (75 min); NODES=100,1000 sets sizes
+bench: rig ## run all benchmarks (105 min); NODES=100,1000 sets sizes
 	cargo build --quiet --profile image -p careen-agent -p careen-control -p careen-deploy
 	CARGO_PROFILE_IMAGE_PANIC=unwind cargo build --quiet --profile image -p careen-provider -p careen-tests --bin careen-provider --bin agent-bench --bin provider-bench
 	$(CARGO_TARGET_DIR)/image/agent-bench $(CARGO_TARGET_DIR)/image/careen-agent
+	cargo bench --quiet --profile dev -p native --bench control-bench -- $(CARGO_TARGET_DIR)/image/careen-control
 	$(CARGO_TARGET_DIR)/image/provider-bench $(if $(NODES),--nodes $(NODES))
 	$(RIG) bench --jobs $(J)

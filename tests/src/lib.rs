@@ -29,6 +29,7 @@ pub mod replicas;
 pub mod requests;
 pub mod rollout;
 pub mod root;
+pub mod row;
 pub mod scene;
 pub mod token;
 pub mod webhook;

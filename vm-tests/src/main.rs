@@ -10,6 +10,7 @@ mod runner;
 mod shell;
 mod side_by_side;
 mod time;
+mod trio;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -77,6 +78,18 @@ enum Verb {
     /// Make one cut of `soak`.
     #[command(hide = true)]
     SoakCut { folder: PathBuf, cut: String },
+    /// Upgrade three machines of one control plane, one after the other.
+    Trio {
+        /// How far to go.
+        #[arg(long, value_enum, default_value_t = trio::Until::End)]
+        until: trio::Until,
+    },
+    /// Run `trio` in this lane.
+    #[command(hide = true)]
+    TrioForALane {
+        #[arg(value_enum)]
+        until: trio::Until,
+    },
     /// Open a shell in a joined node.
     Shell,
 }
@@ -140,6 +153,8 @@ async fn perform(verb: Verb) -> Result<bool> {
         Verb::SoakRecord { folder } => soak::record_for_a_lane(&folder).await.map(|()| true),
         Verb::SoakCut { folder, cut } => soak::cut_for_a_lane(&folder, &cut).await.map(|()| true),
         Verb::Demo { way } => demo::run(way).await.map(|()| true),
+        Verb::Trio { until } => trio::run(until).await.map(|()| true),
+        Verb::TrioForALane { until } => trio::run_for_a_lane(until).await.map(|()| true),
         Verb::Shell => shell::run().await.map(|()| true),
     }
 }

@@ -4,6 +4,7 @@
 //! Everything here runs real programs (QEMU, libostree, the kubelet); nothing is mocked.
 
 pub mod adopted;
+pub mod balancer;
 pub mod boots;
 pub mod counter;
 pub mod csi;
@@ -15,6 +16,7 @@ pub mod guest;
 pub mod images;
 pub mod joined;
 pub mod kubectl_careen;
+pub mod lan;
 pub mod lanes;
 pub mod node;
 pub mod overlay;

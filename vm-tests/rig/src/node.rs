@@ -108,12 +108,20 @@ impl View {
 }
 
 impl NodeWatch {
-    /// Starts watching.
+    /// Starts watching the node of a cluster with one.
     #[must_use]
     pub fn start(client: Client) -> Self {
+        Self::of(client, NAME)
+    }
+
+    /// Starts watching the node of this name.
+    #[must_use]
+    pub fn of(client: Client, name: &str) -> Self {
         let (tell, latest) = watch::channel(None);
         let history = Arc::default();
-        let task = tokio::spawn(follow(Api::all(client), tell, Arc::clone(&history)));
+        let only = watcher::Config::default().fields(&format!("metadata.name={name}"));
+        let follows = follow(Api::all(client), only, tell, Arc::clone(&history));
+        let task = tokio::spawn(follows);
         Self {
             latest,
             history,
@@ -173,9 +181,13 @@ impl Drop for NodeWatch {
     }
 }
 
-async fn follow(api: Api<Node>, tell: watch::Sender<Option<View>>, history: Arc<Mutex<Vec<Seen>>>) {
-    let config = watcher::Config::default().fields(&format!("metadata.name={NAME}"));
-    let mut events = std::pin::pin!(watcher(api, config));
+async fn follow(
+    api: Api<Node>,
+    only: watcher::Config,
+    tell: watch::Sender<Option<View>>,
+    history: Arc<Mutex<Vec<Seen>>>,
+) {
+    let mut events = std::pin::pin!(watcher(api, only));
     while let Some(event) = events.next().await {
         match event {
             Ok(Event::Apply(node) | Event::InitApply(node)) => {

@@ -60,6 +60,8 @@ pub struct Machine {
     firmware: Firmware,
     /// The log of every request to its disk, if there is one.
     writes: Option<PathBuf>,
+    /// Hardware that it has from the next power-on, as QEMU's arguments.
+    more: Vec<String>,
 }
 
 /// A running machine. Dropping it is a power cut.
@@ -107,6 +109,7 @@ impl Machine {
             dir,
             firmware,
             writes: None,
+            more: Vec::new(),
         })
     }
 
@@ -120,6 +123,11 @@ impl Machine {
         fs::File::create(log)?.set_len(LONGEST_LOG)?;
         self.writes = Some(log.canonicalize()?);
         Ok(self)
+    }
+
+    /// Gives it more hardware from the next power-on, as QEMU's arguments.
+    pub fn add_hardware(&mut self, arguments: Vec<String>) {
+        self.more.extend(arguments);
     }
 
     /// The log of every request to its disk, if there is one.
@@ -161,7 +169,7 @@ impl Machine {
     ///
     /// Fails when QEMU does not start. The message repeats QEMU's own.
     pub async fn start(&self) -> Result<Running> {
-        self.launch(Vec::new()).await
+        self.launch(self.more.clone()).await
     }
 
     /// Powers the machine on with another time in its hardware clock, as `2026-11-28T23:30:00`.
@@ -170,8 +178,8 @@ impl Machine {
     ///
     /// As [`Self::start`].
     pub async fn start_at(&self, time: &str) -> Result<Running> {
-        let clock = format!("base={time}");
-        self.launch(vec!["-rtc".to_owned(), clock]).await
+        let clock = ["-rtc".to_owned(), format!("base={time}")];
+        self.launch([&self.more[..], &clock].concat()).await
     }
 
     /// Continues from a state that [`Running::save`] wrote, with the disk of that moment.

@@ -9,12 +9,14 @@ mod hung;
 pub mod killed;
 pub mod look;
 mod losing;
+pub mod member;
 mod operator;
 pub mod story;
 pub mod told;
 pub mod traces;
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -61,6 +63,9 @@ pub struct Rig {
     own: Option<Own>,
     /// The Node's status when the last request was made. It answers an earlier request.
     answered: Option<Status>,
+    /// The Node's name, and its address among the control planes.
+    name: String,
+    address: Ipv4Addr,
     dir: PathBuf,
     /// The disk and the cluster are overlays and copies of this frozen node, so nobody may remove
     /// it meanwhile.
@@ -153,6 +158,8 @@ impl Rig {
             power: Some(running),
             own: None,
             answered: None,
+            name: NAME.to_owned(),
+            address: control_plane::GUEST,
             dir: dir.to_owned(),
             _joined: joined,
         })

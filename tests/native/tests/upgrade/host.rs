@@ -67,6 +67,8 @@ pub struct Hardware {
     number: usize,
     /// The image's programs.
     image: Arc<Images>,
+    /// careen-control.
+    control: PathBuf,
     begun: Arc<Mutex<Vec<String>>>,
 }
 
@@ -87,6 +89,18 @@ impl Host {
         image: &Arc<Images>,
         away: &Arc<Away>,
     ) -> Self {
+        let control = built("careen-control", "careen-control").unwrap();
+        Self::with_control(cluster, number, image, away, control)
+    }
+
+    /// The same, with this careen-control.
+    pub fn with_control(
+        cluster: &Arc<Cluster>,
+        number: usize,
+        image: &Arc<Images>,
+        away: &Arc<Away>,
+        control: PathBuf,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let member = &cluster.members()[number];
         member.run("mkdir", &["-p", SYSROOT]).unwrap();
@@ -97,6 +111,7 @@ impl Host {
             cluster: Arc::clone(cluster),
             number,
             image: Arc::clone(image),
+            control,
             begun: Arc::default(),
         };
         let mut this = Self {
@@ -238,8 +253,8 @@ impl Hardware {
         let run = run::run(&Places::running(Path::new("/")), order, id, &errand.policy);
         let arguments = self.fitted(run.arguments.clone(), order);
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let program = built("careen-control", "careen-control").unwrap();
-        let command = self.member().command(program.to_str().unwrap(), &words);
+        let program = self.control.to_str().unwrap();
+        let command = self.member().command(program, &words);
         let failed = |error: &dyn std::fmt::Display| order.task.failed(error);
         let mut command = command.map_err(|error| failed(&error))?;
         command.env_remove("KUBECONFIG");

@@ -9,9 +9,9 @@ use careen_tests::measured::{cpu_milliseconds, kib};
 use careen_tests::node::TestNode;
 use careen_tests::requests::Requests;
 use careen_tests::root;
+use careen_tests::row::{NO_FLOOR, Row};
 
 use super::RUNS;
-use super::row::{NO_FLOOR, Row};
 
 /// The time after which an agent is idle.
 const SETTLE: Duration = Duration::from_secs(5);

@@ -7,12 +7,12 @@
 
 mod idle;
 mod prompt;
-mod row;
 mod writes;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use careen_tests::row;
 use testkit::programs::out;
 
 /// How often each quantity is measured.

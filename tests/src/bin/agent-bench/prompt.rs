@@ -7,6 +7,7 @@ use careen_tests::cluster::PATIENCE;
 use careen_tests::machine::OLD_IMAGE;
 use careen_tests::measured::{median, milliseconds, percentile};
 use careen_tests::node::{TestNode, annotation};
+use careen_tests::row::Row;
 use careen_tests::scene::Scene;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Node;
@@ -17,7 +18,6 @@ use tokio::sync::watch;
 use upgrade::names;
 
 use super::RUNS;
-use super::row::Row;
 
 /// The number of requests in one run.
 const REQUESTS: usize = 200;

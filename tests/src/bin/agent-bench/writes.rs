@@ -3,10 +3,10 @@
 use anyhow::Result;
 use careen_tests::count::Changes;
 use careen_tests::machine::NEW_IMAGE;
+use careen_tests::row::Row;
 use careen_tests::scene::Scene;
 
 use super::RUNS;
-use super::row::Row;
 
 /// Performs one upgrade per run.
 pub async fn measure() -> Result<Row> {

@@ -43,13 +43,13 @@ impl Far {
         self.port
     }
 
-    /// Leads what the programs send to this address to a port of this machine, for a server that is
-    /// in the guest.
+    /// Leads what the programs send to an address to another one that this machine reaches, for a
+    /// server that is in the guest.
     ///
     /// # Errors
     ///
     /// Fails when a program has the address already.
-    pub fn lead(&self, address: SocketAddr, to: u16) -> Result<()> {
+    pub fn lead(&self, address: SocketAddr, to: SocketAddr) -> Result<()> {
         let listener = self
             .shared
             .network
@@ -67,7 +67,7 @@ impl Far {
     pub fn door(&self, to: u16) -> Result<u16> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
-        self.open(listener, to);
+        self.open(listener, (Ipv4Addr::LOCALHOST, to).into());
         Ok(port)
     }
 
@@ -82,9 +82,9 @@ impl Far {
         self.shared.end();
     }
 
-    fn open(&self, listener: TcpListener, to: u16) {
+    fn open(&self, listener: TcpListener, to: SocketAddr) {
         accept(listener, &self.shared, move |shared, near| {
-            let far = TcpStream::connect((Ipv4Addr::LOCALHOST, to))?;
+            let far = TcpStream::connect(to)?;
             Ok(shared.carried.carry(&near, &far)?)
         });
     }

@@ -12,7 +12,7 @@ use upgrade::report::{Answer, Status};
 
 use super::Rig;
 use crate::images::Commit;
-use crate::node::{NAME, View};
+use crate::node::View;
 use crate::patience::within;
 
 /// The phases in order, as the status spells them.
@@ -43,7 +43,7 @@ impl Rig {
     /// Fails when the API server refuses.
     pub async fn patch(&self, patch: Value) -> Result<()> {
         let api: Api<Node> = Api::all(self.plane.client().await?);
-        api.patch(NAME, &PatchParams::default(), &Patch::Merge(patch))
+        api.patch(&self.name, &PatchParams::default(), &Patch::Merge(patch))
             .await?;
         Ok(())
     }

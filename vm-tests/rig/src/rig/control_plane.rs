@@ -25,24 +25,28 @@ use crate::repo_server::RepoServer;
 use crate::workload;
 
 /// The guest in QEMU's network.
-const GUEST: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
+pub(super) const GUEST: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
 
 /// The servers of the guest that the far API server uses, and the rig's own way to the API server.
-const API_SERVER: u16 = 6443;
-const ETCD: u16 = 2379;
-const KUBELET: u16 = 10250;
+pub(super) const API_SERVER: u16 = 6443;
+pub(super) const ETCD: u16 = 2379;
+pub(super) const KUBELET: u16 = 10250;
 
-const SOON: Duration = Duration::from_secs(900);
+pub(super) const SOON: Duration = Duration::from_secs(900);
 
 /// The time of `kubeadm init`, and of the pods after a boot. Each program of the guest is emulated.
 pub const SERVES: Duration = Duration::from_secs(1800);
 
 const LOOK: Duration = Duration::from_secs(2);
 
-/// The doctor shares the folder of a control plane, so the node looks like one meanwhile.
+/// The doctor shares the folder of a control plane, so the node looks like one meanwhile. systemd
+/// may answer later than the doctor waits where others use the machine, and then a person repeats it.
 const SHARE: &str = "manifest=/etc/kubernetes/manifests/kube-apiserver.yaml
 install -D -m 0600 /dev/null $manifest
-/usr/libexec/careen/careen-agent doctor --fix --offline 2>&1
+for try in 1 2 3; do
+  /usr/libexec/careen/careen-agent doctor --fix --offline 2>&1 && break
+  sleep 20
+done
 rm $manifest
 mountpoint /etc/kubernetes";
 
@@ -63,21 +67,11 @@ impl Rig {
     ///
     /// Fails when a part does not build or start.
     pub async fn become_control_plane(&mut self) -> Result<()> {
-        self.policy("[control-plane]\nenabled = true").await?;
-        self.progress.step("sharing /etc/kubernetes");
-        self.guest.run_within(SHARE, SOON).await?;
-        self.progress.step("leaving the cluster");
-        self.guest.run_within(RESET, SOON).await?;
-        self.plane.stop();
+        self.leave_cluster().await?;
         self.prepare_own().await?;
-        self.progress.step("kubeadm init");
-        let begun = self.guest.run_within(INIT, SERVES).await;
-        begun.with_context(|| {
-            format!(
-                "the logs of far programs are in {}",
-                self.far_logs().display()
-            )
-        })?;
+        let version = self.guest.run("kubeadm version -o short").await?;
+        self.kubeadm("kubeadm init", &configuration(&version), INIT)
+            .await?;
         self.follow_own().await?;
         self.guest.run("systemctl start careen-agent").await?;
         self.progress.step("starting a pod");
@@ -85,26 +79,70 @@ impl Rig {
         workload::wait_until_running(&self.plane.client().await?, SERVES).await
     }
 
+    /// Shares /etc/kubernetes and leaves the cluster of the rig, which ends.
+    pub(super) async fn leave_cluster(&mut self) -> Result<()> {
+        self.policy("[control-plane]\nenabled = true").await?;
+        self.progress.step("sharing /etc/kubernetes");
+        self.guest.run_within(SHARE, SOON).await?;
+        self.progress.step("leaving the cluster");
+        self.guest.run_within(RESET, SOON).await?;
+        self.plane.stop();
+        Ok(())
+    }
+
     /// Gives the node the images, the host their programs, and each the way to the other.
     async fn prepare_own(&mut self) -> Result<()> {
-        self.progress.step("images of the control plane");
-        let images = Images::of(&MINORS)?;
-        let far = Far::start(&self.far_logs(), GUEST, images.programs.clone())?;
-        let archive = self.dir.join("far.tar");
-        images.write(&format!("{HOST_SEEN_FROM_GUEST}:{}", far.port()), &archive)?;
         let [api, etcd, kubelet] = ports::free()?;
-        far.lead((Ipv4Addr::LOCALHOST, ETCD).into(), etcd)?;
-        far.lead(SocketAddr::from((GUEST, KUBELET)), kubelet)?;
+        let here = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let ways = vec![(api, API_SERVER), (etcd, ETCD), (kubelet, KUBELET)];
-        self.own = Some(Own { far, ways });
+        self.start_far(here(etcd), here(kubelet), ways).await?;
         self.lead_to_own().await?;
+        self.bring_images().await
+    }
+
+    /// Starts the far side, which finds the guest's etcd and kubelet at these addresses.
+    pub(super) async fn start_far(
+        &mut self,
+        etcd: SocketAddr,
+        kubelet: SocketAddr,
+        ways: Vec<(u16, u16)>,
+    ) -> Result<()> {
+        let images = Images::of(&MINORS)?;
+        let far = Far::start(&self.far_logs(), self.address, images.programs)?;
+        far.lead((Ipv4Addr::LOCALHOST, ETCD).into(), etcd)?;
+        far.lead((self.address, KUBELET).into(), kubelet)?;
+        self.own = Some(Own { far, ways });
+        Ok(())
+    }
+
+    /// Brings the images, whose pods find the far side, to the node's container runtime.
+    pub(super) async fn bring_images(&mut self) -> Result<()> {
+        self.progress.step("images of the control plane");
+        let own = self.own.as_ref().context("no control plane")?;
+        let archive = self.dir.join("far.tar");
+        let rig = format!("{HOST_SEEN_FROM_GUEST}:{}", own.far.port());
+        Images::of(&MINORS)?.write(&rig, &archive)?;
         self.bring(&archive, "/var/lib/careen-rig/far.tar").await?;
         let import = "cd /var/lib/careen-rig && ctr -n k8s.io images import far.tar && rm far.tar";
-        self.guest.run_within(import, SOON).await?;
-        let version = self.guest.run("kubeadm version -o short").await?;
+        self.guest.run_within(import, SOON).await.map(drop)
+    }
+
+    /// Runs kubeadm with a configuration to its end.
+    pub(super) async fn kubeadm(
+        &mut self,
+        what: &str,
+        configuration: &str,
+        script: &str,
+    ) -> Result<()> {
+        self.progress.step(what);
         let file = self.dir.join("kubeadm.yaml");
-        fs::write(&file, configuration(&version))?;
-        self.bring(&file, "/var/lib/careen-rig/kubeadm.yaml").await
+        fs::write(&file, configuration)?;
+        self.bring(&file, "/var/lib/careen-rig/kubeadm.yaml")
+            .await?;
+        let ran = self.guest.run_within(script, SERVES).await;
+        let logs = self.far_logs();
+        ran.with_context(|| format!("the logs of far programs are in {}", logs.display()))?;
+        Ok(())
     }
 
     /// The cluster is the node's own from here on.
@@ -174,7 +212,7 @@ impl Rig {
         Ok(OURS)
     }
 
-    /// The components that are ready, as the node's own API server says.
+    /// The components of this node that are ready, as the node's own API server says.
     ///
     /// # Errors
     ///
@@ -182,7 +220,8 @@ impl Rig {
     pub async fn components(&self) -> Result<Components> {
         let pods: Api<Pod> = Api::namespaced(self.plane.client().await?, "kube-system");
         let labelled = ListParams::default().labels("tier=control-plane");
-        let pods = pods.list(&labelled).await?;
+        let own = labelled.fields(&format!("spec.nodeName={}", self.name));
+        let pods = pods.list(&own).await?;
         Ok(pods.iter().filter_map(ready).collect())
     }
 

@@ -1,7 +1,8 @@
 //! One measured quantity, and the table for a person.
 
-use careen_tests::measured::{median, percentile, shown};
 use serde::Serialize;
+
+use crate::measured::{median, percentile, shown};
 
 /// The value of every run, with the lowest possible and the highest permitted value.
 #[derive(Debug, Serialize)]
