@@ -12,6 +12,7 @@ pub mod backup_files;
 pub mod boot;
 pub mod cmdline;
 pub mod container_policy;
+pub mod copies;
 pub mod critical;
 pub mod durable;
 mod error;
