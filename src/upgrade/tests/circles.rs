@@ -12,7 +12,7 @@ use std::path::Path;
 use imports::{Imports, imports};
 
 /// Folders without circles.
-const WITHOUT: [&str; 27] = [
+const WITHOUT: [&str; 28] = [
     "src/agent/src",
     "src/client/src",
     "src/cloud-config/src",
@@ -24,6 +24,7 @@ const WITHOUT: [&str; 27] = [
     "src/installer/src",
     "src/kubectl/src",
     "src/life/src",
+    "src/prepared/src",
     "src/provider/src",
     "src/requests/src",
     "src/stage/src",
