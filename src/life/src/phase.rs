@@ -54,16 +54,6 @@ impl Phase {
 
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Registered => "Registered",
-            Self::Available => "Available",
-            Self::Imaging => "Imaging",
-            Self::Joining => "Joining",
-            Self::Joined => "Joined",
-            Self::Fencing => "Fencing",
-            Self::Cleaning => "Cleaning",
-            Self::Failed => "Failed",
-            Self::Quarantined => "Quarantined",
-        })
+        write!(f, "{self:?}")
     }
 }

@@ -118,20 +118,27 @@ fn before_the_release(stay: &Stay, seen: &Observation) -> Status {
     if let Some(why) = &stay.failed {
         return because(Phase::Failed, "Wait", why);
     }
-    let (phase, step) = match &stay.stage {
-        Stage::Imaging => (Phase::Imaging, "Image"),
-        Stage::Ready => (Phase::Joining, "AwaitData"),
-        Stage::Bootstrapping { .. } => (Phase::Joining, "Join"),
+    let (phase, step, message) = match &stay.stage {
+        Stage::Imaging => (Phase::Imaging, "Image", imaging(seen)),
+        Stage::Ready => (Phase::Joining, "AwaitData", ""),
+        Stage::Bootstrapping { .. } => (Phase::Joining, "Join", ""),
         Stage::Joined
         | Stage::Fencing
         | Stage::Fenced
         | Stage::Cleaning
         | Stage::Cleaned { .. }
-        | Stage::Quarantined { .. } => (Phase::Joined, "Wait"),
+        | Stage::Quarantined { .. } => (Phase::Joined, "Wait", ""),
     };
     match of_the_claim(&stay.claim.id, seen).or_else(|| awaited(&stay.stage, seen)) {
         Some(why) => because(phase, step, &why),
-        None => plain(phase, step, doing(phase, seen)),
+        None => plain(phase, step, message),
+    }
+}
+
+fn imaging(seen: &Observation) -> &str {
+    match &seen.image {
+        Image::UnderWay(text) | Image::Unknown(text) => text,
+        Image::Unasked | Image::Right | Image::Failed(_) => "careen-agent is asked for the image",
     }
 }
 
@@ -152,32 +159,8 @@ fn of_the_claim(id: &ClaimId, seen: &Observation) -> Option<Reason> {
 }
 
 fn awaited(stage: &Stage, seen: &Observation) -> Option<Reason> {
-    let is_ready = matches!(stage, Stage::Ready);
-    let has_data = match seen.data {
-        Data::Absent => false,
-        Data::For { .. } | Data::Refused { .. } => true,
-    };
-    (is_ready && !has_data).then_some(Reason::AwaitsData)
-}
-
-fn doing(phase: Phase, seen: &Observation) -> &str {
-    match (phase, &seen.image) {
-        (Phase::Imaging, Image::UnderWay(text) | Image::Unknown(text)) => text,
-        (Phase::Imaging, Image::Unasked | Image::Right | Image::Failed(_)) => {
-            "careen-agent is asked for the image"
-        }
-        (
-            Phase::Registered
-            | Phase::Available
-            | Phase::Joining
-            | Phase::Joined
-            | Phase::Fencing
-            | Phase::Cleaning
-            | Phase::Failed
-            | Phase::Quarantined,
-            _,
-        ) => "",
-    }
+    let awaits = matches!(stage, Stage::Ready) && seen.data == Data::Absent;
+    awaits.then_some(Reason::AwaitsData)
 }
 
 fn fencing(phase: Phase, seen: &Observation) -> Status {
@@ -217,48 +200,25 @@ fn because(phase: Phase, step: &'static str, why: &Reason) -> Status {
 
 /// `Clean` is of this boot. `Joined` is of the record.
 fn conditions(stay: Option<&Stay>, seen: &Observation) -> Vec<Condition> {
-    vec![clean(stay, seen), joined(stay)]
+    let stage = stay.map(|stay| &stay.stage);
+    let joined = match stage {
+        Some(Stage::Joined) => condition("Joined", "True", "Joined", ""),
+        Some(_) | None => condition("Joined", "False", "NotJoined", ""),
+    };
+    vec![clean(stage, seen), joined]
 }
 
-fn clean(stay: Option<&Stay>, seen: &Observation) -> Condition {
-    let unused = stay.is_none_or(|stay| match stay.stage {
-        Stage::Imaging | Stage::Ready => true,
-        Stage::Bootstrapping { .. }
-        | Stage::Joined
-        | Stage::Fencing
-        | Stage::Fenced
-        | Stage::Cleaning
-        | Stage::Cleaned { .. }
-        | Stage::Quarantined { .. } => false,
-    });
-    match (&seen.checks, unused) {
-        (_, false) => condition("Clean", "False", "InUse", "a claim has used this host"),
-        (Checks::NotRun, true) => condition("Clean", "Unknown", "NotChecked", ""),
-        (Checks::Green, true) => condition("Clean", "True", "Checked", ""),
-        (Checks::Red(found), true) => condition(
-            "Clean",
-            "False",
-            "NotClean",
-            &format!("found: {}", found.join(", ")),
-        ),
+fn clean(stage: Option<&Stage>, seen: &Observation) -> Condition {
+    if !matches!(stage, None | Some(Stage::Imaging | Stage::Ready)) {
+        return condition("Clean", "False", "InUse", "a claim has used this host");
     }
-}
-
-fn joined(stay: Option<&Stay>) -> Condition {
-    let has_joined = stay.is_some_and(|stay| match stay.stage {
-        Stage::Joined => true,
-        Stage::Imaging
-        | Stage::Ready
-        | Stage::Bootstrapping { .. }
-        | Stage::Fencing
-        | Stage::Fenced
-        | Stage::Cleaning
-        | Stage::Cleaned { .. }
-        | Stage::Quarantined { .. } => false,
-    });
-    match has_joined {
-        true => condition("Joined", "True", "Joined", ""),
-        false => condition("Joined", "False", "NotJoined", ""),
+    match &seen.checks {
+        Checks::NotRun => condition("Clean", "Unknown", "NotChecked", ""),
+        Checks::Green => condition("Clean", "True", "Checked", ""),
+        Checks::Red(found) => {
+            let found = format!("found: {}", found.join(", "));
+            condition("Clean", "False", "NotClean", &found)
+        }
     }
 }
 

@@ -138,20 +138,10 @@ fn recorded(paths: &Paths, claim: &ClaimId) -> Result<Digest> {
     let record = Store::new(paths).read();
     let record = record.map_err(|why| refused(&why.to_string()))?;
     let stay = record.stay.filter(|stay| stay.claim.id == *claim);
-    match stay.map(|stay| stay.stage) {
-        Some(Stage::Bootstrapping { hash, .. }) => Ok(hash),
-        Some(
-            Stage::Imaging
-            | Stage::Ready
-            | Stage::Joined
-            | Stage::Fencing
-            | Stage::Fenced
-            | Stage::Cleaning
-            | Stage::Cleaned { .. }
-            | Stage::Quarantined { .. },
-        )
-        | None => Err(refused("the record does not say that this claim joins now")),
-    }
+    let Some(Stage::Bootstrapping { hash, .. }) = stay.map(|stay| stay.stage) else {
+        return Err(refused("the record does not say that this claim joins now"));
+    };
+    Ok(hash)
 }
 
 /// A folder can be made once only.

@@ -101,7 +101,7 @@ fn is_removable(path: &str) -> bool {
     let is_plain = |part: &&str| !matches!(*part, "" | "." | "..");
     is_absolute
         && parts.len() >= 2
-        && parts.iter().all(|part| is_plain(part))
+        && parts.iter().all(is_plain)
         && parts.first().is_some_and(|top| TOPS.contains(top))
         && !KEPT.contains(&path)
 }

@@ -186,34 +186,26 @@ impl<'a> Host<'a> {
     }
 
     fn perform(&mut self, hands: &mut dyn Hands, step: &Step, told: &Told) -> Result<()> {
+        let (paths, disk) = (self.paths, self.disk);
         match step {
-            Step::AskImage(claim) => agent::ask(self.paths, self.disk, claim),
-            Step::WithdrawImage => agent::withdraw(self.paths, self.disk),
-            Step::Join(claim) => self.start_join(hands, &claim.id, told),
-            Step::EndJoin(_) => {
-                hands.end_join();
-                Ok(())
-            }
-            Step::Fence(claim) => fence::close(self.paths, self.disk, hands, claim),
-            Step::Clean(claim) => {
-                hands.start_clean(claim);
-                Ok(())
-            }
+            Step::AskImage(claim) => return agent::ask(paths, disk, claim),
+            Step::WithdrawImage => return agent::withdraw(paths, disk),
+            Step::Join(claim) => return self.start_join(hands, &claim.id, told),
+            Step::EndJoin(_) => hands.end_join(),
+            Step::Fence(claim) => return fence::close(paths, disk, hands, claim),
+            Step::Clean(claim) => hands.start_clean(claim),
             Step::EndClean(claim) => {
                 hands.end_clean(claim);
                 let left = ["it did not end in its time".to_owned()];
-                clean::note(self.paths, self.disk, claim, &left)
+                return clean::note(paths, disk, claim, &left);
             }
-            Step::Reboot => {
-                hands.reboot();
-                Ok(())
-            }
+            Step::Reboot => hands.reboot(),
             Step::Check => {
-                let checks = check::check(self.paths, hands);
+                let checks = check::check(paths, hands);
                 self.checked = Some((hands.boot(), hands.now(), checks));
-                Ok(())
             }
         }
+        Ok(())
     }
 
     fn start_join(&self, hands: &mut dyn Hands, claim: &ClaimId, told: &Told) -> Result<()> {
@@ -235,19 +227,11 @@ impl<'a> Host<'a> {
 
 /// Whether the next pass is due at once. What takes its time is looked at again later.
 const fn is_soon(act: &Act) -> bool {
-    match act {
-        Act::Wait => false,
-        Act::Look => true,
-        Act::Do(step) => match step {
-            Step::AskImage(_) | Step::WithdrawImage | Step::Check => true,
-            Step::Join(_)
-            | Step::EndJoin(_)
-            | Step::Fence(_)
-            | Step::Clean(_)
-            | Step::EndClean(_)
-            | Step::Reboot => false,
-        },
-    }
+    use Step::{AskImage, Check, WithdrawImage};
+    matches!(
+        act,
+        Act::Look | Act::Do(AskImage(_) | WithdrawImage | Check)
+    )
 }
 
 /// The claim that runs and images belong to: that of the record, or the one that is offered.

@@ -135,12 +135,8 @@ fn merge(into: &mut Value, from: Value) {
 
 /// Whether bootstrap data can be used now. A host that has joined has no use for their token.
 const fn awaits_data(phase: Phase) -> bool {
-    match phase {
-        Phase::Registered | Phase::Available | Phase::Imaging | Phase::Joining => true,
-        Phase::Joined | Phase::Fencing | Phase::Cleaning | Phase::Failed | Phase::Quarantined => {
-            false
-        }
-    }
+    use Phase::{Available, Imaging, Joining, Registered};
+    matches!(phase, Registered | Available | Imaging | Joining)
 }
 
 const fn pause(phase: Phase) -> Duration {
