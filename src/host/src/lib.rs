@@ -13,6 +13,7 @@ pub mod boot;
 pub mod cmdline;
 pub mod container_policy;
 pub mod control_plane;
+pub mod copies;
 pub mod critical;
 pub mod durable;
 mod error;

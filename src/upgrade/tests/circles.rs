@@ -12,9 +12,10 @@ use std::path::Path;
 use imports::{Imports, imports};
 
 /// Folders without circles.
-const WITHOUT: [&str; 25] = [
+const WITHOUT: [&str; 28] = [
     "src/agent/src",
     "src/client/src",
+    "src/cloud-config/src",
     "src/control/src",
     "src/cri/src",
     "src/deploy/src",
@@ -22,6 +23,8 @@ const WITHOUT: [&str; 25] = [
     "src/image/src",
     "src/installer/src",
     "src/kubectl/src",
+    "src/life/src",
+    "src/prepared/src",
     "src/provider/src",
     "src/requests/src",
     "src/stage/src",

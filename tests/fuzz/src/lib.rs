@@ -6,6 +6,7 @@
 //! libFuzzer. `tests/smoke.rs` runs corpus and seeded mutations through the same functions on a
 //! plain build.
 
+pub mod bootstrap;
 pub mod brain;
 pub mod cmdline;
 pub mod entry;

@@ -108,4 +108,4 @@ fn the_brains_corpus_leads_through_a_trial_to_each_of_its_ends() {
     }
 }
 
-targets! { brain cmdline entry grubenv image lines manifest menu plan policy record request said told }
+targets! { bootstrap brain cmdline entry grubenv image lines manifest menu plan policy record request said told }

@@ -1,0 +1,75 @@
+//! What a host says of itself, besides what it does.
+
+use std::fs;
+
+use nix::ifaddrs::getifaddrs;
+use nix::unistd::gethostname;
+use serde_json::{Value, json};
+
+use crate::paths::Paths;
+
+/// The host name.
+#[must_use]
+pub fn hostname() -> String {
+    let name = gethostname().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// The facts, as fields of a CareenHost's status.
+#[must_use]
+pub fn facts(paths: &Paths) -> Value {
+    let read = |path: &str| fs::read_to_string(paths.below(path)).unwrap_or_default();
+    let image = host::image_info::read(&paths.places.root).ok();
+    let image_version = image.map(|image| image.kubernetes.to_string());
+    json!({
+        "hostname": hostname(),
+        "machineID": read("/etc/machine-id").trim(),
+        "bootID": read(host::os::BOOT_ID).trim(),
+        "addresses": addresses(),
+        "architecture": architecture(),
+        "capacity": {
+            "cpu": std::thread::available_parallelism().map_or(1, usize::from).to_string(),
+            "memory": memory(&read("/proc/meminfo")),
+        },
+        "imageVersion": image_version.unwrap_or_default(),
+        "agent": { "version": upgrade::release::THIS },
+    })
+}
+
+/// As Kubernetes names architectures.
+fn architecture() -> String {
+    let machine = host::os::machine().unwrap_or_default();
+    match machine.as_str() {
+        "x86_64" => "amd64".to_owned(),
+        "aarch64" => "arm64".to_owned(),
+        _ => machine,
+    }
+}
+
+fn memory(meminfo: &str) -> String {
+    let line = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"));
+    let kibibytes = line.and_then(|line| line.trim().strip_suffix("kB"));
+    kibibytes.map_or_else(|| "0".to_owned(), |number| format!("{}Ki", number.trim()))
+}
+
+/// The addresses that other machines can reach, apart from those of a network plugin.
+fn addresses() -> Vec<Value> {
+    let mut all = vec![json!({ "type": "Hostname", "address": hostname() })];
+    let Ok(found) = getifaddrs() else {
+        return all;
+    };
+    for one in found.filter(|one| one.interface_name != "lo") {
+        let address = one.address.as_ref();
+        let four = address.and_then(|address| address.as_sockaddr_in().map(|a| a.ip().to_string()));
+        let six = address.and_then(|address| address.as_sockaddr_in6().map(|a| a.ip()));
+        let six = six
+            .filter(|ip| !ip.is_unicast_link_local())
+            .map(|ip| ip.to_string());
+        let ip = four.or(six);
+        all.extend(ip.map(|ip| json!({ "type": "InternalIP", "address": ip })));
+    }
+    all.truncate(32);
+    all
+}

@@ -1,0 +1,148 @@
+//! One turn of careen-host: read what the management cluster says, pass until the host is at rest,
+//! and say what it is.
+
+use std::time::Duration;
+
+use life::{Claimed, Phase, Wanted};
+use serde_json::{Value, json};
+use upgrade::SinceBoot;
+
+use crate::api::{Api, Own};
+use crate::error::Result;
+use crate::facts::{facts, hostname};
+use crate::hands::Hands;
+use crate::join::Handed;
+use crate::pass::{Host, Told};
+
+/// The longest time between two heartbeats.
+const HEARTBEAT: Duration = Duration::from_secs(60);
+
+/// The shortest time between two heartbeats, in seconds.
+const BEAT: u64 = 20;
+
+/// How soon the host looks again while it is claimed and not joined.
+const SOON: Duration = Duration::from_secs(3);
+
+/// How soon a host without a claim looks for one.
+const FREE: Duration = Duration::from_secs(10);
+
+/// A host that does not come to rest has a fault. It looks again later.
+const PASSES: u32 = 100;
+
+/// What a host remembers between turns.
+pub struct Turns<'a> {
+    host: Host<'a>,
+    ignore: Vec<String>,
+    said: Option<Value>,
+    phase: Phase,
+    renewed: Option<SinceBoot>,
+}
+
+impl<'a> Turns<'a> {
+    /// The turns of a host that passes over these keys of bootstrap data.
+    #[must_use]
+    pub const fn new(host: Host<'a>, ignore: Vec<String>) -> Self {
+        Self {
+            host,
+            ignore,
+            said: None,
+            phase: Phase::Registered,
+            renewed: None,
+        }
+    }
+
+    /// One turn. Returns when the next one is due.
+    ///
+    /// # Errors
+    /// A step has failed. The next turn decides again.
+    pub fn turn(&mut self, hands: &mut dyn Hands, api: &mut dyn Api) -> Result<Duration> {
+        let told = self.ask(api);
+        let mut passed = self.host.pass(hands, &told)?;
+        let mut left = PASSES;
+        while passed.again && left > 0 {
+            passed = self.host.pass(hands, &told)?;
+            left -= 1;
+        }
+        let mut status = facts(self.host.paths);
+        merge(&mut status, json!(passed.status));
+        // What was said once is said again only if it changes: heartbeats are the Lease's.
+        if self.said.as_ref() != Some(&status) && api.say(&status).is_ok() {
+            self.said = Some(status);
+        }
+        self.phase = passed.status.phase;
+        self.beat(hands.now(), api);
+        Ok(pause(self.phase))
+    }
+
+    fn beat(&mut self, now: SinceBoot, api: &mut dyn Api) {
+        let is_fresh = |at: &SinceBoot| now.seconds_since(*at) < BEAT;
+        if !self.renewed.as_ref().is_some_and(is_fresh) && api.renew().is_ok() {
+            self.renewed = Some(now);
+        }
+    }
+
+    fn ask(&self, api: &mut dyn Api) -> Told {
+        if let Err(why) = api.credential() {
+            return unknown(why);
+        }
+        match api.own() {
+            Err(why) => unknown(why),
+            Ok(own) => self.told(own, api),
+        }
+    }
+
+    fn told(&self, own: Own, api: &mut dyn Api) -> Told {
+        let claim = match own.claim {
+            None => {
+                return Told {
+                    claimed: Claimed::No,
+                    data: None,
+                };
+            }
+            Some(Err(why)) => return unknown(why),
+            Some(Ok(claim)) => claim,
+        };
+        let is_waiting = claim.wanted == Wanted::Joined && awaits_data(self.phase);
+        let has_data = is_waiting && claim.bootstrap_hash.is_some();
+        let data = has_data.then(|| api.data().ok().flatten()).flatten();
+        let data = data.map(|(id, data)| {
+            let handed = Handed {
+                data,
+                hostname: hostname(),
+                provider_id: claim.provider_id.clone(),
+                failure_domain: own.failure_domain.clone(),
+                ignore: self.ignore.clone(),
+            };
+            (id, handed)
+        });
+        let claimed = Claimed::By(Box::new(claim));
+        Told { claimed, data }
+    }
+}
+
+fn unknown(why: String) -> Told {
+    Told {
+        claimed: Claimed::Unknown(why),
+        data: None,
+    }
+}
+
+fn merge(into: &mut Value, from: Value) {
+    if let (Value::Object(into), Value::Object(from)) = (into, from) {
+        into.extend(from);
+    }
+}
+
+/// Whether bootstrap data can be used now. A host that has joined has no use for their token.
+const fn awaits_data(phase: Phase) -> bool {
+    use Phase::{Available, Imaging, Joining, Registered};
+    matches!(phase, Registered | Available | Imaging | Joining)
+}
+
+const fn pause(phase: Phase) -> Duration {
+    match phase {
+        Phase::Registered | Phase::Available => FREE,
+        Phase::Imaging | Phase::Joining | Phase::Fencing | Phase::Cleaning => SOON,
+        Phase::Joined | Phase::Failed | Phase::Quarantined => HEARTBEAT,
+    }
+}

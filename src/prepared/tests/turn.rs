@@ -1,0 +1,177 @@
+//! The loop against a management cluster that answers, is away, and refuses.
+#![allow(clippy::unwrap_used)]
+
+mod rig;
+
+use std::time::Duration;
+
+use life::{Claim, ClaimId};
+use prepared::api::{Api, Own};
+use prepared::turn::Turns;
+use prepared::{Host, OnDisk};
+use rig::{Rig, WORKER, claim, id};
+use serde_json::Value;
+
+#[derive(Default)]
+struct Played {
+    away: bool,
+    claim: Option<Result<Claim, String>>,
+    data: Option<(ClaimId, String)>,
+    said: Vec<Value>,
+    renewed: u32,
+    data_read: u32,
+}
+
+impl Api for Played {
+    fn credential(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn own(&mut self) -> Result<Own, String> {
+        match self.away {
+            true => Err("no route".to_owned()),
+            false => Ok(Own {
+                claim: self.claim.clone(),
+                failure_domain: None,
+            }),
+        }
+    }
+
+    fn data(&mut self) -> Result<Option<(ClaimId, String)>, String> {
+        self.data_read += 1;
+        Ok(self.data.clone())
+    }
+
+    fn say(&mut self, status: &Value) -> Result<(), String> {
+        match self.away {
+            true => Err("no route".to_owned()),
+            false => {
+                self.said.push(status.clone());
+                Ok(())
+            }
+        }
+    }
+
+    fn renew(&mut self) -> Result<(), String> {
+        self.renewed += 1;
+        Ok(())
+    }
+}
+
+impl Played {
+    fn phase(&self) -> &str {
+        self.said.last().unwrap()["phase"].as_str().unwrap()
+    }
+}
+
+#[test]
+fn a_host_lives_its_life_by_turns() {
+    let mut rig = Rig::new();
+    let before = rig.tree();
+    let paths = rig.paths.clone();
+    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
+    let mut api = Played::default();
+    assert_eq!(
+        turns.turn(&mut rig.machine, &mut api).unwrap(),
+        Duration::from_secs(10)
+    );
+    assert_eq!(api.phase(), "Available");
+    assert_eq!(
+        api.said[0]["capacity"]["memory"], "0",
+        "there is no /proc in the folder"
+    );
+
+    api.claim = Some(Ok(claim('a')));
+    turns.turn(&mut rig.machine, &mut api).unwrap();
+    let said = api.said.last().unwrap();
+    assert_eq!(
+        (said["reason"].as_str(), said["phase"].as_str()),
+        (Some("AwaitsData"), Some("Joining"))
+    );
+    assert_eq!(said["observedClaim"], id('a').as_str());
+
+    api.data = Some((id('a'), WORKER.to_owned()));
+    for _ in 0..3 {
+        turns.turn(&mut rig.machine, &mut api).unwrap();
+    }
+    assert_eq!(api.phase(), "Joined");
+    assert_eq!(rig.machine.runs[&id('a')], 1);
+
+    let mut released = claim('a');
+    released.wanted = life::Wanted::Released;
+    api.claim = Some(Ok(released));
+    for _ in 0..20 {
+        turns.turn(&mut rig.machine, &mut api).unwrap();
+    }
+    assert_eq!(api.phase(), "Available");
+    assert_eq!(rig.tree(), before);
+}
+
+#[test]
+fn a_host_at_rest_writes_nothing_but_its_lease() {
+    let mut rig = Rig::new();
+    let paths = rig.paths.clone();
+    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
+    let mut api = Played::default();
+    for turn in 0..10 {
+        rig.machine.now = 60_000 + turn * 10_000;
+        turns.turn(&mut rig.machine, &mut api).unwrap();
+    }
+    assert_eq!(api.said.len(), 1, "the status did not change");
+    assert_eq!(api.renewed, 5, "each 20 s");
+}
+
+#[test]
+fn a_joined_host_reads_no_bootstrap_data() {
+    let mut rig = Rig::new();
+    let paths = rig.paths.clone();
+    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
+    let mut api = Played {
+        claim: Some(Ok(claim('a'))),
+        data: Some((id('a'), WORKER.to_owned())),
+        ..Played::default()
+    };
+    for _ in 0..4 {
+        turns.turn(&mut rig.machine, &mut api).unwrap();
+    }
+    assert_eq!(api.phase(), "Joined");
+    let read = api.data_read;
+    turns.turn(&mut rig.machine, &mut api).unwrap();
+    assert_eq!(api.data_read, read);
+}
+
+#[test]
+fn a_management_cluster_that_is_away_harms_no_node() {
+    let mut rig = Rig::new();
+    let paths = rig.paths.clone();
+    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
+    let mut api = Played {
+        claim: Some(Ok(claim('a'))),
+        data: Some((id('a'), WORKER.to_owned())),
+        ..Played::default()
+    };
+    for _ in 0..4 {
+        turns.turn(&mut rig.machine, &mut api).unwrap();
+    }
+    let node = rig.tree();
+    for answer in [
+        None,
+        Some(Err("unknown wanted".to_owned())),
+        Some(Ok(claim('b'))),
+    ] {
+        for away in [true, false] {
+            (api.away, api.claim) = (away, answer.clone());
+            turns.turn(&mut rig.machine, &mut api).unwrap();
+            assert!(rig.machine.kubelet, "{answer:?}");
+            assert_eq!(rig.tree(), node);
+        }
+    }
+    let reasons: Vec<_> = api
+        .said
+        .iter()
+        .rev()
+        .take(3)
+        .map(|said| said["reason"].clone())
+        .collect();
+    assert_eq!(reasons, ["ClaimForeign", "ClaimUnread", "ClaimGone"]);
+}
