@@ -18,6 +18,9 @@ const NAME: &str = "counter";
 /// The pause between two writes.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// How often a read is repeated.
+const READS: usize = 20;
+
 /// A running counter.
 pub struct Counter {
     stop: Arc<AtomicBool>,
@@ -58,7 +61,16 @@ impl Counter {
         let number = self.task.await?;
         let gap = longest(&lock(&self.confirmed), ..);
         let maps: Api<ConfigMap> = Api::default_namespaced(self.client);
-        let data = maps.get(NAME).await?.data.unwrap_or_default();
+        let mut read = maps.get(NAME).await;
+        // A connection that is kept may be to a member that was rebooted, and ends only then.
+        for _ in 0..READS {
+            if read.is_ok() {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+            read = maps.get(NAME).await;
+        }
+        let data = read?.data.unwrap_or_default();
         let found = data.get("count").context("the counter has no number")?;
         let found: u32 = found.parse()?;
         // A write whose answer was lost may have happened.
