@@ -192,7 +192,7 @@ pub fn explore(setup: &Setup) -> Explored {
     };
     while let Some(state) = waiting.pop_front() {
         explored.states += 1;
-        if explored.states % 200_000 == 0 {
+        if explored.states.is_multiple_of(200_000) {
             println!("{} states so far", explored.states);
         }
         look(setup, &state, &mut explored);

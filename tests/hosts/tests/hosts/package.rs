@@ -16,7 +16,11 @@ fn package_in_the_tree_is_that_of_the_code() {
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(written, rendered, "{name} has drifted");
-    for part in ["--infrastructure", "infrastructure-careen", "careen-host-writes"] {
+    for part in [
+        "--infrastructure",
+        "infrastructure-careen",
+        "careen-host-writes",
+    ] {
         assert!(rendered.contains(part), "{part}");
     }
 }
