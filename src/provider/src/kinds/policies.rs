@@ -117,7 +117,7 @@ fn hosts() -> Policy<'static> {
                 "a host changes only the renewTime of its Lease",
             ),
             (
-                "!variables.isToken || (object.spec.expirationSeconds <= 86400 && !has(object.spec.boundObjectRef))".to_owned(),
+                "!variables.isToken || object.spec.expirationSeconds <= 86400".to_owned(),
                 "a host asks for a token of at most 24 h",
             ),
         ],
