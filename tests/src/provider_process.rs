@@ -219,6 +219,7 @@ fn setup(address: SocketAddr, settings: Settings) -> Setup {
         extension_config: names::MANAGER.to_owned(),
         lease: None,
         settings,
+        infrastructure: None,
         limits: Limits::default(),
     }
 }

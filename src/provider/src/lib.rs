@@ -5,6 +5,9 @@
 //! extension ([`hooks`]) and the annotation on a Machine ([`flow`]). Both read watched state
 //! ([`machines`], [`clusters`], [`catalogue`]) and write through [`writes`]. This crate knows
 //! nothing of OSTree, boot loaders or draining: the agent handles those on its node.
+//!
+//! With `--infrastructure` it is an infrastructure provider as well: [`kinds`] are its objects,
+//! [`infrastructure`] decides, and [`provision`] carries out.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
@@ -16,12 +19,14 @@ pub mod engine;
 pub mod events;
 pub mod flow;
 pub mod hooks;
+pub mod kinds;
 pub mod lease;
 mod listen;
 pub mod machines;
 pub mod manifests;
 pub mod metrics;
 pub mod names;
+pub mod provision;
 pub mod queue;
 pub mod rights;
 pub mod run;

@@ -14,6 +14,7 @@
 //!     --namespace NS                           only this namespace's Machines
 //!     --control-planes                         Machines of control planes too
 //!     --never-replace  --image-field osImage  --worker-step 3  --answer-seconds 300  --upgrade-seconds 7200
+//!     --infrastructure  --release-orphans  --lost-seconds 600   machines of prepared hosts; off
 //!     --log-json  --verbose
 //! careen-provider manifests DIR [--image IMAGE]   writes the release's files and ends
 //! ```
@@ -92,6 +93,15 @@ struct Cli {
     /// Upgrade Machines of control planes in place too, in a rollout of their control plane.
     #[arg(long)]
     control_planes: bool,
+    /// Make machines of prepared hosts (experimental; its kinds are not released yet).
+    #[arg(long)]
+    infrastructure: bool,
+    /// Release hosts whose claim no CareenMachine has, without a person.
+    #[arg(long, requires = "infrastructure")]
+    release_orphans: bool,
+    /// Seconds of silence after which a host may be given up, if its Node agrees.
+    #[arg(long, default_value_t = infrastructure::Policy::default().lost, value_parser = clap::value_parser!(i64).range(300..))]
+    lost_seconds: i64,
     /// A field of an InfraMachine's spec that names an image.
     #[arg(long, default_value = "osImage")]
     image_field: Vec<String>,
@@ -242,6 +252,11 @@ fn setup(cli: &Cli) -> Setup {
                 ..Policy::default()
             },
         },
+        infrastructure: cli.infrastructure.then(|| infrastructure::Policy {
+            lost: cli.lost_seconds,
+            release_orphans: cli.release_orphans,
+            ..infrastructure::Policy::default()
+        }),
         limits: Limits::default(),
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use crate::kinds::{self, policies};
 use crate::{catalogue, names, rights};
 
 /// The placeholder for the container image, until `--image` or a kustomization replaces it. Nobody
@@ -28,6 +29,9 @@ const MEMORY: &str = "1Gi";
 /// The label by which clusterctl finds the objects of a provider. This provider has the type
 /// RuntimeExtensionProvider.
 const PROVIDER: (&str, &str) = ("cluster.x-k8s.io/provider", "runtime-extension-careen");
+
+/// The value of that label in the package of the infrastructure provider.
+const INFRASTRUCTURE: &str = "infrastructure-careen";
 
 /// Why no file was written.
 #[derive(Debug, Error)]
@@ -76,21 +80,51 @@ pub fn files(image: &str) -> Result<Vec<(&'static str, String)>, ManifestError> 
         what: "the CRD",
         detail: error.to_string(),
     })?;
-    let mut components = vec![namespace(), crd.clone()];
-    components.extend(rights::objects(NAMESPACE));
-    components.extend([
-        service(),
-        disruption(),
-        deployment(image),
-        extension_config(),
-    ]);
-    components.iter_mut().for_each(label);
+    let mut components = extension(crd.clone(), image, &[]);
+    components
+        .iter_mut()
+        .for_each(|object| label(object, PROVIDER.1));
     Ok(vec![
         ("metadata.yaml", yaml(&[metadata()])?),
         ("crd.yaml", yaml(&[crd])?),
         ("runtime-extension-components.yaml", yaml(&components)?),
         ("network-policy.yaml", yaml(&[callers()])?),
     ])
+}
+
+/// The name and the content of the package with the infrastructure provider: the runtime extension,
+/// and the kinds, rights and policies for hosts. It is not part of a release yet.
+///
+/// # Errors
+/// Never in practice: the input is built here.
+pub fn infrastructure(image: &str) -> Result<(&'static str, String), ManifestError> {
+    let failed = |error: serde_json::Error| ManifestError::Render {
+        what: "the CRDs",
+        detail: error.to_string(),
+    };
+    let crd = catalogue::manifest().map_err(failed)?;
+    let mut components = extension(crd, image, &["--infrastructure"]);
+    components.push(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": policies::REGISTRATIONS } }));
+    components.extend(kinds::definitions().map_err(failed)?);
+    components.extend(rights::of_hosts(NAMESPACE));
+    components.extend(policies::objects());
+    components
+        .iter_mut()
+        .for_each(|object| label(object, INFRASTRUCTURE));
+    Ok(("infrastructure-components.yaml", yaml(&components)?))
+}
+
+/// The objects of the runtime extension.
+fn extension(crd: Value, image: &str, flags: &[&str]) -> Vec<Value> {
+    let mut components = vec![namespace(), crd];
+    components.extend(rights::objects(NAMESPACE));
+    components.extend([
+        service(),
+        disruption(),
+        deployment(image, flags),
+        extension_config(),
+    ]);
+    components
 }
 
 fn yaml(documents: &[Value]) -> Result<String, ManifestError> {
@@ -102,8 +136,8 @@ fn yaml(documents: &[Value]) -> Result<String, ManifestError> {
     Ok(texts.join("---\n"))
 }
 
-fn label(object: &mut Value) {
-    object["metadata"]["labels"][PROVIDER.0] = json!(PROVIDER.1);
+fn label(object: &mut Value, provider: &str) {
+    object["metadata"]["labels"][PROVIDER.0] = json!(provider);
 }
 
 /// Maps each release series to the Cluster API contract that it implements.
@@ -165,13 +199,14 @@ fn disruption() -> Value {
     })
 }
 
-fn deployment(image: &str) -> Value {
-    let arguments = [
+fn deployment(image: &str, flags: &[&str]) -> Value {
+    let mut arguments = vec![
         "--leader-elect",
         "--hook-address=[::]:9443",
         "--metrics-address=[::]:8080",
         "--log-json",
     ];
+    arguments.extend(flags);
     let from_pod = |name: &str, path: &str| json!({ "name": name, "valueFrom": { "fieldRef": { "fieldPath": path } } });
     let probe =
         |path: &str| json!({ "httpGet": { "path": path, "port": "metrics" }, "periodSeconds": 5 });
@@ -251,7 +286,7 @@ mod tests {
 
     #[test]
     fn network_policy_selects_the_pods_and_ports_of_the_deployment() {
-        let (policy, deployment) = (callers(), deployment(IMAGE));
+        let (policy, deployment) = (callers(), deployment(IMAGE, &[]));
         let template = &deployment["spec"]["template"];
         assert_eq!(
             policy["spec"]["podSelector"]["matchLabels"],

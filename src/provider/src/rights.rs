@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::kinds::{self, policies};
 use crate::names;
 
 /// An RBAC rule.
@@ -86,6 +87,52 @@ const INFRA: &[Rule] = &[
         groups: &["infrastructure.cluster.x-k8s.io"],
         resources: &["*/status"],
         verbs: &["patch"],
+    },
+];
+
+/// Rights of the infrastructure provider. Those that a host has are among them, because nobody can
+/// grant what he does not have. A policy bounds the writes to objects of hosts
+/// ([`crate::kinds::policies`]).
+const HOSTS: &[Rule] = &[
+    Rule {
+        groups: &[kinds::GROUP],
+        resources: &["careenclusters", "careenmachines", "careenmachinetemplates"],
+        verbs: &["get", "list", "watch", "patch"],
+    },
+    Rule {
+        groups: &[kinds::HOSTS],
+        resources: &["careenhosts", "hostregistrations"],
+        verbs: &["get", "list", "watch", "patch"],
+    },
+    Rule {
+        groups: &[kinds::HOSTS],
+        resources: &["careenhosts/status", "hostregistrations/status"],
+        verbs: &["get", "patch"],
+    },
+    Rule {
+        groups: &["coordination.k8s.io"],
+        resources: &["leases"],
+        verbs: &["get", "list", "watch", "create", "patch"],
+    },
+    Rule {
+        groups: &[""],
+        resources: &["serviceaccounts"],
+        verbs: &["get", "create", "patch"],
+    },
+    Rule {
+        groups: &[""],
+        resources: &["serviceaccounts/token"],
+        verbs: &["create"],
+    },
+    Rule {
+        groups: &["rbac.authorization.k8s.io"],
+        resources: &["roles", "rolebindings"],
+        verbs: &["get", "create", "patch"],
+    },
+    Rule {
+        groups: &[""],
+        resources: &["secrets"],
+        verbs: &["create", "patch"],
     },
 ];
 
@@ -195,4 +242,79 @@ pub fn for_ours(namespace: &str, suffix: &str, ours: &Ours<'_>) -> Vec<Value> {
         json!({ "rules": in_own_namespace(ours) }),
     );
     everywhere.into_iter().chain(within).collect()
+}
+
+/// All objects that grant rights for hosts: to the provider, and to the registrations. The provider
+/// makes a Role for each host ([`host_role`]).
+#[must_use]
+pub fn of_hosts(namespace: &str) -> Vec<Value> {
+    let metadata =
+        json!({ "name": format!("{}-hosts", names::MANAGER), "labels": { AGGREGATE: "true" } });
+    let mut all = vec![object(
+        "ClusterRole",
+        &metadata,
+        json!({ "rules": rules(HOSTS) }),
+    )];
+    // To remove the first token of a host, once the host has it.
+    let cleaner = json!([{ "apiGroups": [""], "resources": ["secrets"], "verbs": ["delete"] }]);
+    let metadata = json!({ "name": names::MANAGER, "namespace": policies::REGISTRATIONS });
+    all.extend(bound(
+        "Role",
+        &metadata,
+        namespace,
+        json!({ "rules": cleaner }),
+    ));
+    all.extend(of_registrations());
+    all
+}
+
+/// A registration creates hosts; a policy says which. It reads a Secret whose name it knows, and
+/// lists none: the name is random, and the host made it up.
+fn of_registrations() -> [Value; 4] {
+    let name = policies::REGISTRATIONS;
+    let members = json!([{ "apiGroup": GROUP, "kind": "Group", "name": format!("system:serviceaccounts:{name}") }]);
+    let create =
+        json!([{ "apiGroups": [kinds::HOSTS], "resources": ["careenhosts"], "verbs": ["create"] }]);
+    let read = json!([{ "apiGroups": [""], "resources": ["secrets"], "verbs": ["get"] }]);
+    let everywhere = json!({ "name": name });
+    let within = json!({ "name": name, "namespace": name });
+    let reference = |kind: &str| json!({ "apiGroup": GROUP, "kind": kind, "name": name });
+    [
+        object("ClusterRole", &everywhere, json!({ "rules": create })),
+        object(
+            "ClusterRoleBinding",
+            &everywhere,
+            json!({ "roleRef": reference("ClusterRole"), "subjects": members }),
+        ),
+        object("Role", &within, json!({ "rules": read })),
+        object(
+            "RoleBinding",
+            &within,
+            json!({ "roleRef": reference("Role"), "subjects": members }),
+        ),
+    ]
+}
+
+/// The Role of one host, and its binding: its own CareenHost, Secret, Lease and account, by name.
+#[must_use]
+pub fn host_role(namespace: &str, host: &str) -> [Value; 2] {
+    let name = format!("{}{host}", policies::OF_A_HOST);
+    let metadata = json!({ "name": name, "namespace": namespace });
+    let rules = json!([
+        named(kinds::HOSTS, "careenhosts", host, &["get", "list", "watch"]),
+        named(kinds::HOSTS, "careenhosts/status", host, &["get", "patch"]),
+        named("", "secrets", &name, &["get"]),
+        named("coordination.k8s.io", "leases", &name, &["get", "patch"]),
+        named("", "serviceaccounts/token", &name, &["create"]),
+    ]);
+    let account = json!([{ "kind": "ServiceAccount", "name": name, "namespace": namespace }]);
+    let role = json!({ "apiGroup": GROUP, "kind": "Role", "name": name });
+    [
+        object("Role", &metadata, json!({ "rules": rules })),
+        object(
+            "RoleBinding",
+            &metadata,
+            json!({ "roleRef": role, "subjects": account }),
+        ),
+    ]
 }

@@ -25,6 +25,7 @@ use crate::hooks::{self, Limits, Listening};
 use crate::lease::{self, Candidate, Lead};
 use crate::listen::listen;
 use crate::machines::{self, Machines};
+use crate::provision::{self, Provision};
 use crate::queue::Queue;
 use crate::settings::Settings;
 use crate::tls::{self, Current, Own, TlsError};
@@ -52,6 +53,8 @@ pub struct Setup {
     pub lease: Option<Candidate>,
     /// The operator's settings.
     pub settings: Settings,
+    /// The limits of the infrastructure provider. Without them it is off.
+    pub infrastructure: Option<infrastructure::Policy>,
     /// The limits of the hooks' server.
     pub limits: Limits,
 }
@@ -183,7 +186,14 @@ fn work(
     leads: &watch::Receiver<Lead>,
 ) -> JoinSet<()> {
     let mut work = JoinSet::new();
-    watch_all(&mut work, client, setup, world);
+    let provision = setup.infrastructure.clone().map(|policy| {
+        let world = Arc::clone(world);
+        Arc::new(Provision::new(client.clone(), world, policy, leads.clone()))
+    });
+    if let Some(provision) = &provision {
+        provision::start(&mut work, provision, setup.namespace.as_deref());
+    }
+    watch_all(&mut work, client, setup, world, provision);
     keep::start(&mut work, client, world, leads);
     let worker = Worker::new(
         Arc::clone(world),
@@ -204,7 +214,13 @@ async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-fn watch_all(tasks: &mut JoinSet<()>, client: &Client, setup: &Setup, world: &Arc<World>) {
+fn watch_all(
+    tasks: &mut JoinSet<()>,
+    client: &Client,
+    setup: &Setup,
+    world: &Arc<World>,
+    provision: Option<Arc<Provision>>,
+) {
     let (namespace, machines, queue) = (
         setup.namespace.clone(),
         world.machines.clone(),
@@ -213,6 +229,9 @@ fn watch_all(tasks: &mut JoinSet<()>, client: &Client, setup: &Setup, world: &Ar
     let seeing = Arc::clone(world);
     let seen = move |meta: &ObjectMeta, kind: &ApiResource, on| {
         seeing.answer_near_misses(meta, &kind.api_version, &kind.kind, on);
+        if let Some(provision) = &provision {
+            provision.core_changed(&kind.kind, meta);
+        }
     };
     tasks.spawn(machines::run(
         client.clone(),

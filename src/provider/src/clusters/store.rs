@@ -264,6 +264,12 @@ impl ClusterState {
         self.read(|state| state.nodes.get(name).cloned())
     }
 
+    /// The first Node that this is true of.
+    #[must_use]
+    pub fn find(&self, is: impl Fn(&NodeFacts) -> bool) -> Option<Arc<NodeFacts>> {
+        self.read(|state| state.nodes.values().find(|node| is(node)).cloned())
+    }
+
     /// How many Nodes.
     #[must_use]
     pub fn len(&self) -> usize {

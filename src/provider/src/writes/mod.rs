@@ -1,11 +1,12 @@
-//! The writes: to a Node (only here), the mark on a Machine, and conditions on an InfraMachine. It
-//! makes no decisions.
+//! The writes: to a Node (only in `node`), the mark on a Machine, conditions on an InfraMachine, and
+//! the writes of the infrastructure provider (only in `provision`). This module makes no decisions.
 
 mod error;
 mod extension;
 pub mod infra;
 mod machine;
 mod node;
+pub mod provision;
 
 pub use error::{WriteError, limited};
 pub use extension::settings as settings_of_extension;

@@ -125,6 +125,7 @@ fn setup(certificate: PathBuf, part: Part) -> Setup {
             },
             ..Settings::default()
         },
+        infrastructure: None,
         limits: Limits::default(),
     }
 }

@@ -9,7 +9,7 @@ mod form;
 
 use std::path::{Path, PathBuf};
 
-use provider::{catalogue, manifests, rights};
+use provider::{catalogue, kinds, manifests, rights};
 use serde_json::Value;
 
 /// The memory limit of the one container.
@@ -33,6 +33,65 @@ fn held_against(path: &Path, rendered: &str) {
 fn the_manifests_in_the_tree_are_those_of_the_code() {
     for (name, text) in manifests::files(manifests::IMAGE).unwrap() {
         held_against(&tree().join("packaging/provider").join(name), &text);
+    }
+}
+
+#[test]
+fn no_release_has_the_kinds_of_hosts_yet() {
+    for (name, text) in manifests::files(manifests::IMAGE).unwrap() {
+        assert!(!text.contains("careenhost"), "{name} has our kinds");
+        assert!(!text.contains("--infrastructure"), "{name} switches it on");
+    }
+}
+
+/// The API server makes a contract of a CRD out of these labels.
+#[test]
+fn kinds_that_core_reads_say_which_contract_they_keep() {
+    for definition in kinds::definitions().unwrap() {
+        let is_cores = definition["spec"]["group"] == kinds::GROUP;
+        let labels = &definition["metadata"]["labels"];
+        let contract = &labels["cluster.x-k8s.io/v1beta2"];
+        assert_eq!(
+            contract.as_str(),
+            is_cores.then_some(kinds::VERSION),
+            "{labels}"
+        );
+        let (name, plural) = (
+            &definition["metadata"]["name"],
+            &definition["spec"]["names"],
+        );
+        let kind = plural["kind"].as_str().unwrap().to_lowercase();
+        // Core finds a CRD by computing its name.
+        let computed = format!("{kind}s.{}", definition["spec"]["group"].as_str().unwrap());
+        assert_eq!(name.as_str(), Some(computed.as_str()));
+    }
+}
+
+#[test]
+fn rights_for_hosts_list_no_secrets_and_delete_first_tokens_alone() {
+    for object in rights::of_hosts("ns") {
+        for rule in object["rules"].as_array().into_iter().flatten() {
+            let has =
+                |key: &str, word: &str| rule[key].as_array().unwrap().contains(&Value::from(word));
+            assert!(!has("verbs", "*") && !has("resources", "*"), "{rule}");
+            let secrets = has("resources", "secrets");
+            assert!(
+                !secrets || !has("verbs", "list") && !has("verbs", "watch"),
+                "{rule}"
+            );
+            let deletes = has("verbs", "delete");
+            let space = object["metadata"]["namespace"].as_str();
+            assert!(!deletes || space == Some("careen-registrations"), "{rule}");
+        }
+    }
+    for object in rights::host_role("ns", "h") {
+        for rule in object["rules"].as_array().into_iter().flatten() {
+            assert_eq!(
+                rule["resourceNames"].as_array().map(Vec::len),
+                Some(1),
+                "{rule}"
+            );
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use super::page::source;
 
 /// The page's short names of folders with tests.
-pub const LAYERS: [(&str, &str); 18] = [
+pub const LAYERS: [(&str, &str); 20] = [
     ("power", "src/deploy/tests/power"),
     ("sysroot", "src/deploy/tests/sysroot"),
     ("host", "src/host/tests"),
@@ -23,6 +23,8 @@ pub const LAYERS: [(&str, &str); 18] = [
     ("tests", "tests/tests"),
     ("control", "src/control/tests"),
     ("native", "tests/native/tests"),
+    ("infrastructure", "src/infrastructure/tests"),
+    ("hosts", "tests/hosts/tests"),
     ("packages", "vm-tests/tests/packages"),
     // The page names a test beside the code by its whole path.
     ("src", "src"),

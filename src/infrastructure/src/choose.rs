@@ -1,0 +1,216 @@
+//! The choice of a host, and the count of the reasons why none fits.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+
+use crate::claim::{HostRef, provider_id};
+use crate::facts::{Facts, Machine, Owner};
+use crate::host::Host;
+use crate::phase::Phase;
+use crate::quantity::amount;
+use crate::why::Why;
+
+/// Why a host cannot be chosen. The first reason in this order counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unfit {
+    /// The machine names another host.
+    OtherName,
+    /// Its labels differ.
+    OtherLabels,
+    /// It is in another failure domain.
+    OtherDomain,
+    /// A machine has it.
+    Claimed,
+    /// A Cluster's control plane has it reserved.
+    Reserved,
+    /// It failed this machine before.
+    Tried,
+    /// Nobody let it in.
+    Unapproved,
+    /// It is cordoned, or being deleted.
+    Cordoned,
+    /// It has not cleaned itself, or is at something else.
+    NotClean,
+    /// Its Lease is old.
+    Silent,
+    /// It has less than the minimum.
+    TooSmall,
+    /// A minimum or a capacity cannot be read.
+    UnreadableCapacity,
+    /// There is no image for its architecture.
+    NoImage,
+    /// It must change its image, and its boot loader cannot.
+    LoaderUnfit,
+    /// A host of the cluster has its host name.
+    SameHostname,
+}
+
+impl Unfit {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::OtherName => "another name",
+            Self::OtherLabels => "other labels",
+            Self::OtherDomain => "another failure domain",
+            Self::Claimed => "claimed",
+            Self::Reserved => "reserved",
+            Self::Tried => "tried before",
+            Self::Unapproved => "not approved",
+            Self::Cordoned => "cordoned",
+            Self::NotClean => "not clean",
+            Self::Silent => "silent",
+            Self::TooSmall => "too small",
+            Self::UnreadableCapacity => "an unreadable capacity",
+            Self::NoImage => "no image for the architecture",
+            Self::LoaderUnfit => "an unfit boot loader",
+            Self::SameHostname => "the hostname of another node",
+        }
+    }
+}
+
+/// How many hosts there are, and how many each reason leaves out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Refused {
+    /// All hosts of the namespace.
+    pub hosts: usize,
+    /// The counts.
+    pub counts: BTreeMap<Unfit, usize>,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} hosts", self.hosts)?;
+        for (at, (unfit, count)) in self.counts.iter().enumerate() {
+            let separator = if at == 0 { ": " } else { ", " };
+            write!(f, "{separator}{count} {}", unfit.words())?;
+        }
+        Ok(())
+    }
+}
+
+/// A host for a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// What the machine says from now on.
+    pub host: HostRef,
+    /// The image that the host gets.
+    pub image: String,
+}
+
+/// Chooses a host.
+///
+/// # Errors
+/// [`Why::NoHost`] with the counts, or [`Why::ImageFailing`].
+pub fn choose(facts: &Facts<'_>, owner: &Owner) -> Result<Choice, Why> {
+    let mut refused = Refused {
+        hosts: facts.hosts.len(),
+        ..Refused::default()
+    };
+    let names = hostnames(facts);
+    let mut best: Option<(&Host, String)> = None;
+    for host in facts.hosts {
+        match fits(facts, owner, host, &names) {
+            Ok(image) => {
+                let better = best
+                    .as_ref()
+                    .is_none_or(|(other, theirs)| order(host, &image) < order(other, theirs));
+                if better {
+                    best = Some((host, image));
+                }
+            }
+            Err(unfit) => *refused.counts.entry(unfit).or_default() += 1,
+        }
+    }
+    let Some((host, image)) = best else {
+        return Err(Why::NoHost { refused });
+    };
+    let failures = (facts.failed_with)(&image);
+    if failures >= facts.policy.image_failures {
+        let hosts = failures;
+        return Err(Why::ImageFailing { image, hosts });
+    }
+    let host = HostRef {
+        name: host.name.clone(),
+        claim: facts.new_id.to_owned(),
+        since: facts.now,
+        committed: false,
+    };
+    Ok(Choice { host, image })
+}
+
+/// A host that runs the image already comes first, then the first by name: the same facts choose
+/// the same host.
+fn order<'a>(host: &'a Host, image: &str) -> (bool, &'a str) {
+    (host.image.as_deref() != Some(image), &host.name)
+}
+
+/// The image that the host would get, or why it cannot be chosen.
+fn fits(
+    facts: &Facts<'_>,
+    owner: &Owner,
+    host: &Host,
+    names: &HashSet<&str>,
+) -> Result<String, Unfit> {
+    let machine = facts.machine;
+    asked_for(machine, owner, host)?;
+    is_free(facts, owner, host)?;
+    refuse_if(names.contains(host.hostname.as_str()), Unfit::SameHostname)?;
+    has_minimum(machine, host)?;
+    let image = (facts.image)(host.architecture.as_deref()).map_err(|_| Unfit::NoImage)?;
+    if host.image.as_deref() != Some(&image) && !host.loader_fit {
+        return Err(Unfit::LoaderUnfit);
+    }
+    Ok(image)
+}
+
+fn refuse_if(condition: bool, unfit: Unfit) -> Result<(), Unfit> {
+    if condition { Err(unfit) } else { Ok(()) }
+}
+
+fn asked_for(machine: &Machine, owner: &Owner, host: &Host) -> Result<(), Unfit> {
+    let name = machine.host_name.as_deref();
+    refuse_if(name.is_some_and(|name| name != host.name), Unfit::OtherName)?;
+    refuse_if(!machine.selector.matches(&host.labels), Unfit::OtherLabels)?;
+    // The contract: "MUST be placed" in the failure domain of the Machine.
+    let domain = owner.failure_domain.as_ref();
+    let other = domain.is_some_and(|domain| host.failure_domain.as_ref() != Some(domain));
+    refuse_if(other, Unfit::OtherDomain)
+}
+
+fn is_free(facts: &Facts<'_>, owner: &Owner, host: &Host) -> Result<(), Unfit> {
+    let cluster = facts.cluster.map(|cluster| cluster.name.as_str());
+    let mine = owner.control_plane && host.reserved_for.as_deref() == cluster;
+    refuse_if(host.claim.is_some(), Unfit::Claimed)?;
+    refuse_if(host.reserved_for.is_some() && !mine, Unfit::Reserved)?;
+    refuse_if(facts.machine.tried.contains(&host.name), Unfit::Tried)?;
+    refuse_if(!host.approved, Unfit::Unapproved)?;
+    refuse_if(host.cordoned || host.deleting, Unfit::Cordoned)?;
+    refuse_if(host.phase != Phase::Available, Unfit::NotClean)?;
+    refuse_if(!host.is_alive(facts.now, facts.policy.alive), Unfit::Silent)
+}
+
+/// The host names of the cluster's hosts. A kubelet registers by its host name.
+fn hostnames<'a>(facts: &Facts<'a>) -> HashSet<&'a str> {
+    let cluster = facts.cluster.map(|cluster| cluster.name.as_str());
+    let of_it = |host: &&&Host| {
+        let claim = host.claim.as_ref().map(|claim| claim.cluster.as_str());
+        claim.is_some() && claim == cluster
+    };
+    let hosts = facts.hosts.iter().filter(of_it);
+    hosts.map(|host| host.hostname.as_str()).collect()
+}
+
+fn has_minimum(machine: &Machine, host: &Host) -> Result<(), Unfit> {
+    for (resource, minimum) in &machine.minimum {
+        let capacity = host.capacity.get(resource).map_or("0", String::as_str);
+        match (amount(minimum), amount(capacity)) {
+            (Ok(minimum), Ok(capacity)) => refuse_if(capacity < minimum, Unfit::TooSmall)?,
+            (Err(_), _) | (_, Err(_)) => return Err(Unfit::UnreadableCapacity),
+        }
+    }
+    Ok(())
+}
+
+/// The provider id of a machine on its host.
+pub(crate) fn id_of(machine: &Machine, host: &HostRef) -> String {
+    provider_id(&machine.namespace, &host.name, &host.claim)
+}

@@ -1,0 +1,104 @@
+//! A machine that is deleted. Cluster API has drained its node, and deletes the Node once our
+//! finalizer is gone. So the finalizer stays until the old kubelet cannot come back.
+
+use crate::choose::id_of;
+use crate::claim::{Claim, HostRef, Wanted};
+use crate::facts::{Facts, Held};
+use crate::host::Host;
+use crate::lost::lost;
+use crate::machine::{Act, Decision};
+use crate::why::Why;
+
+pub fn leave(facts: &Facts<'_>) -> Decision {
+    let machine = facts.machine;
+    if !machine.finalizer {
+        return Decision::wait(Why::Released);
+    }
+    let Some(host) = &machine.host else {
+        return Decision::because(Act::RemoveFinalizer, Why::Released);
+    };
+    let Some(there) = facts.host else {
+        return give_up_without_object(facts, host);
+    };
+    if there.is_fenced(&host.claim) {
+        return gone(facts, host);
+    }
+    match &there.claim {
+        // The claim comes back as an order to leave: without it the host would go on.
+        None => Decision::write(Act::PutClaim(order(facts, host))),
+        Some(claim) if claim.id != host.claim => taken(host, there, claim),
+        Some(claim) if claim.wanted == Wanted::Joined => Decision::write(Act::Release),
+        Some(claim) => fenced_or_lost(facts, host, there, claim),
+    }
+}
+
+fn gone(facts: &Facts<'_>, host: &HostRef) -> Decision {
+    if holds_data_of(facts, host) {
+        return Decision::write(Act::RemoveData);
+    }
+    Decision::because(Act::RemoveFinalizer, Why::Released)
+}
+
+fn holds_data_of(facts: &Facts<'_>, host: &HostRef) -> bool {
+    matches!(facts.held, Held::Data { claim, .. } if *claim == host.claim)
+}
+
+fn order(facts: &Facts<'_>, host: &HostRef) -> Claim {
+    let machine = facts.machine;
+    Claim {
+        id: host.claim.clone(),
+        machine: machine.name.clone(),
+        cluster: facts
+            .cluster
+            .map_or_else(String::new, |one| one.name.clone()),
+        image: None,
+        version: None,
+        provider_id: id_of(machine, host),
+        wanted: Wanted::Released,
+        release: machine.release,
+        bootstrap_hash: None,
+        join_seconds: machine.join_seconds,
+        lost: false,
+    }
+}
+
+/// Another machine's claim can only be there if somebody removed ours. Only a person knows whether
+/// our node still runs.
+fn taken(host: &HostRef, there: &Host, found: &Claim) -> Decision {
+    if there.forced.as_deref() == Some(host.claim.as_str()) {
+        return Decision::because(Act::RemoveFinalizer, Why::Released);
+    }
+    Decision::wait(Why::HostTaken {
+        host: host.name.clone(),
+        found: found.id.clone(),
+    })
+}
+
+fn fenced_or_lost(facts: &Facts<'_>, host: &HostRef, there: &Host, claim: &Claim) -> Decision {
+    if holds_data_of(facts, host) {
+        return Decision::write(Act::RemoveData);
+    }
+    if claim.lost {
+        return gone(facts, host);
+    }
+    if there.forced.as_deref() == Some(claim.id.as_str()) {
+        return Decision::write(Act::GiveUp);
+    }
+    if there.is_alive(facts.now, facts.policy.alive) {
+        return Decision::look_again(Why::Fencing {
+            host: host.name.clone(),
+        });
+    }
+    match lost(facts, &host.name, &claim.id, Some(there)) {
+        Ok(()) => Decision::write(Act::GiveUp),
+        Err(why) => Decision::look_again(why),
+    }
+}
+
+/// Somebody removed the CareenHost with its finalizer. The computer may still run.
+fn give_up_without_object(facts: &Facts<'_>, host: &HostRef) -> Decision {
+    match lost(facts, &host.name, &host.claim, None) {
+        Ok(()) => Decision::because(Act::RemoveFinalizer, Why::Released),
+        Err(why) => Decision::look_again(why),
+    }
+}

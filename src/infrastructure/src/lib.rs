@@ -1,0 +1,52 @@
+//! The decisions of the infrastructure provider: which prepared host becomes which Machine of
+//! Cluster API, and when a host is given back. Facts go in, one write and a reason come out. There
+//! is no clock, file, process or network here.
+//!
+//! Two objects make a claim. A CareenMachine names its host and a random claim id. The CareenHost
+//! carries the claim with the same id. Each write states the version of the object that it is based
+//! on, so that of two leaders only one succeeds.
+//!
+//! - The host gets the bootstrap data only after its machine is committed to it. A committed
+//!   machine never changes its host. So no machine has two hosts with data.
+//! - A host has one claim. The claim goes when the host says that it is clean. So no host has two
+//!   machines.
+//! - The finalizer of a machine goes when its host says that the old kubelet cannot come back
+//!   by the rule for lost hosts, or by a person's word.
+//! - The absence of a claim is never an order to a host.
+
+#![deny(clippy::wildcard_enum_match_arm)]
+
+mod brake;
+mod choose;
+mod claim;
+mod cluster;
+mod facts;
+mod host;
+mod leave;
+mod lost;
+mod machine;
+mod phase;
+mod policy;
+mod quantity;
+mod selector;
+mod stage;
+mod tend;
+mod why;
+
+pub use brake::{Braked, brake};
+pub use choose::{Choice, Refused, Unfit, choose};
+pub use claim::{Claim, HostRef, Release, Wanted, provider_id};
+pub use cluster::{
+    Cluster, ClusterAct, ClusterDecision, ClusterFacts, ClusterWhy, Domain, Endpoint, EndpointFrom,
+    decide_cluster,
+};
+pub use facts::{Data, Facts, Held, Machine, Node, Owner, OwnerCluster};
+pub use host::Host;
+pub use machine::{AWAITS_DATA, Act, Decision, decide};
+pub use phase::Phase;
+pub use policy::Policy;
+pub use quantity::{Unreadable, amount};
+pub use selector::{Expression, Operator, Selector};
+pub use stage::{Stage, Word, words};
+pub use tend::{Holder, HostAct, HostDecision, HostFacts, HostWhy, Registration, tend};
+pub use why::{Class, Why};

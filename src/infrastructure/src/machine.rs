@@ -1,0 +1,398 @@
+//! The decision on one machine: at most one write, and what the machine waits for.
+
+use crate::choose::{choose, id_of};
+use crate::claim::{Claim, HostRef, Wanted};
+use crate::facts::{Data, Facts, Held, Node, Owner, OwnerCluster};
+use crate::host::Host;
+use crate::leave::leave;
+use crate::phase::Phase;
+use crate::why::{Class, Why};
+
+/// A write. Each states the version of the object that the decision is based on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Add our finalizer to the machine.
+    AddFinalizer,
+    /// Remove it.
+    RemoveFinalizer,
+    /// Write the host into the machine: the first half of a claim.
+    SetHost(HostRef),
+    /// Remove the host from the machine. The host that failed it is not tried again.
+    ClearHost {
+        /// That host, if one failed.
+        tried: Option<String>,
+    },
+    /// Write the claim into the host, which has none: the second half.
+    PutClaim(Claim),
+    /// From now on the machine keeps its host.
+    Commit,
+    /// Copy the bootstrap data of this hash into the host's Secret.
+    CopyData {
+        /// The SHA-256.
+        hash: String,
+    },
+    /// Tell the host that its data have this hash.
+    TellData {
+        /// The SHA-256.
+        hash: String,
+    },
+    /// Remove the bootstrap data from the host's Secret.
+    RemoveData,
+    /// Write the provider id into the machine.
+    SetProviderId(String),
+    /// Say that the machine is provisioned.
+    SetProvisioned,
+    /// Order the host to leave.
+    Release,
+    /// Write into the claim that the host was given up.
+    GiveUp,
+}
+
+/// What to write, and what the machine waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The write, if one is due.
+    pub act: Option<Act>,
+    /// What the machine waits for.
+    pub why: Why,
+    /// Decide again after this many seconds, even if nothing changes.
+    pub again: Option<u64>,
+}
+
+/// What a host that needs the bootstrap data writes into `status.step`.
+pub const AWAITS_DATA: &str = "AwaitData";
+
+/// How often a deadline is looked at.
+const SOON: u64 = 15;
+
+impl Decision {
+    /// Writes this.
+    pub(crate) const fn write(act: Act) -> Self {
+        Self {
+            act: Some(act),
+            why: Why::Moving,
+            again: None,
+        }
+    }
+
+    /// Writes this because of that.
+    pub(crate) const fn because(act: Act, why: Why) -> Self {
+        Self {
+            act: Some(act),
+            why,
+            again: None,
+        }
+    }
+
+    /// Waits for an event.
+    pub(crate) const fn wait(why: Why) -> Self {
+        Self {
+            act: None,
+            why,
+            again: None,
+        }
+    }
+
+    /// Waits for an event or for a deadline.
+    pub(crate) fn look_again(why: Why) -> Self {
+        Self {
+            again: Some(SOON),
+            ..Self::wait(why)
+        }
+    }
+}
+
+/// What to write for a machine now, and what it waits for.
+#[must_use]
+pub fn decide(facts: &Facts<'_>) -> Decision {
+    let machine = facts.machine;
+    if let Some(what) = &machine.paused {
+        let what = what.clone();
+        return Decision::wait(Why::Paused { what });
+    }
+    if machine.deleting {
+        return leave(facts);
+    }
+    // The finalizer comes after the owner: Cluster API sets the owner at the same time.
+    let Some(owner) = &machine.owner else {
+        return Decision::wait(Why::NoOwner);
+    };
+    let Some(cluster) = facts.cluster else {
+        return Decision::wait(Why::NoCluster);
+    };
+    if !machine.finalizer {
+        return Decision::write(Act::AddFinalizer);
+    }
+    let Some(host) = &machine.host else {
+        return start(facts, owner, cluster);
+    };
+    match facts.host {
+        Some(there) => on_host(facts, owner, cluster, host, there),
+        None if host.committed => Decision::wait(Why::HostGone {
+            host: host.name.clone(),
+        }),
+        None => Decision::write(Act::ClearHost { tried: None }),
+    }
+}
+
+fn start(facts: &Facts<'_>, owner: &Owner, cluster: &OwnerCluster) -> Decision {
+    if !cluster.provisioned {
+        return Decision::wait(Why::InfrastructureNotReady);
+    }
+    if !owner.has_data {
+        return Decision::wait(Why::NoData);
+    }
+    match choose(facts, owner) {
+        Ok(choice) => Decision::write(Act::SetHost(choice.host)),
+        Err(why) => Decision::look_again(why),
+    }
+}
+
+fn on_host(
+    facts: &Facts<'_>,
+    owner: &Owner,
+    cluster: &OwnerCluster,
+    host: &HostRef,
+    there: &Host,
+) -> Decision {
+    match &there.claim {
+        None => put_claim(facts, owner, cluster, host, there),
+        Some(claim) if claim.id != host.claim => taken(host, claim),
+        // Only a committed machine gives data. We have read the machine before it was committed, or a
+        // restored API server has lost the commitment.
+        Some(claim) if claim.bootstrap_hash.is_some() && !host.committed => {
+            Decision::write(Act::Commit)
+        }
+        Some(claim) if claim.wanted == Wanted::Released => released(host, there),
+        Some(claim) if facts.machine.provisioned => running(facts, claim),
+        Some(claim) => progress(facts, host, claim, there),
+    }
+}
+
+/// The host has no claim: it was not written yet, or a restored API server has lost it. A machine
+/// that is not committed can take another host, if this one is not free any more.
+fn put_claim(
+    facts: &Facts<'_>,
+    owner: &Owner,
+    cluster: &OwnerCluster,
+    host: &HostRef,
+    there: &Host,
+) -> Decision {
+    let was_here = host.committed || there.observes(&host.claim);
+    let is_free = there.phase == Phase::Available && !there.deleting && !there.cordoned;
+    if there.is_fenced(&host.claim) {
+        let why = Why::HostReleased {
+            host: host.name.clone(),
+        };
+        return fall_back(host, why);
+    }
+    if !was_here && !is_free {
+        return Decision::write(Act::ClearHost { tried: None });
+    }
+    match (facts.image)(there.architecture.as_deref()) {
+        Ok(image) => Decision::write(Act::PutClaim(claim(facts, owner, cluster, host, image))),
+        Err(detail) => fall_back(
+            host,
+            Why::HostFailed {
+                host: host.name.clone(),
+                reason: detail,
+            },
+        ),
+    }
+}
+
+fn claim(
+    facts: &Facts<'_>,
+    owner: &Owner,
+    cluster: &OwnerCluster,
+    host: &HostRef,
+    image: String,
+) -> Claim {
+    let machine = facts.machine;
+    Claim {
+        id: host.claim.clone(),
+        machine: machine.name.clone(),
+        cluster: cluster.name.clone(),
+        image: Some(image),
+        version: Some(owner.version.clone()),
+        provider_id: id_of(machine, host),
+        wanted: Wanted::Joined,
+        release: machine.release,
+        bootstrap_hash: None,
+        join_seconds: machine.join_seconds,
+        lost: false,
+    }
+}
+
+/// A machine that may choose again does. The others say why they cannot go on.
+fn fall_back(host: &HostRef, why: Why) -> Decision {
+    if host.committed {
+        return Decision::wait(why);
+    }
+    let failed = why.class() == Class::NextHost;
+    let tried = failed.then(|| host.name.clone());
+    Decision::because(Act::ClearHost { tried }, why)
+}
+
+fn taken(host: &HostRef, found: &Claim) -> Decision {
+    if !host.committed {
+        return Decision::write(Act::ClearHost { tried: None });
+    }
+    Decision::wait(Why::HostTaken {
+        host: host.name.clone(),
+        found: found.id.clone(),
+    })
+}
+
+/// The claim says that the host should leave. Before the commitment that is our own order after a
+/// failure.
+fn released(host: &HostRef, there: &Host) -> Decision {
+    let why = if host.committed {
+        Why::HostReleased {
+            host: host.name.clone(),
+        }
+    } else {
+        Why::HostFailed {
+            host: host.name.clone(),
+            reason: there.reason.clone().unwrap_or_default(),
+        }
+    };
+    fall_back(host, why)
+}
+
+/// Nothing is left to do for a machine that is provisioned, but to remove data that a power cut
+/// left.
+fn running(facts: &Facts<'_>, claim: &Claim) -> Decision {
+    if let Held::Data { claim: of, .. } = facts.held
+        && *of == claim.id
+    {
+        return Decision::write(Act::RemoveData);
+    }
+    let why = node_conflict(facts).unwrap_or(Why::Running);
+    Decision::wait(why)
+}
+
+fn node_conflict(facts: &Facts<'_>) -> Option<Why> {
+    match facts.node {
+        Node::Other { name, provider_id } => Some(Why::NodeNameTaken {
+            node: name.clone(),
+            found: provider_id.clone(),
+        }),
+        Node::NoCluster
+        | Node::Away(_)
+        | Node::Missing { .. }
+        | Node::Ready
+        | Node::NotReady { .. } => None,
+    }
+}
+
+fn progress(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> Decision {
+    let name = || host.name.clone();
+    let waited = facts.now - host.since;
+    let late = waited > facts.machine.join_seconds;
+    if !there.observes(&claim.id) {
+        if !host.committed && (late || !there.is_alive(facts.now, facts.policy.alive)) {
+            let silent = Why::HostFailed {
+                host: name(),
+                reason: "it does not answer".to_owned(),
+            };
+            return Decision::because(Act::Release, silent);
+        }
+        return Decision::look_again(Why::Unobserved { host: name() });
+    }
+    if late && there.phase != Phase::Joined {
+        let seconds = facts.machine.join_seconds;
+        let why = Why::JoinLate {
+            host: name(),
+            seconds,
+        };
+        return give_back_if_possible(host, why);
+    }
+    match there.phase {
+        Phase::Joined => joined(facts, host),
+        Phase::Joining => joining(facts, host, claim, there),
+        Phase::Failed | Phase::Quarantined => failed(host, there),
+        // It leaves although nobody has told it to.
+        Phase::Fencing | Phase::Cleaning | Phase::Registered => failed(host, there),
+        Phase::Available | Phase::Imaging => Decision::look_again(Why::Imaging {
+            host: name(),
+            image: claim.image.clone().unwrap_or_default(),
+        }),
+    }
+}
+
+fn failed(host: &HostRef, there: &Host) -> Decision {
+    let (name, reason) = (host.name.clone(), there.reason.clone().unwrap_or_default());
+    let why = if host.committed {
+        Why::JoinFailed { host: name, reason }
+    } else {
+        Why::HostFailed { host: name, reason }
+    };
+    give_back_if_possible(host, why)
+}
+
+/// The host is ordered to leave before the machine chooses another one.
+fn give_back_if_possible(host: &HostRef, why: Why) -> Decision {
+    if host.committed {
+        return Decision::wait(why);
+    }
+    Decision::because(Act::Release, why)
+}
+
+/// The host runs the image and asks for the data. First the machine is committed, then the data are
+/// copied, then the host is told of them: it uses none before.
+fn joining(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> Decision {
+    let asks = there.step.as_deref() == Some(AWAITS_DATA);
+    if claim.bootstrap_hash.is_some() && !asks {
+        return Decision::look_again(Why::Joining {
+            host: host.name.clone(),
+        });
+    }
+    if let Some(why) = node_conflict(facts) {
+        return give_back_if_possible(host, why);
+    }
+    let hash = match facts.data {
+        Data::Unread | Data::Missing => return Decision::look_again(Why::NoData),
+        Data::Bad(detail) => {
+            let detail = detail.clone();
+            return Decision::wait(Why::BadData { detail });
+        }
+        Data::Hash(hash) => hash.clone(),
+    };
+    if !host.committed {
+        return Decision::write(Act::Commit);
+    }
+    let held = Held::Data {
+        claim: claim.id.clone(),
+        hash: hash.clone(),
+    };
+    if *facts.held != held {
+        return Decision::write(Act::CopyData { hash });
+    }
+    if claim.bootstrap_hash.as_ref() != Some(&hash) {
+        return Decision::write(Act::TellData { hash });
+    }
+    Decision::look_again(Why::Joining {
+        host: host.name.clone(),
+    })
+}
+
+fn joined(facts: &Facts<'_>, host: &HostRef) -> Decision {
+    // A restored API server may have lost the commitment of a host that has joined since.
+    if !host.committed {
+        return Decision::write(Act::Commit);
+    }
+    if let Held::Data { claim, .. } = facts.held
+        && *claim == host.claim
+    {
+        return Decision::write(Act::RemoveData);
+    }
+    if let Some(why) = node_conflict(facts) {
+        return Decision::look_again(why);
+    }
+    let id = id_of(facts.machine, host);
+    if facts.machine.provider_id.is_none() {
+        return Decision::write(Act::SetProviderId(id));
+    }
+    Decision::write(Act::SetProvisioned)
+}

@@ -1,0 +1,360 @@
+//! The decision on one host: whether it is let in, whether its claim has an owner, and when the
+//! claim goes.
+
+use thiserror::Error;
+
+use crate::claim::{Claim, Wanted};
+use crate::host::Host;
+use crate::phase::Phase;
+use crate::policy::Policy;
+
+/// A HostRegistration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Registration {
+    /// Its hosts are let in without a person.
+    pub auto_approve: bool,
+    /// How the names of its hosts begin.
+    pub name_prefix: String,
+    /// How many hosts it lets in.
+    pub max_hosts: usize,
+    /// How many are in.
+    pub approved: usize,
+}
+
+/// Whether a machine has the claim of a host, read from the API server and not from a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Holder {
+    /// It was not read.
+    Unread,
+    /// A machine names this host and this claim.
+    Machine,
+    /// There is no machine of that name, or it names another host or claim.
+    Nobody,
+}
+
+/// All input of one decision on a host.
+pub struct HostFacts<'a> {
+    /// Seconds since 1970.
+    pub now: i64,
+    /// The host, read from the API server.
+    pub host: &'a Host,
+    /// Its registration.
+    pub registration: Option<&'a Registration>,
+    /// Its ServiceAccount, Role, Secret and Lease exist.
+    pub has_account: bool,
+    /// Its first token is where it looks for it.
+    pub handed_over: bool,
+    /// Its Lease was renewed at least once: it has its token.
+    pub heartbeat: bool,
+    /// Who has its claim: the one in its spec, or else the one that it says it has joined by.
+    pub holder: Holder,
+    /// The Cluster of the claim is paused.
+    pub paused: bool,
+    /// For how many seconds careen-provider leads with all lists complete.
+    pub leads_for: i64,
+    /// How many hosts of the namespace are orphans, with this one, and how many have a claim.
+    pub orphans: (usize, usize),
+    /// The limits.
+    pub policy: &'a Policy,
+}
+
+/// A write. Each states the version of the host that the decision is based on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostAct {
+    /// Let it in, with the labels and the failure domain of its registration, and our finalizer.
+    Approve,
+    /// Add our finalizer.
+    AddFinalizer,
+    /// Remove it.
+    RemoveFinalizer,
+    /// Make its ServiceAccount, Role, Secret and Lease.
+    MakeAccount,
+    /// Put its first token where it looks for it.
+    HandOver,
+    /// Remove that token, which the host has taken.
+    EndHandover,
+    /// Remove the claim: the host is clean.
+    RemoveClaim {
+        /// It was given up once. A person looks at it before it is used again.
+        cordon: bool,
+    },
+    /// Order the host to leave.
+    Release,
+    /// Put back the claim of this id, as an order to leave.
+    PutOrder(Claim),
+    /// Remember the first look at an orphan.
+    MarkOrphan(String),
+    /// It is no orphan.
+    UnmarkOrphan,
+    /// Name it an orphan, and cordon it.
+    NameOrphan(String),
+}
+
+/// What a host waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
+#[allow(missing_docs)]
+pub enum HostWhy {
+    #[error("no machine has it. No action is needed.")]
+    Free,
+    #[error("a machine has it. No action is needed.")]
+    InUse,
+    #[error("careen-provider is about to write the next step. No action is needed.")]
+    Moving,
+    #[error("nobody has let it in. Run kubectl careen host approve, if it is yours.")]
+    Unapproved,
+    #[error(
+        "its HostRegistration {registration} does not exist. Delete this host, or approve it by its name."
+    )]
+    NoRegistration { registration: String },
+    #[error(
+        "its name does not begin with {prefix:?}, as its HostRegistration asks. Delete this host, or approve it by its name."
+    )]
+    OtherPrefix { prefix: String },
+    #[error("its HostRegistration lets in {most} hosts. Change maxHosts, or delete hosts.")]
+    RegistrationFull { most: usize },
+    #[error("it was released and is not clean yet. No action is needed, unless it is off.")]
+    Leaving,
+    #[error(
+        "it is deleted while a machine has it. Delete the Machine first; if the host is off for ever, annotate it with careen.dev/force-release: {claim}."
+    )]
+    DeletedInUse { claim: String },
+    #[error("no CareenMachine has its claim {claim}. Wait for the second look.")]
+    MayBeOrphan { claim: String },
+    #[error(
+        "no CareenMachine has its claim {claim}. Look at the host, then run kubectl careen host release."
+    )]
+    Orphan { claim: String },
+    #[error(
+        "{orphans} of {of} hosts have a claim that no CareenMachine has. Check whether a backup was restored; release them by hand."
+    )]
+    ManyOrphans { orphans: usize, of: usize },
+    #[error(
+        "whether a machine has its claim is not judged: the Cluster is paused, or careen-provider has just started. No action is needed."
+    )]
+    NotJudged,
+}
+
+impl HostWhy {
+    /// A stable word.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Free => "Free",
+            Self::InUse => "InUse",
+            Self::Moving => "Moving",
+            Self::Unapproved => "Unapproved",
+            Self::NoRegistration { .. } => "NoRegistration",
+            Self::OtherPrefix { .. } => "OtherPrefix",
+            Self::RegistrationFull { .. } => "RegistrationFull",
+            Self::Leaving => "Leaving",
+            Self::DeletedInUse { .. } => "DeletedInUse",
+            Self::MayBeOrphan { .. } => "MayBeOrphan",
+            Self::Orphan { .. } => "Orphan",
+            Self::ManyOrphans { .. } => "ManyOrphans",
+            Self::NotJudged => "NotJudged",
+        }
+    }
+}
+
+/// What to write to a host, and what it waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostDecision {
+    /// The write, if one is due.
+    pub act: Option<HostAct>,
+    /// What the host waits for.
+    pub why: HostWhy,
+    /// Decide again after this many seconds.
+    pub again: Option<u64>,
+}
+
+const fn write(act: HostAct) -> HostDecision {
+    because(act, HostWhy::Moving)
+}
+
+const fn because(act: HostAct, why: HostWhy) -> HostDecision {
+    HostDecision {
+        act: Some(act),
+        why,
+        again: None,
+    }
+}
+
+const fn wait(why: HostWhy) -> HostDecision {
+    HostDecision {
+        act: None,
+        why,
+        again: None,
+    }
+}
+
+/// How often a deadline is looked at.
+const SOON: u64 = 60;
+
+const fn look_again(why: HostWhy) -> HostDecision {
+    HostDecision {
+        act: None,
+        why,
+        again: Some(SOON),
+    }
+}
+
+/// What to write to a host now, and what it waits for.
+#[must_use]
+pub fn tend(facts: &HostFacts<'_>) -> HostDecision {
+    let host = facts.host;
+    if host.deleting {
+        return deleted(facts);
+    }
+    if !host.approved {
+        return admit(facts);
+    }
+    if !host.finalizer {
+        return write(HostAct::AddFinalizer);
+    }
+    if !facts.has_account {
+        return write(HostAct::MakeAccount);
+    }
+    if host.handover.is_some() && facts.heartbeat {
+        return write(HostAct::EndHandover);
+    }
+    if host.handover.is_some() && !facts.handed_over {
+        return write(HostAct::HandOver);
+    }
+    match &host.claim {
+        Some(claim) if claim.wanted == Wanted::Released => leaving(facts, claim),
+        Some(claim) => claimed(facts, claim),
+        None => unclaimed(facts),
+    }
+}
+
+/// A host that a machine has is held by our finalizer. A person's word lets it go at once.
+fn deleted(facts: &HostFacts<'_>) -> HostDecision {
+    let host = facts.host;
+    if !host.finalizer {
+        return wait(HostWhy::Leaving);
+    }
+    let Some(claim) = &host.claim else {
+        return write(HostAct::RemoveFinalizer);
+    };
+    let forced = host.forced.as_deref() == Some(claim.id.as_str());
+    let left = claim.wanted == Wanted::Released && (host.is_fenced(&claim.id) || claim.lost);
+    if forced || left && facts.holder == Holder::Nobody {
+        return write(HostAct::RemoveFinalizer);
+    }
+    look_again(HostWhy::DeletedInUse {
+        claim: claim.id.clone(),
+    })
+}
+
+fn admit(facts: &HostFacts<'_>) -> HostDecision {
+    let host = facts.host;
+    let Some(registration) = facts.registration else {
+        return wait(HostWhy::NoRegistration {
+            registration: host.registration.clone(),
+        });
+    };
+    if !registration.auto_approve {
+        return wait(HostWhy::Unapproved);
+    }
+    if !host.name.starts_with(&registration.name_prefix) {
+        return wait(HostWhy::OtherPrefix {
+            prefix: registration.name_prefix.clone(),
+        });
+    }
+    if registration.approved >= registration.max_hosts {
+        let most = registration.max_hosts;
+        return look_again(HostWhy::RegistrationFull { most });
+    }
+    write(HostAct::Approve)
+}
+
+/// The claim goes when the host is available again, and no machine waits for its fence.
+fn leaving(facts: &HostFacts<'_>, claim: &Claim) -> HostDecision {
+    let host = facts.host;
+    let clean = host.phase == Phase::Available && host.observes(&claim.id);
+    match facts.holder {
+        // A host that serves another claim has never taken up this one.
+        Holder::Nobody if clean || host.serves_another(&claim.id) => {
+            write(HostAct::RemoveClaim { cordon: claim.lost })
+        }
+        Holder::Nobody | Holder::Machine | Holder::Unread => look_again(HostWhy::Leaving),
+    }
+}
+
+fn claimed(facts: &HostFacts<'_>, claim: &Claim) -> HostDecision {
+    match facts.holder {
+        Holder::Machine | Holder::Unread => in_use(facts),
+        Holder::Nobody if was_never_used(facts.host, claim) => write(HostAct::Release),
+        Holder::Nobody => orphan(facts, &claim.id, HostAct::Release),
+    }
+}
+
+fn in_use(facts: &HostFacts<'_>) -> HostDecision {
+    if facts.host.orphan_seen.is_some() && facts.holder == Holder::Machine {
+        return write(HostAct::UnmarkOrphan);
+    }
+    look_again(HostWhy::InUse)
+}
+
+/// The host had no data under this claim: a leader wrote the claim after the machine had taken
+/// another host. Nothing runs on it that could be lost.
+fn was_never_used(host: &Host, claim: &Claim) -> bool {
+    let joined = matches!(host.phase, Phase::Joined | Phase::Joining);
+    claim.bootstrap_hash.is_none() && !joined
+}
+
+/// A host may say that it has joined by a claim that it does not have: the API server was restored.
+/// If a machine has that claim, its decision puts the claim back.
+fn unclaimed(facts: &HostFacts<'_>) -> HostDecision {
+    let host = facts.host;
+    let joined = host
+        .observed
+        .clone()
+        .filter(|_| host.phase == Phase::Joined);
+    let Some(id) = joined else {
+        return wait(HostWhy::Free);
+    };
+    match facts.holder {
+        Holder::Machine | Holder::Unread => in_use(facts),
+        Holder::Nobody => {
+            let order = Claim {
+                id: id.clone(),
+                wanted: Wanted::Released,
+                join_seconds: crate::claim::join_seconds(),
+                ..Claim::default()
+            };
+            orphan(facts, &id, HostAct::PutOrder(order))
+        }
+    }
+}
+
+/// Two looks with a pause, then a name. The release without a person is the operator's choice.
+fn orphan(facts: &HostFacts<'_>, id: &str, release: HostAct) -> HostDecision {
+    let (host, policy) = (facts.host, facts.policy);
+    let claim = || id.to_owned();
+    if facts.paused || facts.leads_for < policy.settle {
+        return look_again(HostWhy::NotJudged);
+    }
+    let first = host.orphan_seen.as_ref().filter(|(of, _)| of == id);
+    let Some((_, at)) = first else {
+        return because(
+            HostAct::MarkOrphan(claim()),
+            HostWhy::MayBeOrphan { claim: claim() },
+        );
+    };
+    if facts.now - at < policy.orphan_looks {
+        return look_again(HostWhy::MayBeOrphan { claim: claim() });
+    }
+    if host.orphan.as_deref() != Some(id) || !host.cordoned {
+        let why = HostWhy::Orphan { claim: claim() };
+        return because(HostAct::NameOrphan(claim()), why);
+    }
+    if !policy.release_orphans {
+        return look_again(HostWhy::Orphan { claim: claim() });
+    }
+    let (orphans, of) = facts.orphans;
+    if orphans > 2.max(of * policy.brake_percent / 100) {
+        return look_again(HostWhy::ManyOrphans { orphans, of });
+    }
+    because(release, HostWhy::Orphan { claim: claim() })
+}

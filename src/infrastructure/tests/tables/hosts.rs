@@ -1,0 +1,430 @@
+//! The decision on one host.
+
+use infrastructure::{
+    Holder, Host, HostAct, HostDecision, HostFacts, Phase, Policy, Registration, Wanted, tend,
+};
+
+use crate::scene::{ID, NOW, OTHER, claim, host};
+
+struct Scene {
+    host: Host,
+    registration: Option<Registration>,
+    has_account: bool,
+    handed_over: bool,
+    heartbeat: bool,
+    holder: Holder,
+    paused: bool,
+    leads_for: i64,
+    orphans: (usize, usize),
+    policy: Policy,
+}
+
+fn free() -> Scene {
+    Scene {
+        host: host("h"),
+        registration: None,
+        has_account: true,
+        handed_over: false,
+        heartbeat: true,
+        holder: Holder::Unread,
+        paused: false,
+        leads_for: 1000,
+        orphans: (1, 20),
+        policy: Policy::default(),
+    }
+}
+
+/// A host that has joined by its claim, which no machine has.
+fn orphan() -> Scene {
+    let mut scene = free();
+    scene.host.claim = Some(claim(ID));
+    scene.host.observed = Some(ID.to_owned());
+    scene.host.phase = Phase::Joined;
+    scene.holder = Holder::Nobody;
+    scene
+}
+
+/// The same, after both looks.
+fn named() -> Scene {
+    orphan().with(|s| {
+        s.host.orphan_seen = Some((ID.to_owned(), NOW - 400));
+        s.host.orphan = Some(ID.to_owned());
+        s.host.cordoned = true;
+    })
+}
+
+fn released(phase: Phase) -> Scene {
+    orphan().with(|s| {
+        s.host.claim.as_mut().unwrap().wanted = Wanted::Released;
+        s.host.phase = phase;
+    })
+}
+
+fn waiting() -> Scene {
+    free().with(|s| {
+        s.host.approved = false;
+        s.host.finalizer = false;
+        s.has_account = false;
+        s.registration = Some(Registration {
+            auto_approve: true,
+            name_prefix: String::new(),
+            max_hosts: 20,
+            approved: 3,
+        });
+    })
+}
+
+impl Scene {
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    fn decide(&self) -> HostDecision {
+        tend(&HostFacts {
+            now: NOW,
+            host: &self.host,
+            registration: self.registration.as_ref(),
+            has_account: self.has_account,
+            handed_over: self.handed_over,
+            heartbeat: self.heartbeat,
+            holder: self.holder,
+            paused: self.paused,
+            leads_for: self.leads_for,
+            orphans: self.orphans,
+            policy: &self.policy,
+        })
+    }
+}
+
+fn check(rows: Vec<(&str, Scene, &str, &str)>) {
+    for (name, scene, act, why) in rows {
+        let decision = scene.decide();
+        let text = decision
+            .act
+            .map_or_else(|| "-".to_owned(), |act| format!("{act:?}"));
+        let word = text.split(['(', '{', ' ']).next().unwrap_or_default();
+        assert_eq!((word, decision.why.code()), (act, why), "{name}");
+    }
+}
+
+#[test]
+fn host_comes_in_by_the_table() {
+    let handover = |s: &mut Scene| {
+        s.host.handover = Some("0".repeat(32));
+        s.heartbeat = false;
+    };
+    check(vec![
+        (
+            "approved by its registration",
+            waiting(),
+            "Approve",
+            "Moving",
+        ),
+        (
+            "no registration",
+            waiting().with(|s| s.registration = None),
+            "-",
+            "NoRegistration",
+        ),
+        (
+            "waits for a person",
+            waiting().with(|s| s.registration.as_mut().unwrap().auto_approve = false),
+            "-",
+            "Unapproved",
+        ),
+        (
+            "another prefix",
+            waiting().with(|s| s.registration.as_mut().unwrap().name_prefix = "n-".into()),
+            "-",
+            "OtherPrefix",
+        ),
+        (
+            "too many",
+            waiting().with(|s| s.registration.as_mut().unwrap().approved = 20),
+            "-",
+            "RegistrationFull",
+        ),
+        (
+            "approved by a person",
+            free().with(|s| s.host.finalizer = false),
+            "AddFinalizer",
+            "Moving",
+        ),
+        (
+            "no account",
+            free().with(|s| s.has_account = false),
+            "MakeAccount",
+            "Moving",
+        ),
+        ("no token", free().with(handover), "HandOver", "Moving"),
+        (
+            "token not taken",
+            free().with(handover).with(|s| s.handed_over = true),
+            "-",
+            "Free",
+        ),
+        (
+            "token taken",
+            free().with(handover).with(|s| s.heartbeat = true),
+            "EndHandover",
+            "Moving",
+        ),
+        ("in", free(), "-", "Free"),
+    ]);
+}
+
+#[test]
+fn claim_goes_when_the_host_is_clean_and_its_machine_is_gone() {
+    let free = HostAct::RemoveClaim { cordon: false };
+    assert_eq!(released(Phase::Available).decide().act, Some(free));
+    for phase in Phase::ALL
+        .into_iter()
+        .filter(|phase| *phase != Phase::Available)
+    {
+        assert_eq!(released(phase).decide().act, None, "{phase:?}");
+    }
+    check(vec![
+        (
+            "its machine waits for the fence",
+            released(Phase::Available).with(|s| s.holder = Holder::Machine),
+            "-",
+            "Leaving",
+        ),
+        (
+            "not known who has it",
+            released(Phase::Available).with(|s| s.holder = Holder::Unread),
+            "-",
+            "Leaving",
+        ),
+        (
+            "available after another claim",
+            released(Phase::Available).with(|s| s.host.observed = Some(OTHER.into())),
+            "-",
+            "Leaving",
+        ),
+        (
+            "never taken up",
+            released(Phase::Available).with(|s| s.host.observed = None),
+            "-",
+            "Leaving",
+        ),
+        (
+            "serves another claim",
+            released(Phase::Joined).with(|s| s.host.observed = Some(OTHER.into())),
+            "RemoveClaim",
+            "Moving",
+        ),
+    ]);
+    let lost = released(Phase::Available).with(|s| s.host.claim.as_mut().unwrap().lost = true);
+    assert_eq!(
+        lost.decide().act,
+        Some(HostAct::RemoveClaim { cordon: true })
+    );
+}
+
+#[test]
+fn orphan_is_named_after_two_looks_and_released_only_if_told() {
+    let told = |s: &mut Scene| s.policy.release_orphans = true;
+    check(vec![
+        (
+            "has a machine",
+            orphan().with(|s| s.holder = Holder::Machine),
+            "-",
+            "InUse",
+        ),
+        (
+            "not known",
+            orphan().with(|s| s.holder = Holder::Unread),
+            "-",
+            "InUse",
+        ),
+        (
+            "paused",
+            orphan().with(|s| s.paused = true),
+            "-",
+            "NotJudged",
+        ),
+        (
+            "just started",
+            orphan().with(|s| s.leads_for = 599),
+            "-",
+            "NotJudged",
+        ),
+        ("first look", orphan(), "MarkOrphan", "MayBeOrphan"),
+        (
+            "too soon",
+            orphan().with(|s| s.host.orphan_seen = Some((ID.into(), NOW - 299))),
+            "-",
+            "MayBeOrphan",
+        ),
+        (
+            "the mark of another claim",
+            orphan().with(|s| s.host.orphan_seen = Some((OTHER.into(), NOW - 400))),
+            "MarkOrphan",
+            "MayBeOrphan",
+        ),
+        (
+            "second look",
+            orphan().with(|s| s.host.orphan_seen = Some((ID.into(), NOW - 400))),
+            "NameOrphan",
+            "Orphan",
+        ),
+        ("named", named(), "-", "Orphan"),
+        (
+            "named, uncordoned",
+            named().with(|s| s.host.cordoned = false),
+            "NameOrphan",
+            "Orphan",
+        ),
+        (
+            "named, and told to release",
+            named().with(told),
+            "Release",
+            "Orphan",
+        ),
+        (
+            "too many of them",
+            named().with(told).with(|s| s.orphans = (5, 20)),
+            "-",
+            "ManyOrphans",
+        ),
+        (
+            "told, at the first look",
+            orphan().with(told),
+            "MarkOrphan",
+            "MayBeOrphan",
+        ),
+        (
+            "its machine is back",
+            named().with(|s| s.holder = Holder::Machine),
+            "UnmarkOrphan",
+            "Moving",
+        ),
+    ]);
+}
+
+/// A leader wrote the claim after the machine had taken another host.
+#[test]
+fn claim_that_was_never_used_is_released_at_once() {
+    let unused = |phase, observed: Option<&str>| {
+        let observed = observed.map(str::to_owned);
+        orphan().with(|s| {
+            s.host.phase = phase;
+            s.host.observed = observed;
+        })
+    };
+    let with_data = |mut scene: Scene| {
+        scene.host.claim.as_mut().unwrap().bootstrap_hash = Some("f".into());
+        scene
+    };
+    check(vec![
+        (
+            "not taken up",
+            unused(Phase::Available, None),
+            "Release",
+            "Moving",
+        ),
+        (
+            "imaging",
+            unused(Phase::Imaging, Some(ID)),
+            "Release",
+            "Moving",
+        ),
+        (
+            "joining",
+            unused(Phase::Joining, Some(ID)),
+            "MarkOrphan",
+            "MayBeOrphan",
+        ),
+        (
+            "data given",
+            with_data(unused(Phase::Imaging, Some(ID))),
+            "MarkOrphan",
+            "MayBeOrphan",
+        ),
+    ]);
+}
+
+#[test]
+fn host_that_has_joined_without_a_claim_is_an_orphan_or_gets_it_back() {
+    let gone = || orphan().with(|s| s.host.claim = None);
+    let seen = |s: &mut Scene| {
+        s.host.orphan_seen = Some((ID.into(), NOW - 400));
+        s.host.orphan = Some(ID.into());
+        s.host.cordoned = true;
+    };
+    check(vec![
+        (
+            "a machine has it",
+            gone().with(|s| s.holder = Holder::Machine),
+            "-",
+            "InUse",
+        ),
+        ("first look", gone(), "MarkOrphan", "MayBeOrphan"),
+        ("named", gone().with(seen), "-", "Orphan"),
+        (
+            "told to release",
+            gone().with(seen).with(|s| s.policy.release_orphans = true),
+            "PutOrder",
+            "Orphan",
+        ),
+        (
+            "available",
+            gone().with(|s| s.host.phase = Phase::Available),
+            "-",
+            "Free",
+        ),
+    ]);
+}
+
+#[test]
+fn deleted_host_goes_when_nobody_uses_it() {
+    let deleted = |s: &mut Scene| s.host.deleting = true;
+    check(vec![
+        ("free", free().with(deleted), "RemoveFinalizer", "Moving"),
+        (
+            "without our finalizer",
+            free().with(deleted).with(|s| s.host.finalizer = false),
+            "-",
+            "Leaving",
+        ),
+        ("in use", orphan().with(deleted), "-", "DeletedInUse"),
+        (
+            "released, not fenced",
+            released(Phase::Fencing).with(deleted),
+            "-",
+            "DeletedInUse",
+        ),
+        (
+            "fenced",
+            released(Phase::Cleaning).with(deleted),
+            "RemoveFinalizer",
+            "Moving",
+        ),
+        (
+            "fenced, its machine still there",
+            released(Phase::Cleaning)
+                .with(deleted)
+                .with(|s| s.holder = Holder::Machine),
+            "-",
+            "DeletedInUse",
+        ),
+        (
+            "a person's word",
+            orphan()
+                .with(deleted)
+                .with(|s| s.host.forced = Some(ID.into())),
+            "RemoveFinalizer",
+            "Moving",
+        ),
+        (
+            "a word about another claim",
+            orphan()
+                .with(deleted)
+                .with(|s| s.host.forced = Some(OTHER.into())),
+            "-",
+            "DeletedInUse",
+        ),
+    ]);
+}

@@ -1,0 +1,12 @@
+//! The decisions, row by row.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod choosing;
+mod clusters;
+mod hosts;
+mod leaving;
+mod lost;
+mod machines;
+mod messages;
+mod scene;
+mod words;

@@ -1,0 +1,235 @@
+//! One look at a host: read, decide, write, until nothing is due.
+
+use infrastructure::{Holder, Host, HostAct, HostDecision, HostFacts, Phase, Registration, tend};
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use kube::api::Api;
+use serde_json::{Value, json};
+
+use super::work::Provision;
+use super::{accounts, facts};
+use crate::clock::now;
+use crate::events::Happened;
+use crate::kinds::policies::REGISTRATIONS;
+use crate::kinds::{
+    CareenHost, CareenMachine, FINALIZER, HOSTS, HostRegistration, ORPHAN, ORPHAN_SEEN, VERSION,
+};
+use crate::machines::Key;
+use crate::writes::{WriteError, provision as write};
+
+/// How many writes one look makes.
+const WRITES: usize = 8;
+
+struct Read {
+    object: CareenHost,
+    host: Host,
+    source: Option<HostRegistration>,
+    registration: Option<Registration>,
+    has_account: bool,
+    handed_over: bool,
+    holder: Holder,
+    paused: bool,
+}
+
+impl Provision {
+    /// Looks at one host. Returns after how many seconds to look again.
+    pub(super) async fn look_at_host(&self, key: &Key) -> Result<Option<u64>, WriteError> {
+        for _ in 0..WRITES {
+            let Some(read) = self.read_host(key).await? else {
+                return Ok(None);
+            };
+            let decision = self.decide_host(key, &read);
+            let Some(act) = &decision.act else {
+                return Ok(decision.again);
+            };
+            tracing::debug!(host = %key, "{act:?}");
+            self.perform_for_host(&read, act).await?;
+            self.tell(&read.object, &decision);
+        }
+        Ok(Some(1))
+    }
+
+    async fn read_host(&self, key: &Key) -> Result<Option<Read>, WriteError> {
+        let space = &*key.namespace;
+        let hosts: Api<CareenHost> = Api::namespaced(self.client.clone(), space);
+        let Some(object) = write::read(&hosts, &key.name).await? else {
+            return Ok(None);
+        };
+        let host = self.inventory.with_lease(space, facts::host(&object));
+        let source = if host.approved {
+            None
+        } else {
+            let all: Api<HostRegistration> = Api::namespaced(self.client.clone(), space);
+            write::read(&all, &host.registration).await?
+        };
+        let let_in = self.inventory.look(space, |hosts| {
+            let theirs = hosts
+                .iter()
+                .filter(|other| other.registration == host.registration);
+            theirs.filter(|other| other.approved).count()
+        });
+        let handed_over = match &host.handover {
+            Some(name) if host.approved => accounts::is_handed_over(&self.client, name).await?,
+            Some(_) | None => false,
+        };
+        let has_account = host.approved && accounts::exists(&self.client, &object).await?;
+        let (holder, paused) = self.holder(space, &host).await?;
+        Ok(Some(Read {
+            registration: source
+                .as_ref()
+                .map(|source| facts::registration(source, let_in)),
+            has_account,
+            handed_over,
+            holder,
+            paused,
+            object,
+            host,
+            source,
+        }))
+    }
+
+    /// Who has the claim of a host, and whether the Cluster of the claim is paused. The name in the
+    /// claim counts. Without a claim every machine of the namespace is asked for.
+    async fn holder(&self, space: &str, host: &Host) -> Result<(Holder, bool), WriteError> {
+        let joined = host
+            .observed
+            .as_ref()
+            .filter(|_| host.phase == Phase::Joined);
+        let (name, id, cluster) = match (&host.claim, joined) {
+            (Some(claim), _) => (Some(claim.machine.clone()), &claim.id, Some(&claim.cluster)),
+            (None, Some(id)) => (None, id, None),
+            (None, None) => return Ok((Holder::Unread, false)),
+        };
+        let named = name.filter(|name| !name.is_empty());
+        let of_it = |known: &(String, String)| known.0 == host.name && known.1 == *id;
+        let known = || {
+            let found = self.inventory.which(|key, known| {
+                *key.namespace == *space && known.host.as_ref().is_some_and(of_it)
+            });
+            found.first().map(|key| key.name.to_string())
+        };
+        let Some(name) = named.or_else(known) else {
+            return Ok((Holder::Nobody, false));
+        };
+        let machines: Api<CareenMachine> = Api::namespaced(self.client.clone(), space);
+        let machine = write::read(&machines, &name).await?;
+        let has = machine
+            .as_ref()
+            .and_then(|machine| machine.spec.host_ref.as_ref());
+        let has_it = has.is_some_and(|has| has.name == host.name && has.claim == *id);
+        let holder = if has_it {
+            Holder::Machine
+        } else {
+            Holder::Nobody
+        };
+        Ok((holder, self.is_paused(space, cluster).await?))
+    }
+
+    async fn is_paused(&self, space: &str, cluster: Option<&String>) -> Result<bool, WriteError> {
+        let Some(name) = cluster.filter(|name| !name.is_empty()) else {
+            return Ok(false);
+        };
+        let api: Api<super::wire::Cluster> = self.core(space, "Cluster");
+        let cluster = write::read(&api, name).await?;
+        Ok(cluster.is_some_and(|cluster| cluster.spec.paused))
+    }
+
+    fn decide_host(&self, key: &Key, read: &Read) -> HostDecision {
+        let orphans = self.inventory.look(&key.namespace, |hosts| {
+            let named = hosts
+                .iter()
+                .filter(|host| host.orphan_seen.is_some())
+                .count();
+            let used = hosts.iter().filter(|host| host.claim.is_some()).count();
+            (named, used)
+        });
+        tend(&HostFacts {
+            now: now(),
+            host: &read.host,
+            registration: read.registration.as_ref(),
+            has_account: read.has_account,
+            handed_over: read.handed_over,
+            heartbeat: self.inventory.has_heartbeat(key),
+            holder: read.holder,
+            paused: read.paused,
+            leads_for: self.leads_for(),
+            orphans,
+            policy: &self.policy,
+        })
+    }
+
+    async fn perform_for_host(&self, read: &Read, act: &HostAct) -> Result<(), WriteError> {
+        let (client, object) = (&self.client, &read.object);
+        let spec = match act {
+            HostAct::Approve => return self.approve(read).await,
+            HostAct::AddFinalizer | HostAct::RemoveFinalizer => {
+                let there = *act == HostAct::AddFinalizer;
+                return write::finalizer(client, object, FINALIZER, there)
+                    .await
+                    .map(drop);
+            }
+            HostAct::MakeAccount => return accounts::make(client, object).await,
+            HostAct::HandOver => {
+                let secret = read.host.handover.as_deref().unwrap_or_default();
+                return accounts::hand_over(client, object, secret).await;
+            }
+            HostAct::EndHandover => {
+                let secret = read.host.handover.as_deref().unwrap_or_default();
+                write::remove_secret(client, REGISTRATIONS, secret).await?;
+                json!({ "spec": { "handover": null } })
+            }
+            HostAct::RemoveClaim { cordon } => {
+                let cordoned = object.spec.cordoned || *cordon;
+                let notes = json!({ ORPHAN: null, ORPHAN_SEEN: null });
+                json!({ "metadata": { "annotations": notes }, "spec": { "claim": null, "cordoned": cordoned } })
+            }
+            HostAct::Release => json!({ "spec": { "claim": { "wanted": "Released" } } }),
+            HostAct::PutOrder(claim) => json!({ "spec": { "claim": claim } }),
+            HostAct::MarkOrphan(id) => {
+                let seen = format!("{id} {}", Timestamp::now());
+                json!({ "metadata": { "annotations": { ORPHAN_SEEN: seen } } })
+            }
+            HostAct::UnmarkOrphan => {
+                json!({ "metadata": { "annotations": { ORPHAN: null, ORPHAN_SEEN: null } } })
+            }
+            HostAct::NameOrphan(id) => json!({
+                "metadata": { "annotations": { ORPHAN: id } }, "spec": { "cordoned": true },
+            }),
+        };
+        write::change(client, object, spec).await.map(drop)
+    }
+
+    /// The labels come from the registration, never from the host: it must not choose itself.
+    async fn approve(&self, read: &Read) -> Result<(), WriteError> {
+        let Some(source) = &read.source else {
+            return Err(WriteError::Missing);
+        };
+        let change: Value = json!({
+            "metadata": { "labels": source.spec.labels, "finalizers": [FINALIZER] },
+            "spec": { "approved": true, "failureDomain": source.spec.failure_domain },
+        });
+        write::change(&self.client, &read.object, change)
+            .await
+            .map(drop)
+    }
+
+    /// Publishes an Event about an orphan.
+    fn tell(&self, host: &CareenHost, decision: &HostDecision) {
+        let about_orphans = matches!(
+            decision.act,
+            Some(HostAct::NameOrphan(_) | HostAct::PutOrder(_))
+        );
+        if !about_orphans {
+            return;
+        }
+        self.world.happened(Happened {
+            api_version: format!("{HOSTS}/{VERSION}"),
+            kind: "CareenHost".to_owned(),
+            namespace: host.namespace().unwrap_or_default(),
+            name: host.name_any(),
+            uid: host.uid().unwrap_or_default(),
+            reason: decision.why.code().to_owned(),
+            note: decision.why.to_string(),
+        });
+    }
+}

@@ -1,0 +1,301 @@
+//! The hosts and machines as last seen. The choice of a host and the brake read them; each write is
+//! decided again on what the API server says.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use infrastructure::Host;
+use k8s_openapi::jiff::Timestamp;
+use kube::{Resource, ResourceExt};
+
+use super::facts;
+use super::wire::{Lease, LeaseSpec};
+use crate::kinds::policies::OF_A_HOST;
+use crate::kinds::{CareenCluster, CareenHost, CareenMachine};
+use crate::machines::Key;
+use crate::watch::News;
+
+/// A Lease that says so at the first look counts as just renewed.
+const FRESH: i64 = 180;
+
+/// Everything that is watched. Clones share it.
+#[derive(Clone, Default)]
+pub struct Inventory(Arc<RwLock<State>>);
+
+#[derive(Default)]
+struct State {
+    hosts: HashMap<Arc<str>, BTreeMap<String, Host>>,
+    machines: HashMap<Key, Known>,
+    leases: HashMap<Key, Heard>,
+    clusters: HashSet<Key>,
+    listed: [bool; 4],
+}
+
+/// What is kept of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// The Machine that owns it.
+    pub owner: Option<String>,
+    /// Its Cluster.
+    pub cluster: Option<String>,
+    /// Its host, and the claim.
+    pub host: Option<(String, String)>,
+    /// The hosts that failed it.
+    pub tried: facts::Tried,
+}
+
+/// What was seen of a Lease.
+struct Heard {
+    renew_time: Option<String>,
+    at: i64,
+    renewed: bool,
+}
+
+impl Inventory {
+    fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        act(&mut self.0.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether everything was listed once.
+    #[must_use]
+    pub fn synced(&self) -> bool {
+        self.read(|state| state.listed == [true; 4])
+    }
+
+    /// Takes what the watch of hosts reports. Returns the hosts that are new or changed.
+    pub fn hosts(&self, news: News<CareenHost>, now: i64) -> Vec<(Key, Host)> {
+        self.write(|state| match news {
+            News::All(all) => {
+                state.hosts.clear();
+                state.listed[0] = true;
+                all.iter().map(|one| state.put_host(one, now)).collect()
+            }
+            News::Changed(one) => vec![state.put_host(&one, now)],
+            News::Gone(one) => {
+                let key = key(&one);
+                let all = state.hosts.get_mut(&key.namespace);
+                let gone = all.and_then(|all| all.remove(&*key.name));
+                gone.map(|host| (key, host)).into_iter().collect()
+            }
+        })
+    }
+
+    /// Takes what the watch of machines reports. Returns the machines.
+    pub fn machines(&self, news: News<CareenMachine>) -> Vec<Key> {
+        self.write(|state| match news {
+            News::All(all) => {
+                state.machines.clear();
+                state.listed[1] = true;
+                all.iter().map(|one| state.put_machine(one)).collect()
+            }
+            News::Changed(one) => vec![state.put_machine(&one)],
+            News::Gone(one) => {
+                let key = key(&one);
+                state.machines.remove(&key);
+                vec![key]
+            }
+        })
+    }
+
+    /// Takes what the watch of clusters reports. Returns the clusters.
+    pub fn clusters_changed(&self, news: News<CareenCluster>) -> Vec<Key> {
+        self.write(|state| match news {
+            News::All(all) => {
+                state.clusters = all.iter().map(key).collect();
+                state.listed[3] = true;
+                state.clusters.iter().cloned().collect()
+            }
+            News::Changed(one) => {
+                state.clusters.insert(key(&one));
+                vec![key(&one)]
+            }
+            News::Gone(one) => {
+                state.clusters.remove(&key(&one));
+                Vec::new()
+            }
+        })
+    }
+
+    /// The clusters of a namespace.
+    #[must_use]
+    pub fn clusters(&self, namespace: &str) -> Vec<Key> {
+        let mut all = self.all_clusters();
+        all.retain(|key| *key.namespace == *namespace);
+        all
+    }
+
+    /// All clusters.
+    #[must_use]
+    pub fn all_clusters(&self) -> Vec<Key> {
+        self.read(|state| state.clusters.iter().cloned().collect())
+    }
+
+    /// Takes what the watch of Leases reports. After a gap nobody has been silent: a renewal in the
+    /// gap was not seen. Returns the hosts whose Lease is new, or is renewed for the first time.
+    pub fn leases(&self, news: News<Lease>, now: i64) -> Vec<Key> {
+        self.write(|state| match news {
+            News::All(all) => {
+                state.listed[2] = true;
+                let before = std::mem::take(&mut state.leases);
+                let one = |lease: &Lease| {
+                    let known = before.get(&key(lease));
+                    let renewed = known.is_some_and(|known| known.renewed) || is_fresh(lease, now);
+                    state.put_lease(lease, now, renewed)
+                };
+                all.iter().filter_map(one).collect()
+            }
+            News::Changed(one) => {
+                let known = state.leases.get(&key(&one));
+                let same = known.is_some_and(|known| known.renew_time == one.spec.renew_time);
+                let begins = known.is_none_or(|known| !known.renewed);
+                let renewed = one.spec.renew_time.is_some();
+                if same {
+                    return Vec::new();
+                }
+                let host = state.put_lease(&one, now, renewed);
+                host.filter(|_| begins).into_iter().collect()
+            }
+            News::Gone(one) => {
+                let none = Lease {
+                    spec: LeaseSpec::default(),
+                    ..one
+                };
+                state.put_lease(&none, now, false).into_iter().collect()
+            }
+        })
+    }
+
+    /// What is known of a host's Lease, in this host.
+    #[must_use]
+    pub fn with_lease(&self, namespace: &str, host: Host) -> Host {
+        self.read(|state| state.heard(namespace, host))
+    }
+
+    /// Whether the Lease of this host was ever renewed.
+    #[must_use]
+    pub fn has_heartbeat(&self, key: &Key) -> bool {
+        self.read(|state| {
+            let heard = state.leases.get(&lease_key(&key.namespace, &key.name));
+            heard.is_some_and(|heard| heard.renew_time.is_some())
+        })
+    }
+
+    /// Looks at all hosts of a namespace.
+    pub fn look<T>(&self, namespace: &str, look: impl FnOnce(&[&Host]) -> T) -> T {
+        self.read(|state| {
+            let hosts = state.hosts.get(namespace);
+            let all: Vec<&Host> = hosts.into_iter().flat_map(BTreeMap::values).collect();
+            look(&all)
+        })
+    }
+
+    /// The machines that this is true of.
+    pub fn which(&self, is: impl Fn(&Key, &Known) -> bool) -> Vec<Key> {
+        self.read(|state| {
+            let found = state.machines.iter().filter(|(key, known)| is(key, known));
+            found.map(|(key, _)| key.clone()).collect()
+        })
+    }
+
+    /// All hosts.
+    #[must_use]
+    pub fn all_hosts(&self) -> Vec<Key> {
+        self.read(|state| {
+            let all = state.hosts.iter();
+            all.flat_map(|(of, hosts)| {
+                hosts
+                    .keys()
+                    .map(|name| Key::new(Arc::clone(of), name.as_str()))
+            })
+            .collect()
+        })
+    }
+
+    /// The image of each failure of a host since then.
+    #[must_use]
+    pub fn failures(&self, since: i64) -> Vec<String> {
+        self.read(|state| {
+            let all = state.machines.values().map(|known| &known.tried);
+            let lately = all.filter(|tried| tried.at >= since);
+            lately
+                .flat_map(|tried| tried.hosts.iter().map(|_| tried.image.clone()))
+                .collect()
+        })
+    }
+}
+
+impl State {
+    /// A host without a Lease is silent since the first look at it.
+    fn put_host(&mut self, object: &CareenHost, now: i64) -> (Key, Host) {
+        let key = key(object);
+        let lease = lease_key(&key.namespace, &key.name);
+        self.leases.entry(lease).or_insert(Heard {
+            renew_time: None,
+            at: now,
+            renewed: false,
+        });
+        let host = self.heard(&key.namespace, facts::host(object));
+        let of = self.hosts.entry(key.namespace.clone()).or_default();
+        of.insert(host.name.clone(), host.clone());
+        (key, host)
+    }
+
+    fn put_machine(&mut self, object: &CareenMachine) -> Key {
+        let key = key(object);
+        let host = object.spec.host_ref.as_ref();
+        let known = Known {
+            owner: facts::owner_of(object.meta(), "Machine"),
+            cluster: facts::cluster_of(object.meta()),
+            host: host.map(|host| (host.name.clone(), host.claim.clone())),
+            tried: facts::tried(object),
+        };
+        self.machines.insert(key.clone(), known);
+        key
+    }
+
+    /// Returns the host of the Lease.
+    fn put_lease(&mut self, lease: &Lease, at: i64, renewed: bool) -> Option<Key> {
+        let (key, renew_time) = (key(lease), lease.spec.renew_time.clone());
+        let name = key.name.strip_prefix(OF_A_HOST)?;
+        let of = Key::new(Arc::clone(&key.namespace), name);
+        let hosts = self.hosts.get_mut(&key.namespace);
+        if let Some(host) = hosts.and_then(|hosts| hosts.get_mut(name)) {
+            (host.heard, host.renewed) = (at, renewed);
+        }
+        let heard = Heard {
+            renew_time,
+            at,
+            renewed,
+        };
+        self.leases.insert(key, heard);
+        Some(of)
+    }
+
+    fn heard(&self, namespace: &str, host: Host) -> Host {
+        let heard = self.leases.get(&lease_key(namespace, &host.name));
+        Host {
+            heard: heard.map_or(host.heard, |heard| heard.at),
+            renewed: heard.is_some_and(|heard| heard.renewed),
+            ..host
+        }
+    }
+}
+
+fn lease_key(namespace: &str, host: &str) -> Key {
+    Key::new(namespace, format!("{OF_A_HOST}{host}"))
+}
+
+/// The key of an object.
+pub fn key(object: &impl ResourceExt) -> Key {
+    Key::new(object.namespace().unwrap_or_default(), object.name_any())
+}
+
+fn is_fresh(lease: &Lease, now: i64) -> bool {
+    let text = lease.spec.renew_time.as_deref();
+    let at = text.and_then(|text| text.parse::<Timestamp>().ok());
+    at.is_some_and(|at| now.abs_diff(at.as_second()) < FRESH.unsigned_abs())
+}

@@ -1,0 +1,22 @@
+//! The infrastructure provider: hosts become machines of a Cluster. It is off without the flag
+//! `--infrastructure`.
+//!
+//! [`infrastructure`] decides. This module reads what a decision needs, and carries it out through
+//! [`crate::writes::provision`]. A decision to write is made of what the API server says, never of
+//! a cache: only the list of hosts to choose from, and their Leases, come from watches.
+
+mod accounts;
+mod cluster;
+mod conditions;
+mod facts;
+mod host;
+mod id;
+mod inventory;
+mod machine;
+mod unready;
+mod watches;
+mod wire;
+mod work;
+
+pub use watches::start;
+pub use work::Provision;

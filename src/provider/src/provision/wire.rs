@@ -1,0 +1,78 @@
+//! The fields of Cluster API's objects that the infrastructure provider reads.
+
+use infrastructure::Endpoint;
+use kube::core::Object;
+use serde::{Deserialize, Serialize};
+
+/// A Machine.
+pub type Machine = Object<MachineSpec, MachineStatus>;
+/// A Cluster.
+pub type Cluster = Object<ClusterSpec, ClusterStatus>;
+/// The Lease of a host.
+pub type Lease = Object<LeaseSpec, Option<kube::core::NotUsed>>;
+
+/// The desired state of a Machine.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MachineSpec {
+    /// Its Cluster.
+    pub cluster_name: String,
+    /// Its version.
+    pub version: String,
+    /// Its failure domain.
+    pub failure_domain: Option<String>,
+    /// Its bootstrap data.
+    pub bootstrap: Bootstrap,
+}
+
+/// Where the bootstrap data are.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Bootstrap {
+    /// The Secret.
+    pub data_secret_name: Option<String>,
+}
+
+/// The observed state of a Machine.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MachineStatus {
+    /// Its Node.
+    pub node_ref: Option<crate::api::Named>,
+}
+
+/// The desired state of a Cluster.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ClusterSpec {
+    /// It is paused.
+    pub paused: bool,
+    /// The address of its control plane.
+    pub control_plane_endpoint: Option<Endpoint>,
+    /// Its CareenCluster.
+    pub infrastructure_ref: crate::api::Reference,
+}
+
+/// The observed state of a Cluster.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct ClusterStatus {
+    /// What was provisioned.
+    pub initialization: Provisioned,
+}
+
+/// What was provisioned of a Cluster.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Provisioned {
+    /// Its infrastructure.
+    pub infrastructure_provisioned: bool,
+}
+
+/// The part of a Lease that the host renews.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct LeaseSpec {
+    /// When it was renewed, by the clock of the host.
+    pub renew_time: Option<String>,
+}

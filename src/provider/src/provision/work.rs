@@ -1,0 +1,226 @@
+//! The loop: what is queued, by which change, and who works on it.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt;
+use infrastructure::{Host, Phase, Policy};
+use kube::Client;
+use kube::core::ObjectMeta;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
+use tracing::{debug, error, warn};
+
+use super::inventory::{Inventory, Known};
+use super::unready::Unready;
+use crate::lease::Lead;
+use crate::machines::Key;
+use crate::queue::Queue;
+use crate::world::World;
+use crate::writes::WriteError;
+
+/// How many objects are worked on at once.
+const SIDE_BY_SIDE: usize = 8;
+
+/// How long to wait for the first lists.
+const UNSYNCED: Duration = Duration::from_secs(1);
+
+/// An object in the queue.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Item {
+    /// A CareenMachine.
+    Machine(Key),
+    /// A CareenHost.
+    Host(Key),
+    /// A CareenCluster.
+    Cluster(Key),
+}
+
+/// The infrastructure provider. Only the leader works.
+pub struct Provision {
+    pub(super) client: Client,
+    pub(super) world: Arc<World>,
+    pub(super) inventory: Inventory,
+    pub(super) unready: Unready,
+    pub(super) policy: Policy,
+    pub(super) queue: Queue<Item>,
+    leads: watch::Receiver<Lead>,
+    since: Mutex<Option<Instant>>,
+}
+
+impl Provision {
+    /// A provider that knows nothing yet.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        world: Arc<World>,
+        policy: Policy,
+        leads: watch::Receiver<Lead>,
+    ) -> Self {
+        Self {
+            client,
+            world,
+            inventory: Inventory::default(),
+            unready: Unready::default(),
+            policy,
+            queue: Queue::default(),
+            leads,
+            since: Mutex::default(),
+        }
+    }
+
+    /// For how many seconds this process leads with all lists complete.
+    pub(super) fn leads_for(&self) -> i64 {
+        let since = *self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.map_or(0, |since| {
+            i64::try_from(since.elapsed().as_secs()).unwrap_or(i64::MAX)
+        })
+    }
+
+    fn is_ready(&self) -> bool {
+        let ready = self.leads.borrow().holds() && self.inventory.synced() && self.world.synced();
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        match (ready, *since) {
+            (true, None) => *since = Some(Instant::now()),
+            (false, _) => *since = None,
+            (true, Some(_)) => {}
+        }
+        ready
+    }
+
+    /// Works for ever.
+    pub async fn work(self: Arc<Self>) {
+        let places = Arc::new(Semaphore::new(SIDE_BY_SIDE));
+        loop {
+            let item = self.queue.next().await;
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+                return;
+            };
+            let this = Arc::clone(&self);
+            tokio::spawn(async move {
+                let look = AssertUnwindSafe(Box::pin(this.turn_to(&item)))
+                    .catch_unwind()
+                    .await;
+                if look.is_err() {
+                    let pause = this.queue.failed(&item);
+                    error!("careen-provider panicked over {item:?}; retrying in {pause:?}");
+                }
+                drop(place);
+            });
+        }
+    }
+
+    async fn turn_to(&self, item: &Item) {
+        if !self.is_ready() {
+            // A process that does not lead looks again when it does.
+            self.queue.done(item);
+            if self.leads.borrow().holds() {
+                self.queue.add_after(item.clone(), UNSYNCED);
+            }
+            return;
+        }
+        let looked = match item {
+            Item::Machine(key) => self.look_at_machine(key).await,
+            Item::Host(key) => self.look_at_host(key).await,
+            Item::Cluster(key) => self.look_at_cluster(key).await,
+        };
+        match looked {
+            Ok(again) => {
+                self.queue.done(item);
+                if let Some(seconds) = again {
+                    self.queue
+                        .add_after(item.clone(), Duration::from_secs(seconds));
+                }
+            }
+            Err(failure) => {
+                let pause = self.queue.failed(item);
+                match failure {
+                    WriteError::Refused(_) => warn!("{item:?}: {failure}; retrying in {pause:?}"),
+                    WriteError::Conflict
+                    | WriteError::Missing
+                    | WriteError::Away(_)
+                    | WriteError::Follows => {
+                        debug!("{item:?}: {failure}; retrying in {pause:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// A host is new, or has changed, or is gone.
+    pub(super) fn host_changed(&self, key: Key, host: &Host) {
+        let space = Arc::clone(&key.namespace);
+        if let Some(claim) = &host.claim {
+            let machine = Key::new(Arc::clone(&space), claim.machine.as_str());
+            self.queue.add(Item::Machine(machine));
+        }
+        let is_free = host.claim.is_none() && host.phase == Phase::Available;
+        let joined = host.claim.is_none() && host.observed.is_some();
+        let wakes = |of: &Key, known: &Known| {
+            let names_it = known
+                .host
+                .as_ref()
+                .is_some_and(|(name, _)| *name == host.name);
+            let waits = known.host.is_none() && is_free;
+            of.namespace == space && (waits || joined && names_it)
+        };
+        for machine in self.inventory.which(wakes) {
+            self.queue.add(Item::Machine(machine));
+        }
+        self.queue.add(Item::Host(key));
+        for cluster in self.inventory.clusters(&space) {
+            self.queue.add(Item::Cluster(cluster));
+        }
+    }
+
+    /// A Machine or a Cluster of Cluster API's core has changed.
+    pub fn core_changed(&self, kind: &str, meta: &ObjectMeta) {
+        let name = meta.name.as_deref().unwrap_or_default();
+        let space = meta.namespace.as_deref().unwrap_or_default();
+        let of_it = |key: &Key, known: &Known| {
+            let related = match kind {
+                "Machine" => &known.owner,
+                "Cluster" => &known.cluster,
+                _ => return false,
+            };
+            *key.namespace == *space && related.as_deref() == Some(name)
+        };
+        for machine in self.inventory.which(of_it) {
+            self.queue.add(Item::Machine(machine));
+        }
+        if kind == "Cluster" {
+            for cluster in self.inventory.clusters(space) {
+                self.queue.add(Item::Cluster(cluster));
+            }
+        }
+    }
+
+    /// Queues everything, each time this process becomes the leader: the last one may have died
+    /// between two writes.
+    pub async fn look_at_all(self: Arc<Self>) {
+        let mut leads = self.leads.clone();
+        loop {
+            if leads.borrow_and_update().holds() {
+                self.queue_all();
+            }
+            if leads.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn queue_all(&self) {
+        let hosts = self.inventory.all_hosts().into_iter().map(Item::Host);
+        let machines = self
+            .inventory
+            .which(|_, _| true)
+            .into_iter()
+            .map(Item::Machine);
+        let clusters = self.inventory.all_clusters().into_iter().map(Item::Cluster);
+        hosts
+            .chain(machines)
+            .chain(clusters)
+            .for_each(|item| self.queue.add(item));
+    }
+}

@@ -1,0 +1,160 @@
+//! The only module that writes claims, hosts, machines and clusters of the infrastructure provider.
+//! Each write states the version that the decision is based on.
+
+use std::fmt::Debug;
+
+use client::patch_by;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::core::NamespaceResourceScope;
+use kube::{Client, Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::error::{WriteError, limited};
+use crate::names;
+
+/// Merges a change into an object, if nobody has changed it since it was read.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn change<K>(client: &Client, read: &K, change: Value) -> Result<K, WriteError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned,
+{
+    let body = Patch::Merge(onto(read, change));
+    let api = api(client, read);
+    limited(api.patch(&read.name_any(), &patch_by(names::MANAGER), &body)).await
+}
+
+/// Merges a change into the status of an object, if nobody has changed the object since it was
+/// read.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn change_status<K>(client: &Client, read: &K, status: Value) -> Result<K, WriteError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned,
+{
+    let body = Patch::Merge(onto(read, json!({ "status": status })));
+    let api = api(client, read);
+    limited(api.patch_status(&read.name_any(), &patch_by(names::MANAGER), &body)).await
+}
+
+fn api<K>(client: &Client, read: &K) -> Api<K>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+{
+    Api::namespaced(client.clone(), &read.namespace().unwrap_or_default())
+}
+
+/// The UID too: an object that was deleted and made again is another one.
+fn onto(read: &impl ResourceExt, mut change: Value) -> Value {
+    change["metadata"]["resourceVersion"] = json!(read.resource_version());
+    change["metadata"]["uid"] = json!(read.uid());
+    change
+}
+
+/// Adds or removes a finalizer.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn finalizer<K>(
+    client: &Client,
+    read: &K,
+    name: &str,
+    there: bool,
+) -> Result<K, WriteError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned,
+{
+    let mut all: Vec<&str> = read.finalizers().iter().map(String::as_str).collect();
+    all.retain(|other| *other != name);
+    if there {
+        all.push(name);
+    }
+    change(client, read, json!({ "metadata": { "finalizers": all } })).await
+}
+
+/// Makes an object, if none of its name exists. One that exists stays as it is.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn make<K>(client: &Client, namespace: &str, object: &K) -> Result<(), WriteError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Serialize,
+{
+    let api: Api<K> = Api::namespaced(client.clone(), namespace);
+    let params = PostParams {
+        field_manager: Some(names::MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    match limited(api.create(&params, object)).await {
+        Ok(_) | Err(WriteError::Conflict) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes an object as this says it, whatever it was.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn apply<K>(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    object: &Value,
+) -> Result<(), WriteError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned,
+{
+    let api: Api<K> = Api::namespaced(client.clone(), namespace);
+    let params = PatchParams::apply(names::MANAGER).force();
+    limited(api.patch(name, &params, &Patch::Apply(object)))
+        .await
+        .map(drop)
+}
+
+/// Removes a Secret. One that is gone is removed.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn remove_secret(client: &Client, namespace: &str, name: &str) -> Result<(), WriteError> {
+    let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    match limited(api.delete(name, &DeleteParams::default())).await {
+        Ok(_) | Err(WriteError::Missing) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads an object from the API server, not from a cache. Nothing, if there is none.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn read<K>(api: &Api<K>, name: &str) -> Result<Option<K>, WriteError>
+where
+    K: Clone + Debug + DeserializeOwned,
+{
+    match limited(api.get(name)).await {
+        Ok(object) => Ok(Some(object)),
+        Err(WriteError::Missing) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,10 @@
+//! The infrastructure provider against a real API server, with the rights and policies of its
+//! package: what the API server accepts, what a captured host can do, two leaders at once, and the
+//! life of a machine.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod captured;
+mod claims;
+mod kinds;
+mod life;
+mod package;

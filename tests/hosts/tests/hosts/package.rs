@@ -1,0 +1,26 @@
+//! The package in the tree is that of the code. `CAREEN_BLESS=1 cargo test -p careen-hosts-tests
+//! package` writes it. No release has it yet.
+
+use std::path::Path;
+
+use provider::manifests;
+
+#[test]
+fn package_in_the_tree_is_that_of_the_code() {
+    let (name, rendered) = manifests::infrastructure(manifests::IMAGE).unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/infrastructure");
+    let path = folder.join(name);
+    if std::env::var_os("CAREEN_BLESS").is_some() {
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(&path, &rendered).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(written, rendered, "{name} has drifted");
+    for part in [
+        "--infrastructure",
+        "infrastructure-careen",
+        "careen-host-writes",
+    ] {
+        assert!(rendered.contains(part), "{part}");
+    }
+}
