@@ -194,6 +194,7 @@ fn setup(space: &str, identity: &str, policy: Policy) -> Setup {
         }),
         client_ca: None,
         extension_config: space.to_owned(),
+        infrastructure: None,
         lease: Some(Candidate {
             namespace: manifests::NAMESPACE.to_owned(),
             name: space.to_owned(),

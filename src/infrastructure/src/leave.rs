@@ -3,10 +3,10 @@
 
 use crate::choose::id_of;
 use crate::claim::{Claim, HostRef, Wanted};
+use crate::decision::{Act, Decision};
 use crate::facts::{Facts, Held};
 use crate::host::Host;
 use crate::lost::lost;
-use crate::machine::{Act, Decision};
 use crate::why::Why;
 
 pub fn leave(facts: &Facts<'_>) -> Decision {

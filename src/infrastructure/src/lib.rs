@@ -20,6 +20,7 @@ mod brake;
 mod choose;
 mod claim;
 mod cluster;
+mod decision;
 mod facts;
 mod host;
 mod leave;
@@ -31,22 +32,25 @@ mod quantity;
 mod selector;
 mod stage;
 mod tend;
+mod unfit;
 mod why;
 
 pub use brake::{Braked, brake};
-pub use choose::{Choice, Refused, Unfit, choose};
+pub use choose::{Choice, choose};
 pub use claim::{Claim, HostRef, Release, Wanted, provider_id};
 pub use cluster::{
     Cluster, ClusterAct, ClusterDecision, ClusterFacts, ClusterWhy, Domain, Endpoint, EndpointFrom,
     decide_cluster,
 };
+pub use decision::{Act, Decision};
 pub use facts::{Data, Facts, Held, Machine, Node, Owner, OwnerCluster};
 pub use host::Host;
-pub use machine::{AWAITS_DATA, Act, Decision, decide};
+pub use machine::{AWAITS_DATA, decide};
 pub use phase::Phase;
 pub use policy::Policy;
 pub use quantity::{Unreadable, amount};
 pub use selector::{Expression, Operator, Selector};
 pub use stage::{Stage, Word, words};
 pub use tend::{Holder, HostAct, HostDecision, HostFacts, HostWhy, Registration, tend};
+pub use unfit::{Refused, Unfit};
 pub use why::{Class, Why};

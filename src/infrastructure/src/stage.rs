@@ -1,9 +1,9 @@
 //! What the conditions of a machine say.
 
 use crate::claim::Wanted;
+use crate::decision::Decision;
 use crate::facts::Machine;
 use crate::host::Host;
-use crate::machine::Decision;
 use crate::phase::Phase;
 use crate::why::Why;
 

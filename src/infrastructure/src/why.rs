@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::choose::Refused;
+use crate::unfit::Refused;
 
 /// How a reason ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -7,14 +7,12 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::kinds::{self, policies};
+pub use crate::names::NAMESPACE;
 use crate::{catalogue, names, rights};
 
 /// The placeholder for the container image, until `--image` or a kustomization replaces it. Nobody
 /// can pull this name, because its top-level domain is reserved for that purpose.
 pub const IMAGE: &str = "registry.invalid/careen-provider:unset";
-
-/// The namespace of a release.
-pub const NAMESPACE: &str = "careen-system";
 
 /// The namespaces of the managers that call the hooks, as clusterctl makes them.
 const CALLERS: [&str; 2] = ["capi-system", "capi-kubeadm-control-plane-system"];

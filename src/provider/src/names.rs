@@ -3,6 +3,8 @@
 //!
 //! Names on a Node are in [`upgrade::names`] and are not repeated here.
 
+/// The namespace of a release.
+pub const NAMESPACE: &str = "careen-system";
 /// The API group of Cluster API's core.
 pub const CORE_GROUP: &str = "cluster.x-k8s.io";
 /// The API group of Cluster API's own control planes.

@@ -5,7 +5,7 @@ mod played;
 mod running;
 
 pub use cluster::{PATIENCE, client_of, plane};
-pub use played::{Played, status};
+pub use played::{IMAGE, Played, status};
 pub use running::Running;
 
 use anyhow::{Context, Result};
@@ -16,10 +16,6 @@ use kube::{Client, Resource};
 use provider::kinds::{CareenCluster, CareenHost, CareenMachine, FINALIZER};
 use serde_json::{Value, json};
 use testkit::cluster_api::objects;
-
-/// The image that all hosts run.
-pub const IMAGE: &str =
-    "ostree:site:os@1111111111111111111111111111111111111111111111111111111111111111";
 
 /// One namespace.
 pub struct Scene {

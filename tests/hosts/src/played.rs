@@ -11,7 +11,9 @@ use provider::kinds::CareenHost;
 use provider::kinds::policies::OF_A_HOST;
 use serde_json::{Value, json};
 
-use crate::IMAGE;
+/// The image that all hosts run.
+pub const IMAGE: &str =
+    "ostree:site:os@1111111111111111111111111111111111111111111111111111111111111111";
 
 /// The status of a host in this phase.
 #[must_use]

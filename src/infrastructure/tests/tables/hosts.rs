@@ -347,7 +347,7 @@ fn claim_that_was_never_used_is_released_at_once() {
 }
 
 #[test]
-fn host_that_has_joined_without_a_claim_is_an_orphan_or_gets_it_back() {
+fn joined_host_without_a_claim_is_an_orphan_or_gets_it_back() {
     let gone = || orphan().with(|s| s.host.claim = None);
     let seen = |s: &mut Scene| {
         s.host.orphan_seen = Some((ID.into(), NOW - 400));

@@ -5,7 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Initialization, TemplateMetadata};
+use super::parts::{Initialization, TemplateMetadata};
 use crate::catalogue::Condition;
 
 /// What a person says of a cluster.

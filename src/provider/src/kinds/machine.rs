@@ -7,7 +7,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Initialization, TemplateMetadata};
+use super::parts::{Initialization, TemplateMetadata};
 use crate::catalogue::Condition;
 
 /// What a machine asks of its host.

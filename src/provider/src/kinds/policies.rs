@@ -3,9 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::{GROUP, HOSTS, VERSION};
-use crate::manifests::NAMESPACE;
-use crate::names;
+use super::keys::{GROUP, HOSTS, VERSION};
+use crate::names::{self, NAMESPACE};
 
 /// The namespace of the accounts of the registrations, and of the first tokens of hosts.
 pub const REGISTRATIONS: &str = "careen-registrations";

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::machine::MachineRequest;
-use super::{Initialization, TemplateMetadata};
+use super::parts::{Initialization, TemplateMetadata};
 use crate::catalogue::Condition;
 
 /// What a person says of a pool.

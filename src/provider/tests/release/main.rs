@@ -68,7 +68,7 @@ fn kinds_that_core_reads_say_which_contract_they_keep() {
 }
 
 #[test]
-fn rights_for_hosts_list_no_secrets_and_delete_first_tokens_alone() {
+fn rights_for_hosts_list_no_secrets_and_delete_first_tokens() {
     for object in rights::of_hosts("ns") {
         for rule in object["rules"].as_array().into_iter().flatten() {
             let has =
