@@ -82,7 +82,7 @@ impl Paths {
         self.run("host-request")
     }
 
-    /// A person's word that a quarantined host is to be cleaned.
+    /// A person's order to clean a quarantined host.
     #[must_use]
     pub fn word(&self) -> PathBuf {
         self.run("host-clean-asked")
