@@ -92,7 +92,7 @@ const ELSEWHERE: [&str; 5] = [
     "src/provider/src/names.rs",
     "src/provider/src/rights.rs",
     "src/provider/src/catalogue/crd.rs",
-    "src/provider/src/kinds/mod.rs",
+    "src/provider/src/kinds/keys.rs",
     "src/agent/src/report/event.rs",
 ];
 

@@ -38,6 +38,9 @@ use crate::qemu::{Firmware, Machine, Running};
 use crate::repo_server::{PORT, RepoServer};
 use upgrade::report::Status;
 
+/// The guest in QEMU's network.
+const GUEST: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
+
 /// How long a boot may take, from power-on or reboot until the test channel answers. It takes a
 /// minute on a quiet machine. On a busy machine it took more than two minutes without any CPU
 /// steal.
@@ -159,7 +162,7 @@ impl Rig {
             own: None,
             answered: None,
             name: NAME.to_owned(),
-            address: control_plane::GUEST,
+            address: GUEST,
             dir: dir.to_owned(),
             _joined: joined,
         })

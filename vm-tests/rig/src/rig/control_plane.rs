@@ -17,15 +17,12 @@ use testkit::programs;
 use testkit::script::finish;
 use tokio::time::sleep;
 
-use super::{BOOT, Rig};
+use super::{BOOT, GUEST, Rig};
 use crate::far::{Far, Images, MINORS, Own};
 use crate::node::{NAME, NodeWatch};
 use crate::patience::within;
 use crate::repo_server::RepoServer;
 use crate::workload;
-
-/// The guest in QEMU's network.
-pub(super) const GUEST: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
 
 /// The servers of the guest that the far API server uses, and the rig's own way to the API server.
 pub(super) const API_SERVER: u16 = 6443;
