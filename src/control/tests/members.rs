@@ -5,7 +5,6 @@ mod rig;
 
 use std::time::{Duration, Instant};
 
-use control::etcd::external;
 use rig::{Authority, Cluster, within};
 use upgrade::control_plane::{AlarmKind, EtcdId, Hold, Leave, quorum};
 
@@ -172,21 +171,23 @@ fn an_external_etcd_is_asked_for_health_and_alarms() {
         let mut cluster = Cluster::start::<3>();
         let ids: Vec<_> = cluster.healthy(3).await.members;
         let ids: Vec<_> = ids.iter().map(|one| one.id).collect();
-        let endpoints = [0, 1, 2].map(|at| cluster.address(at).to_string());
-        let found = external(&cluster.client(), &endpoints).await;
-        assert!(
-            found.members.iter().all(|one| one.is_healthy()),
-            "{found:#?}"
-        );
+        let well = |found: &control::etcd::Found| found.members.iter().all(|one| one.is_healthy());
+        let found = cluster.external_once("healthy", well).await;
         assert!(found.alarms.is_empty() && found.db_bytes.is_none());
         let me = found.me.expect("loopback is on this node");
         assert_eq!(me, found.members[0].id);
 
         cluster.raise(ids[1], "NOSPACE").await;
         cluster.kill(0);
-        let found = external(&cluster.client(), &endpoints).await;
+        // The first member may have been the leader. The others answer for alarms once they have
+        // elected one.
+        let listed = |found: &control::etcd::Found| !found.alarms.is_empty();
+        let found = cluster.external_once("alarmed", listed).await;
         assert!(!found.members[0].is_healthy());
-        assert_eq!(found.members[0].name.as_str(), endpoints[0]);
+        assert_eq!(
+            found.members[0].name.as_str(),
+            cluster.address(0).to_string()
+        );
         assert_eq!(found.alarms.len(), 1, "{found:#?}");
         assert_eq!(found.alarms[0].member, ids[1]);
         assert_eq!(found.me, Some(EtcdId(1)), "silent, and on this node");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use control::etcd::{Address, Client, Found, stacked};
+use control::etcd::{Address, Client, Found, external, stacked};
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::control_plane::ports;
@@ -151,15 +151,14 @@ impl Cluster {
 
     /// The same once this is true of it.
     pub async fn once(&self, at: usize, what: &str, is: impl Fn(&Found) -> bool) -> Found {
-        let start = Instant::now();
-        loop {
-            let found = self.found(at).await;
-            if is(&found) {
-                return found;
-            }
-            assert!(start.elapsed() < PATIENCE, "not {what}: {found:#?}");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+        until(what, is, async || self.found(at).await).await
+    }
+
+    /// What a survey finds at these members, asked as an external etcd, once this is true of it.
+    pub async fn external_once(&self, what: &str, is: impl Fn(&Found) -> bool) -> Found {
+        let endpoints: Vec<_> = self.members.iter().map(|one| one.client.clone()).collect();
+        let client = self.client();
+        until(what, is, async || external(&client, &endpoints).await).await
     }
 
     /// Once all of so many members are healthy.
@@ -256,6 +255,19 @@ impl Cluster {
         let last = self.members.len() - 1;
         let peers: Vec<_> = (0..=last).map(|at| self.named_peer(at)).collect();
         self.go(last, &peers.join(","), "existing");
+    }
+}
+
+/// Looks until this is true of what is found. Members that lose their leader need some seconds.
+async fn until(what: &str, is: impl Fn(&Found) -> bool, look: impl AsyncFn() -> Found) -> Found {
+    let start = Instant::now();
+    loop {
+        let found = look().await;
+        if is(&found) {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "not {what}: {found:#?}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
 
