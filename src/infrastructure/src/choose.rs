@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use crate::claim::{HostRef, provider_id};
 use crate::facts::{Facts, Machine, Owner};
 use crate::host::Host;
-use crate::phase::Phase;
 use crate::quantity::amount;
 use crate::unfit::{Refused, Unfit};
 use crate::why::Why;
+use life::Phase;
 
 /// A host for a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

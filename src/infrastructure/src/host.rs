@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::claim::Claim;
-use crate::phase::Phase;
+use life::Phase;
 
 /// A CareenHost. What the host itself writes is its word: only the progress of its own claim is
 /// decided by it.

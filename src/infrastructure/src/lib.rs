@@ -26,7 +26,6 @@ mod host;
 mod leave;
 mod lost;
 mod machine;
-mod phase;
 mod policy;
 mod quantity;
 mod selector;
@@ -45,8 +44,8 @@ pub use cluster::{
 pub use decision::{Act, Decision};
 pub use facts::{Data, Facts, Held, Machine, Node, Owner, OwnerCluster};
 pub use host::Host;
+pub use life::Phase;
 pub use machine::{AWAITS_DATA, decide};
-pub use phase::Phase;
 pub use policy::Policy;
 pub use quantity::{Unreadable, amount};
 pub use selector::{Expression, Operator, Selector};

@@ -6,8 +6,8 @@ use crate::decision::{Act, Decision};
 use crate::facts::{Data, Facts, Held, Node, Owner, OwnerCluster};
 use crate::host::Host;
 use crate::leave::leave;
-use crate::phase::Phase;
 use crate::why::{Class, Why};
+use life::Phase;
 
 /// What a host that needs the bootstrap data writes into `status.step`.
 pub const AWAITS_DATA: &str = "AwaitData";

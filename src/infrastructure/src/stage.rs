@@ -4,8 +4,8 @@ use crate::claim::Wanted;
 use crate::decision::Decision;
 use crate::facts::Machine;
 use crate::host::Host;
-use crate::phase::Phase;
 use crate::why::Why;
+use life::Phase;
 
 /// How far a machine is. Each stage includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

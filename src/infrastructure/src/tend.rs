@@ -5,8 +5,8 @@ use thiserror::Error;
 
 use crate::claim::{Claim, Wanted};
 use crate::host::Host;
-use crate::phase::Phase;
 use crate::policy::Policy;
+use life::Phase;
 
 /// A HostRegistration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -5,9 +5,13 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// How far a host has come. Whether it is alive is not a phase: its Lease says that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Phase {
     /// It is registered, and is not known to be clean in this boot.
+    #[default]
     Registered,
     /// It is clean in this boot, and may be claimed.
     Available,
@@ -48,6 +52,21 @@ impl Phase {
         match self {
             Self::Registered | Self::Available | Self::Cleaning | Self::Quarantined => true,
             Self::Imaging | Self::Joining | Self::Joined | Self::Fencing | Self::Failed => false,
+        }
+    }
+
+    /// Whether the host has taken up the observed claim, and is not done with it.
+    #[must_use]
+    pub const fn serves(self) -> bool {
+        match self {
+            Self::Registered | Self::Available => false,
+            Self::Imaging
+            | Self::Joining
+            | Self::Joined
+            | Self::Fencing
+            | Self::Cleaning
+            | Self::Failed
+            | Self::Quarantined => true,
         }
     }
 }
