@@ -5,6 +5,7 @@ use std::fs;
 use nix::ifaddrs::getifaddrs;
 use nix::unistd::gethostname;
 use serde_json::{Value, json};
+use upgrade::phase::Class;
 
 use crate::paths::Paths;
 
@@ -31,9 +32,42 @@ pub fn facts(paths: &Paths) -> Value {
             "cpu": std::thread::available_parallelism().map_or(1, usize::from).to_string(),
             "memory": memory(&read("/proc/meminfo")),
         },
+        "image": running(paths).unwrap_or_default(),
+        "loader": loader(paths),
         "imageVersion": image_version.unwrap_or_default(),
         "agent": { "version": upgrade::release::THIS },
     })
+}
+
+/// The longest text in the status of a CareenHost for the boot loader.
+const LOADER_LETTERS: usize = 256;
+
+/// The image that runs, as it was asked for. A host that no upgrade has brought to its image does
+/// not know a name for the image.
+fn running(paths: &Paths) -> Option<String> {
+    let places = &paths.places;
+    let record = host::record::Store::new(&places.sysroot).read().ok()?;
+    let last = record.upgrade?;
+    let (booted, _) = host::boot::booted(&places.sysroot, &places.root).ok()?;
+    let is_done = match last.phase.class() {
+        Class::Upgraded => true,
+        Class::Preparing
+        | Class::Trying { .. }
+        | Class::Blessed
+        | Class::Reverting { .. }
+        | Class::Failed { .. }
+        | Class::Halted { .. } => false,
+    };
+    (is_done && last.to == Some(booted)).then(|| last.request.image.unwrap_or_default())
+}
+
+/// `ok`, or why this host cannot change its image.
+fn loader(paths: &Paths) -> String {
+    let places = &paths.places;
+    match host::loader::fitness(places, &places.root) {
+        Ok(()) => "ok".to_owned(),
+        Err(why) => why.to_string().chars().take(LOADER_LETTERS).collect(),
+    }
 }
 
 /// As Kubernetes names architectures.

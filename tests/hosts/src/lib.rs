@@ -120,10 +120,19 @@ impl Scene {
     /// # Errors
     /// When the API server refuses.
     pub async fn machine(&self, name: &str) -> Result<()> {
+        self.machine_with(name, &format!("#cloud-config {name}"))
+            .await
+    }
+
+    /// The same with these bootstrap data.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn machine_with(&self, name: &str, text: &str) -> Result<()> {
         let data = format!("{name}-data");
         self.apply(&json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": { "name": data },
-            "stringData": { "value": format!("#cloud-config {name}"), "format": "cloud-config" },
+            "stringData": { "value": text, "format": "cloud-config" },
         }))
         .await?;
         let made = self

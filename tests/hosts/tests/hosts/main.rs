@@ -8,3 +8,4 @@ mod claims;
 mod kinds;
 mod life;
 mod package;
+mod program;

@@ -1,0 +1,289 @@
+//! The requests to the API server of the management cluster.
+
+use std::time::Duration;
+
+use client::kubeconfig::{self, Variables};
+use client::{NoAnswer, chain, in_time};
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use k8s_openapi::jiff::Timestamp;
+use kube::Client;
+use kube::api::{
+    Api as Objects, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams,
+};
+use kube::config::Kubeconfig;
+use life::ClaimId;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use prepared::api::{Api, Own};
+use prepared::identity::Identity;
+use prepared::settings::Settings;
+use prepared::{OnDisk, Paths};
+
+/// How long one answer may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Where first tokens are handed over. careen-provider makes this namespace.
+const REGISTRATIONS: &str = "careen-registrations";
+
+/// How the names of a host's ServiceAccount, Secret and Lease begin.
+const OF_A_HOST: &str = "careen-host-";
+
+/// How long a token lives, in seconds.
+const TOKEN_SECONDS: u64 = 24 * 3600;
+
+/// The requests of one host.
+pub struct Cluster {
+    runtime: Runtime,
+    paths: Paths,
+    settings: Settings,
+    name: String,
+    identity: Identity,
+    /// The server has refused the host's own token: it is gone, or was never let in.
+    refused: bool,
+}
+
+/// Why a request failed.
+#[derive(Debug)]
+struct Failed {
+    why: String,
+    code: u16,
+}
+
+impl From<kube::Error> for Failed {
+    fn from(error: kube::Error) -> Self {
+        let code = if let kube::Error::Api(answer) = &error {
+            answer.code
+        } else {
+            0
+        };
+        Self {
+            why: chain(&error),
+            code,
+        }
+    }
+}
+
+impl From<NoAnswer> for Failed {
+    fn from(NoAnswer(limit): NoAnswer) -> Self {
+        let why = format!("the API server did not answer in {} s", limit.as_secs());
+        Self { why, code: 0 }
+    }
+}
+
+type Answer<T> = Result<T, Failed>;
+
+impl Cluster {
+    /// The requests of the host of this name.
+    ///
+    /// # Errors
+    /// Its credential cannot be read, or the process cannot have a runtime.
+    pub fn new(paths: &Paths, settings: Settings, name: String) -> Result<Self, String> {
+        let identity = Identity::read(paths, &OnDisk).map_err(|error| error.to_string())?;
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime
+            .enable_all()
+            .build()
+            .map_err(|error| error.to_string())?;
+        Ok(Self {
+            runtime,
+            paths: paths.clone(),
+            settings,
+            name,
+            identity,
+            refused: false,
+        })
+    }
+
+    fn own_name(&self) -> String {
+        format!("{OF_A_HOST}{}", self.name)
+    }
+
+    fn client(&self, token: &str) -> Answer<Client> {
+        let plain = |why: String| Failed { why, code: 0 };
+        let pem = self.settings.certificate_authority.as_bytes();
+        let content: Kubeconfig = serde_json::from_value(json!({
+            "current-context": "host",
+            "contexts": [{ "name": "host", "context": { "cluster": "host", "user": "host" } }],
+            "clusters": [{ "name": "host", "cluster": {
+                "server": self.settings.server,
+                "certificate-authority-data": base64::Engine::encode(&base64::prelude::BASE64_STANDARD, pem),
+            } }],
+            "users": [{ "name": "host", "user": { "token": token } }],
+        }))
+        .map_err(|error| plain(error.to_string()))?;
+        let config = kubeconfig::config(content, None, &Variables::of_process());
+        let mut config = config.map_err(|error| plain(chain(&error)))?;
+        config.connect_timeout = Some(PATIENCE);
+        config.read_timeout = Some(PATIENCE);
+        // The client starts a task, which belongs to this runtime.
+        let _entered = self.runtime.enter();
+        Ok(Client::try_from(config)?)
+    }
+
+    /// A client with the host's own token.
+    fn mine(&self) -> Answer<Client> {
+        self.client(self.identity.token.as_deref().unwrap_or_default())
+    }
+
+    fn hosts(&self, client: Client) -> Objects<DynamicObject> {
+        let kind = GroupVersionKind::gvk("careen.dev", "v1alpha1", "CareenHost");
+        Objects::namespaced_with(
+            client,
+            &self.settings.namespace,
+            &ApiResource::from_gvk(&kind),
+        )
+    }
+
+    /// Makes the host known. One that is known already is refused unless the first token is where
+    /// this host looks for it.
+    fn register(&mut self) -> Answer<()> {
+        let client = self.client(&self.settings.token)?;
+        let object = json!({
+            "apiVersion": "careen.dev/v1alpha1", "kind": "CareenHost",
+            "metadata": { "name": self.name, "namespace": self.settings.namespace },
+            "spec": { "registration": self.settings.registration, "handover": self.identity.handover },
+        });
+        let object: DynamicObject = serde_json::from_value(object).map_err(|error| Failed {
+            why: error.to_string(),
+            code: 0,
+        })?;
+        let hosts = self.hosts(client.clone());
+        let created = self.wait(async { hosts.create(&PostParams::default(), &object).await });
+        if let Err(failed) = created
+            && failed.code != 409
+        {
+            return Err(failed);
+        }
+        let secrets: Objects<Secret> = Objects::namespaced(client, REGISTRATIONS);
+        let handed = self.wait(async { secrets.get(&self.identity.handover).await });
+        let secret = handed.map_err(|failed| match failed.code {
+            404 => Failed {
+                why: format!(
+                    "CareenHost {} waits for approval, or another host has its name. Approve it, or set name in host.toml.",
+                    self.name
+                ),
+                code: 404,
+            },
+            _ => failed,
+        })?;
+        match text(&secret, "token") {
+            Some(token) => self.keep(token),
+            None => Ok(()),
+        }
+    }
+
+    fn renew_token(&mut self) -> Answer<()> {
+        let accounts: Objects<ServiceAccount> =
+            Objects::namespaced(self.mine()?, &self.settings.namespace);
+        let request = json!({ "spec": { "audiences": [], "expirationSeconds": TOKEN_SECONDS } });
+        let request: TokenRequest = serde_json::from_value(request).map_err(|error| Failed {
+            why: error.to_string(),
+            code: 0,
+        })?;
+        let (name, params) = (self.own_name(), PostParams::default());
+        let answer = self.wait(async {
+            accounts
+                .create_token_request(&name, &params, &request)
+                .await
+        })?;
+        match answer.status {
+            Some(status) => self.keep(status.token),
+            None => Ok(()),
+        }
+    }
+
+    fn keep(&mut self, token: String) -> Answer<()> {
+        self.identity.token = Some(token);
+        self.identity.since = host::os::wall();
+        self.refused = false;
+        let written = self.identity.write(&self.paths, &OnDisk);
+        written.map_err(|error| Failed {
+            why: error.to_string(),
+            code: 0,
+        })
+    }
+
+    fn wait<T>(&self, request: impl Future<Output = kube::Result<T>>) -> Answer<T> {
+        self.runtime.block_on(in_time(PATIENCE, request))
+    }
+
+    fn read_own(&self) -> Answer<DynamicObject> {
+        let hosts = self.hosts(self.mine()?);
+        self.wait(async { hosts.get(&self.name).await })
+    }
+}
+
+impl Api for Cluster {
+    fn credential(&mut self) -> Result<(), String> {
+        let done = match self.identity.token.is_some() && !self.refused {
+            false => self.register(),
+            true if self.identity.is_due(host::os::wall()) => self.renew_token(),
+            true => Ok(()),
+        };
+        match done {
+            // A token that is not renewed yet may still be good.
+            Err(_) if self.identity.token.is_some() && !self.refused => Ok(()),
+            other => other.map_err(|failed| failed.why),
+        }
+    }
+
+    fn own(&mut self) -> Result<Own, String> {
+        let object = self.read_own().map_err(|failed| {
+            self.refused = failed.code == 401;
+            failed.why
+        })?;
+        let spec = object.data.get("spec").cloned().unwrap_or_default();
+        let claim = spec.get("claim").filter(|claim| !claim.is_null()).cloned();
+        let claim =
+            claim.map(|claim| serde_json::from_value(claim).map_err(|error| error.to_string()));
+        let domain = spec.get("failureDomain").and_then(Value::as_str);
+        Ok(Own {
+            claim,
+            failure_domain: domain.map(str::to_owned),
+        })
+    }
+
+    fn data(&mut self) -> Result<Option<(ClaimId, String)>, String> {
+        let read = || {
+            let secrets: Objects<Secret> =
+                Objects::namespaced(self.mine()?, &self.settings.namespace);
+            self.wait(async { secrets.get_opt(&self.own_name()).await })
+        };
+        let secret = read().map_err(|failed| failed.why)?;
+        let Some(secret) = secret else {
+            return Ok(None);
+        };
+        let claim = text(&secret, "claim").and_then(|claim| claim.parse().ok());
+        Ok(claim.zip(text(&secret, "value")))
+    }
+
+    fn say(&mut self, status: &Value) -> Result<(), String> {
+        let say = || {
+            let hosts = self.hosts(self.mine()?);
+            let patch = Patch::Merge(json!({ "status": status }));
+            let params = PatchParams::default();
+            self.wait(async { hosts.patch_status(&self.name, &params, &patch).await })
+        };
+        say().map(drop).map_err(|failed| failed.why)
+    }
+
+    fn renew(&mut self) -> Result<(), String> {
+        let renew = || {
+            let leases: Objects<Lease> =
+                Objects::namespaced(self.mine()?, &self.settings.namespace);
+            let now = format!("{:.6}", Timestamp::now());
+            let patch = Patch::Merge(json!({ "spec": { "renewTime": now } }));
+            let (name, params) = (self.own_name(), PatchParams::default());
+            self.wait(async { leases.patch(&name, &params, &patch).await })
+        };
+        renew().map(drop).map_err(|failed| failed.why)
+    }
+}
+
+fn text(secret: &Secret, key: &str) -> Option<String> {
+    let bytes = secret.data.as_ref()?.get(key)?;
+    String::from_utf8(bytes.0.clone()).ok()
+}

@@ -1,0 +1,225 @@
+//! careen-host's own requests and decisions, on a host in a folder, from its registration to its
+//! second machine. kubeadm, the kubelet and careen-agent are played.
+
+#[path = "../../../../src/prepared/tests/rig/mod.rs"]
+mod rig;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use careen_host::cluster::Cluster;
+use hosts_tests::{IMAGE, Running, Scene, plane};
+use infrastructure::{Phase, Policy};
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use kube::api::{Api, PostParams};
+use kube::config::Kubeconfig;
+use prepared::settings::{Bootstrap, Settings};
+use prepared::turn::Turns;
+use prepared::{Host, OnDisk};
+use provider::kinds::policies::REGISTRATIONS;
+use provider::kinds::{CareenHost, CareenMachine};
+use serde_json::json;
+use testkit::cluster_api::objects;
+use upgrade::decide::RecordStore as _;
+use upgrade::{Phase as Upgraded, RawRequest, Record, Upgrade};
+
+use rig::{Rig, WORKER};
+
+const SPACE: &str = "program";
+const NAME: &str = "n-1";
+
+/// The program of a host, as a thread. Dropping it ends the program between two turns.
+struct Program {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<String>>,
+}
+
+impl Program {
+    fn start(settings: Settings) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || live(settings, &stopped));
+        Self {
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Ends it, and returns what kubeadm ran, by claim.
+    fn end(mut self) -> String {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Turns until the test ends. The pauses are shorter than a host's.
+fn live(settings: Settings, stop: &AtomicBool) -> String {
+    let mut rig = Rig::new();
+    let before = rig.tree();
+    let paths = rig.paths.clone();
+    play_agent(&rig, "made", IMAGE);
+    let mut api = Cluster::new(&paths, settings, NAME.to_owned()).unwrap();
+    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
+    let begun = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        rig.machine.now = 60_000 + u64::try_from(begun.elapsed().as_millis()).unwrap();
+        turns.turn(&mut rig.machine, &mut api).unwrap();
+        answer(&rig);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(rig.tree(), before, "the host is as it was");
+    let runs: Vec<_> = rig.machine.runs.values().collect();
+    format!("{runs:?}")
+}
+
+/// Answers as careen-agent does when the image runs already.
+fn answer(rig: &Rig) {
+    let Ok(text) = std::fs::read_to_string(rig.paths.request()) else {
+        return;
+    };
+    let request: RawRequest = serde_json::from_str(&text).unwrap();
+    play_agent(rig, &request.id.unwrap(), &request.image.unwrap());
+}
+
+fn play_agent(rig: &Rig, id: &str, image: &str) {
+    let places = &rig.paths.places;
+    let (booted, _) = host::boot::booted(&places.sysroot, &places.root).unwrap();
+    let (id, target) = (id.parse().unwrap(), image.parse().unwrap());
+    let mut upgrade = Upgrade::new(id, RawRequest::scheduled(image), target, booted.clone());
+    (upgrade.phase, upgrade.to) = (Upgraded::Upgraded, Some(booted));
+    let mut store = host::record::Store::new(&places.sysroot);
+    let last = store.read().map_or(0, |record| record.generation);
+    let record = Record {
+        upgrade: Some(upgrade),
+        generation: last + 1,
+        ..Record::default()
+    };
+    store.store(&record).unwrap();
+}
+
+/// What `host.toml` says.
+async fn settings(scene: &Scene) -> Result<Settings> {
+    let content = Kubeconfig::read_from(plane().await?.admin_kubeconfig())?;
+    let server = content.clusters[0].cluster.clone().context("no cluster")?;
+    let authority = match (
+        server.certificate_authority,
+        server.certificate_authority_data,
+    ) {
+        (Some(path), _) => std::fs::read_to_string(path)?,
+        (None, Some(data)) => {
+            let bytes = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, data)?;
+            String::from_utf8(bytes)?
+        }
+        (None, None) => anyhow::bail!("no authority"),
+    };
+    Ok(Settings {
+        server: server.server.context("no server")?,
+        certificate_authority: authority,
+        namespace: scene.space.clone(),
+        registration: "rack-a".to_owned(),
+        token: registration_token(scene).await?,
+        name: Some(NAME.to_owned()),
+        bootstrap: Bootstrap::default(),
+    })
+}
+
+/// What `kubectl careen host token` does.
+async fn registration_token(scene: &Scene) -> Result<String> {
+    scene
+        .apply(&json!({
+            "apiVersion": "careen.dev/v1alpha1", "kind": "HostRegistration", "metadata": { "name": "rack-a" },
+            "spec": { "autoApprove": false, "failureDomain": "rack-a" },
+        }))
+        .await?;
+    let account = format!("{}.rack-a", scene.space);
+    objects::apply(&scene.admin, &json!({
+        "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": account, "namespace": REGISTRATIONS },
+    }))
+    .await?;
+    let accounts: Api<ServiceAccount> = Api::namespaced(scene.admin.clone(), REGISTRATIONS);
+    let request = json!({ "spec": { "audiences": [], "expirationSeconds": 3600 } });
+    let request: TokenRequest = serde_json::from_value(request)?;
+    let answer = accounts
+        .create_token_request(&account, &PostParams::default(), &request)
+        .await?;
+    Ok(answer.status.context("no token")?.token)
+}
+
+#[tokio::test]
+async fn the_program_registers_and_serves_two_machines() -> Result<()> {
+    let scene = Scene::new(SPACE).await?;
+    let _provider = Running::start(&scene.admin, SPACE, Policy::default()).await?;
+    scene.cluster().await?;
+    let program = Program::start(settings(&scene).await?);
+    let hosts: Api<CareenHost> = scene.all();
+    scene
+        .until("the host has registered", || async {
+            ensure!(!hosts.get(NAME).await?.spec.approved);
+            Ok(())
+        })
+        .await?;
+    let approved = json!({ "spec": { "approved": true } });
+    scene.change::<CareenHost>(NAME, approved).await?;
+    for name in ["m-1", "m-2"] {
+        scene.machine_with(name, WORKER).await?;
+        let id = until_provisioned(&scene, name).await?;
+        let secrets: Api<Secret> = scene.all();
+        let secret = secrets.get(&format!("careen-host-{NAME}")).await?;
+        ensure!(
+            secret.data.unwrap_or_default().is_empty(),
+            "the data are removed after the join"
+        );
+        ensure!(id.starts_with(&format!("careen://{SPACE}/{NAME}/")), "{id}");
+        scene.delete_machine(name).await?;
+        until_free(&scene, name).await?;
+    }
+    assert_eq!(program.end(), "[1, 1]", "each claim's data ran once");
+    Ok(())
+}
+
+async fn until_provisioned(scene: &Scene, name: &str) -> Result<String> {
+    let machines: Api<CareenMachine> = scene.all();
+    let hosts: Api<CareenHost> = scene.all();
+    scene
+        .until("the machine is provisioned", || async {
+            let machine = machines.get(name).await?;
+            let status = machine.status.unwrap_or_default();
+            let done = status.initialization.and_then(|one| one.provisioned) == Some(true);
+            let host = hosts.get(NAME).await?.status.unwrap_or_default();
+            ensure!(done, "{:?} {host:?}", status.conditions);
+            machine.spec.provider_id.context("no provider id")
+        })
+        .await
+}
+
+async fn until_free(scene: &Scene, name: &str) -> Result<()> {
+    let hosts: Api<CareenHost> = scene.all();
+    scene
+        .until("the host is free", || async {
+            let host = hosts.get(NAME).await?;
+            let status = host.status.unwrap_or_default();
+            if status.phase == Phase::Joined {
+                ensure!(
+                    scene.is_held(name).await?,
+                    "the finalizer went before the fence"
+                );
+            }
+            ensure!(host.spec.claim.is_none(), "{:?}", status.phase);
+            ensure!(status.phase == Phase::Available, "{status:?}");
+            Ok(())
+        })
+        .await
+}
