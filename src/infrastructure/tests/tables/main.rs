@@ -8,5 +8,6 @@ mod leaving;
 mod lost;
 mod machines;
 mod messages;
+mod registrations;
 mod scene;
 mod words;

@@ -6,8 +6,8 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How hosts come into the namespace. Its ServiceAccount, careen-registration-NAME, can create
-/// CareenHosts, and reads nothing but the first token of a host whose secret name it knows.
+/// How hosts come into the namespace. Its ServiceAccount, NAMESPACE.NAME in careen-registrations, can
+/// create CareenHosts, and reads nothing but the first token of a host whose secret name it knows.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, CustomResource, Deserialize, Serialize, KubeSchema,
 )]

@@ -1,6 +1,7 @@
 //! One look at a host: read, decide, write, until nothing is due.
 
 use infrastructure::{Holder, Host, HostAct, HostDecision, HostFacts, Phase, Registration, tend};
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::Api;
@@ -175,7 +176,7 @@ impl Provision {
             }
             HostAct::EndHandover => {
                 let secret = read.host.handover.as_deref().unwrap_or_default();
-                write::remove_secret(client, REGISTRATIONS, secret).await?;
+                write::remove::<Secret>(client, REGISTRATIONS, secret).await?;
                 json!({ "spec": { "handover": null } })
             }
             HostAct::RemoveClaim { cordon } => {

@@ -11,7 +11,7 @@ use kube::{Resource, ResourceExt};
 use super::facts;
 use super::wire::{Lease, LeaseSpec};
 use crate::kinds::policies::OF_A_HOST;
-use crate::kinds::{CareenCluster, CareenHost, CareenMachine};
+use crate::kinds::{CareenCluster, CareenHost, CareenMachine, HostRegistration};
 use crate::machines::Key;
 use crate::watch::News;
 
@@ -28,7 +28,8 @@ struct State {
     machines: HashMap<Key, Known>,
     leases: HashMap<Key, Heard>,
     clusters: HashSet<Key>,
-    listed: [bool; 4],
+    registrations: HashSet<Key>,
+    listed: [bool; 5],
 }
 
 /// What is kept of a machine.
@@ -63,7 +64,7 @@ impl Inventory {
     /// Whether everything was listed once.
     #[must_use]
     pub fn synced(&self) -> bool {
-        self.read(|state| state.listed == [true; 4])
+        self.read(|state| state.listed == [true; 5])
     }
 
     /// Takes what the watch of hosts reports. Returns the hosts that are new or changed.
@@ -101,22 +102,25 @@ impl Inventory {
         })
     }
 
+    /// Takes what the watch of registrations reports. Returns the registrations.
+    pub fn registrations_changed(&self, news: News<HostRegistration>) -> Vec<Key> {
+        self.write(|state| {
+            state.listed[4] |= matches!(news, News::All(_));
+            keep(&mut state.registrations, news)
+        })
+    }
+
+    /// All registrations.
+    #[must_use]
+    pub fn registrations(&self) -> Vec<Key> {
+        self.read(|state| state.registrations.iter().cloned().collect())
+    }
+
     /// Takes what the watch of clusters reports. Returns the clusters.
     pub fn clusters_changed(&self, news: News<CareenCluster>) -> Vec<Key> {
-        self.write(|state| match news {
-            News::All(all) => {
-                state.clusters = all.iter().map(key).collect();
-                state.listed[3] = true;
-                state.clusters.iter().cloned().collect()
-            }
-            News::Changed(one) => {
-                state.clusters.insert(key(&one));
-                vec![key(&one)]
-            }
-            News::Gone(one) => {
-                state.clusters.remove(&key(&one));
-                Vec::new()
-            }
+        self.write(|state| {
+            state.listed[3] |= matches!(news, News::All(_));
+            keep(&mut state.clusters, news)
         })
     }
 
@@ -287,6 +291,24 @@ impl State {
 
 fn lease_key(namespace: &str, host: &str) -> Key {
     Key::new(namespace, format!("{OF_A_HOST}{host}"))
+}
+
+/// Keeps the names of the objects that exist. Returns those that are new or changed.
+fn keep<K: Resource>(all: &mut HashSet<Key>, news: News<K>) -> Vec<Key> {
+    match news {
+        News::All(listed) => {
+            *all = listed.iter().map(key).collect();
+            all.iter().cloned().collect()
+        }
+        News::Changed(one) => {
+            all.insert(key(&one));
+            vec![key(&one)]
+        }
+        News::Gone(one) => {
+            all.remove(&key(&one));
+            Vec::new()
+        }
+    }
 }
 
 /// The key of an object.

@@ -13,6 +13,7 @@ mod host;
 mod id;
 mod inventory;
 mod machine;
+mod registration;
 mod unready;
 mod watches;
 mod wire;

@@ -36,7 +36,10 @@ pub fn start(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Opt
     });
     // A registration that is new or wider lets in hosts that wait.
     let this = Arc::clone(provision);
-    each::<HostRegistration>(tasks, provision, namespace, move |_| {
+    each::<HostRegistration>(tasks, provision, namespace, move |news| {
+        for key in this.inventory.registrations_changed(news) {
+            this.queue.add(Item::Registration(key));
+        }
         for host in this.inventory.all_hosts() {
             this.queue.add(Item::Host(host));
         }

@@ -35,6 +35,8 @@ pub enum Item {
     Host(Key),
     /// A CareenCluster.
     Cluster(Key),
+    /// A HostRegistration.
+    Registration(Key),
 }
 
 /// The infrastructure provider. Only the leader works.
@@ -124,6 +126,7 @@ impl Provision {
             Item::Machine(key) => self.look_at_machine(key).await,
             Item::Host(key) => self.look_at_host(key).await,
             Item::Cluster(key) => self.look_at_cluster(key).await,
+            Item::Registration(key) => self.look_at_registration(key).await,
         };
         match looked {
             Ok(again) => {
@@ -169,6 +172,8 @@ impl Provision {
             self.queue.add(Item::Machine(machine));
         }
         self.queue.add(Item::Host(key));
+        let registration = Key::new(Arc::clone(&space), host.registration.as_str());
+        self.queue.add(Item::Registration(registration));
         for cluster in self.inventory.clusters(&space) {
             self.queue.add(Item::Cluster(cluster));
         }
@@ -218,9 +223,12 @@ impl Provision {
             .into_iter()
             .map(Item::Machine);
         let clusters = self.inventory.all_clusters().into_iter().map(Item::Cluster);
+        let registrations = self.inventory.registrations();
+        let registrations = registrations.into_iter().map(Item::Registration);
         hosts
             .chain(machines)
             .chain(clusters)
+            .chain(registrations)
             .for_each(|item| self.queue.add(item));
     }
 }

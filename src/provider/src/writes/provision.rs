@@ -4,7 +4,6 @@
 use std::fmt::Debug;
 
 use client::patch_by;
-use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use kube::core::NamespaceResourceScope;
 use kube::{Client, Resource, ResourceExt};
@@ -132,12 +131,18 @@ where
         .map(drop)
 }
 
-/// Removes a Secret. One that is gone is removed.
+/// Removes an object. One that is gone is removed.
 ///
 /// # Errors
 /// See [`WriteError`].
-pub async fn remove_secret(client: &Client, namespace: &str, name: &str) -> Result<(), WriteError> {
-    let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
+pub async fn remove<K>(client: &Client, namespace: &str, name: &str) -> Result<(), WriteError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned,
+{
+    let api: Api<K> = Api::namespaced(client.clone(), namespace);
     match limited(api.delete(name, &DeleteParams::default())).await {
         Ok(_) | Err(WriteError::Missing) => Ok(()),
         Err(error) => Err(error),

@@ -15,15 +15,14 @@ use hosts_tests::{IMAGE, Running, Scene, plane};
 use infrastructure::{Phase, Policy};
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
-use kube::api::{Api, PostParams};
+use kube::api::{Api, DeleteParams, PostParams};
 use kube::config::Kubeconfig;
 use prepared::settings::{Bootstrap, Settings};
 use prepared::turn::Turns;
 use prepared::{Host, OnDisk};
 use provider::kinds::policies::REGISTRATIONS;
-use provider::kinds::{CareenHost, CareenMachine};
+use provider::kinds::{CareenHost, CareenMachine, HostRegistration};
 use serde_json::json;
-use testkit::cluster_api::objects;
 use upgrade::decide::RecordStore as _;
 use upgrade::{Phase as Upgraded, RawRequest, Record, Upgrade};
 
@@ -145,17 +144,16 @@ async fn registration_token(scene: &Scene) -> Result<String> {
         }))
         .await?;
     let account = format!("{}.rack-a", scene.space);
-    objects::apply(&scene.admin, &json!({
-        "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": account, "namespace": REGISTRATIONS },
-    }))
-    .await?;
     let accounts: Api<ServiceAccount> = Api::namespaced(scene.admin.clone(), REGISTRATIONS);
     let request = json!({ "spec": { "audiences": [], "expirationSeconds": 3600 } });
     let request: TokenRequest = serde_json::from_value(request)?;
-    let answer = accounts
-        .create_token_request(&account, &PostParams::default(), &request)
-        .await?;
-    Ok(answer.status.context("no token")?.token)
+    let params = PostParams::default();
+    scene
+        .until("the registration has an account", || async {
+            let answer = accounts.create_token_request(&account, &params, &request);
+            Ok(answer.await?.status.context("no token")?.token)
+        })
+        .await
 }
 
 #[tokio::test]
@@ -187,7 +185,7 @@ async fn the_program_registers_and_serves_two_machines() -> Result<()> {
         until_free(&scene, name).await?;
     }
     assert_eq!(program.end(), "[1, 1]", "each claim's data ran once");
-    Ok(())
+    registration_goes(&scene).await
 }
 
 async fn until_provisioned(scene: &Scene, name: &str) -> Result<String> {
@@ -219,6 +217,28 @@ async fn until_free(scene: &Scene, name: &str) -> Result<()> {
             }
             ensure!(host.spec.claim.is_none(), "{:?}", status.phase);
             ensure!(status.phase == Phase::Available, "{status:?}");
+            Ok(())
+        })
+        .await
+}
+
+/// The registration counts its hosts, and takes its account with it.
+async fn registration_goes(scene: &Scene) -> Result<()> {
+    let all: Api<HostRegistration> = scene.all();
+    scene
+        .until("the hosts are counted", || async {
+            let status = all.get("rack-a").await?.status.unwrap_or_default();
+            ensure!((status.registered, status.approved) == (1, 1), "{status:?}");
+            Ok(())
+        })
+        .await?;
+    all.delete("rack-a", &DeleteParams::default()).await?;
+    let accounts: Api<ServiceAccount> = Api::namespaced(scene.admin.clone(), REGISTRATIONS);
+    let account = format!("{}.rack-a", scene.space);
+    scene
+        .until("registration and account are gone", || async {
+            ensure!(all.get_opt("rack-a").await?.is_none());
+            ensure!(accounts.get_opt(&account).await?.is_none());
             Ok(())
         })
         .await
