@@ -21,7 +21,7 @@ pub fn page() -> String {
     let mut text = HEAD.to_owned();
     for command in cli
         .get_subcommands()
-        .filter(|command| command.get_name() != "help")
+        .filter(|command| command.get_name() != "help" && !command.is_hide_set())
     {
         text += &section(command);
     }

@@ -1,6 +1,7 @@
 //! Access to the API server. It makes no decisions.
 
 mod clean;
+mod hosts;
 mod objects;
 
 use std::future::Future;
@@ -11,14 +12,15 @@ use client::chain;
 use client::kubeconfig::{self, Variables};
 use k8s_openapi::api::coordination::v1 as coordination;
 use k8s_openapi::api::policy::v1 as policy;
-use kube::Client;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube::config::Kubeconfig;
 use kube::core::ApiResource;
+use kube::{Client, Config};
 use serde_json::Value;
 use upgrade::control_plane::{LOCK, LOCK_NAMESPACE};
 
 pub use clean::Cleaned;
+pub use hosts::{Endpoint, Host, HostClaim, HostSpec, HostStatus};
 pub use objects::{Budget, BudgetSpec, BudgetStatus, Lease, LeaseSpec, Node, Pod};
 
 use crate::failure::Failure;
@@ -63,30 +65,7 @@ impl Cluster {
     /// # Errors
     /// If there is no configuration or it cannot be used.
     pub fn connect(file: Option<&Path>, context: Option<&str>) -> Result<Self, Failure> {
-        let unusable = |error: &dyn std::error::Error| {
-            Failure::Unreachable(format!(
-                "cannot use the kubeconfig: {}. Name another one with --kubeconfig or KUBECONFIG",
-                chain(error)
-            ))
-        };
-        let variables = Variables::of_process();
-        let read = match (file, context) {
-            (None, None) => None,
-            (Some(file), _) => Some(Kubeconfig::read_from(file)),
-            (None, Some(_)) => Some(Kubeconfig::read()),
-        };
-        let read = read.transpose().map_err(kubeconfig::Error::from);
-        let config = match read.map_err(|error| unusable(&error))? {
-            Some(content) => kubeconfig::config(content, context, &variables),
-            None => kubeconfig::inferred(&variables),
-        };
-        let mut config = config.map_err(|error| match &error {
-            // The proxy may come from an environment variable, so the kubeconfig may be correct.
-            kubeconfig::Error::Proxy(bad) => Failure::Unreachable(bad.to_string()),
-            kubeconfig::Error::Kubeconfig(_) | kubeconfig::Error::Nowhere { .. } => {
-                unusable(&error)
-            }
-        })?;
+        let mut config = config(file, context)?;
         config.read_timeout = Some(SILENCE);
         config.reset_reader_on_write = true;
         let client = Client::try_from(config).map_err(|error| unusable(&error))?;
@@ -205,6 +184,33 @@ impl Cluster {
         let resource = ApiResource::erase::<coordination::Lease>(&());
         Api::namespaced_with(self.client.clone(), LOCK_NAMESPACE, &resource)
     }
+}
+
+/// The configuration that kubectl would use.
+fn config(file: Option<&Path>, context: Option<&str>) -> Result<Config, Failure> {
+    let variables = Variables::of_process();
+    let read = match (file, context) {
+        (None, None) => None,
+        (Some(file), _) => Some(Kubeconfig::read_from(file)),
+        (None, Some(_)) => Some(Kubeconfig::read()),
+    };
+    let read = read.transpose().map_err(kubeconfig::Error::from);
+    let config = match read.map_err(|error| unusable(&error))? {
+        Some(content) => kubeconfig::config(content, context, &variables),
+        None => kubeconfig::inferred(&variables),
+    };
+    config.map_err(|error| match &error {
+        // The proxy may come from an environment variable, so the kubeconfig may be correct.
+        kubeconfig::Error::Proxy(bad) => Failure::Unreachable(bad.to_string()),
+        kubeconfig::Error::Kubeconfig(_) | kubeconfig::Error::Nowhere { .. } => unusable(&error),
+    })
+}
+
+fn unusable(error: &dyn std::error::Error) -> Failure {
+    Failure::Unreachable(format!(
+        "cannot use the kubeconfig: {}. Name another one with --kubeconfig or KUBECONFIG",
+        chain(error)
+    ))
 }
 
 /// The selector is the only part of a list request that the server could reject.

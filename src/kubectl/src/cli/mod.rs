@@ -1,6 +1,7 @@
 //! The command line. The man page, the completions and `docs/kubectl-careen.md` are generated from
 //! it.
 
+mod host;
 mod nodes;
 
 use std::num::NonZeroUsize;
@@ -13,6 +14,7 @@ use clap_complete::Shell;
 use upgrade::policy::SOAK_MAX;
 use upgrade::{Source, Target, Version, Wanted};
 
+pub use host::{Host, Hosts, Token as HostToken, Verb as HostVerb};
 pub use nodes::{Choice, Chosen, ChosenOrAll};
 
 use crate::duration::Span;
@@ -111,6 +113,9 @@ pub enum Command {
     Resume(Resume),
     /// Show who holds the lock of the control plane, and remove the lock after a confirmation.
     Unlock(Unlock),
+    /// Prepared hosts of the infrastructure provider, which is not released yet.
+    #[command(hide = true)]
+    Host(Host),
     /// Print a completion script for a shell.
     Completion(Completion),
 }

@@ -8,6 +8,7 @@ mod ended;
 mod explain;
 mod follow;
 mod history;
+mod host;
 mod interrupt;
 mod pause;
 mod plan;
@@ -43,11 +44,11 @@ pub async fn run(cli: &Cli, console: &mut Console) -> Result<Exit, Failure> {
         console,
         format: cli.output,
     };
-    command(&cli.command, &mut session).await
+    command(cli, &mut session).await
 }
 
-async fn command(command: &Command, session: &mut Session<'_>) -> Result<Exit, Failure> {
-    match command {
+async fn command(cli: &Cli, session: &mut Session<'_>) -> Result<Exit, Failure> {
+    match &cli.command {
         Command::Plan(asked) => plan::run(asked, session).await,
         Command::Upgrade(asked) => {
             let aim = Aim::Upgrade(Wish::from(asked));
@@ -65,6 +66,7 @@ async fn command(command: &Command, session: &mut Session<'_>) -> Result<Exit, F
         Command::Pause(asked) => pause::pause(asked, session).await,
         Command::Resume(asked) => pause::resume(asked, session).await,
         Command::Unlock(asked) => unlock::run(asked, session).await,
+        Command::Host(asked) => host::run(cli, asked, session).await,
         // It needs no API server, and was handled above.
         Command::Completion(_) => Ok(Exit::Done),
     }

@@ -2,6 +2,7 @@
 
 pub mod explain;
 pub mod history;
+pub mod host;
 pub mod lock;
 mod look;
 pub mod outcome;

@@ -11,13 +11,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use careen_host::cluster::Cluster;
+use clap::Parser;
 use hosts_tests::{IMAGE, Running, Scene, plane};
 use infrastructure::{Phase, Policy};
-use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
-use kube::api::{Api, DeleteParams, PostParams};
-use kube::config::Kubeconfig;
-use prepared::settings::{Bootstrap, Settings};
+use kube::api::{Api, DeleteParams};
+use kubectl::cli::Cli;
+use kubectl::console::Console;
+use kubectl::render::Look;
+use prepared::settings::Settings;
 use prepared::turn::Turns;
 use prepared::{Host, OnDisk};
 use provider::kinds::policies::REGISTRATIONS;
@@ -109,51 +111,38 @@ fn play_agent(rig: &Rig, id: &str, image: &str) {
     store.store(&record).unwrap();
 }
 
-/// What `host.toml` says.
-async fn settings(scene: &Scene) -> Result<Settings> {
-    let content = Kubeconfig::read_from(plane().await?.admin_kubeconfig())?;
-    let server = content.clusters[0].cluster.clone().context("no cluster")?;
-    let authority = match (
-        server.certificate_authority,
-        server.certificate_authority_data,
-    ) {
-        (Some(path), _) => std::fs::read_to_string(path)?,
-        (None, Some(data)) => {
-            let bytes = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, data)?;
-            String::from_utf8(bytes)?
-        }
-        (None, None) => anyhow::bail!("no authority"),
-    };
-    Ok(Settings {
-        server: server.server.context("no server")?,
-        certificate_authority: authority,
-        namespace: scene.space.clone(),
-        registration: "rack-a".to_owned(),
-        token: registration_token(scene).await?,
-        name: Some(NAME.to_owned()),
-        bootstrap: Bootstrap::default(),
-    })
+/// Types a command line of `kubectl careen host`, and returns what it prints.
+async fn kubectl(line: &str) -> Result<String> {
+    let kubeconfig = plane().await?.admin_kubeconfig();
+    let start = format!(
+        "kubectl-careen --kubeconfig {} host -n {SPACE}",
+        kubeconfig.display()
+    );
+    let words = start.split_whitespace().chain(line.split_whitespace());
+    let cli = Cli::try_parse_from(words)?;
+    let (mut console, captured) = Console::captured(Look::default(), None);
+    kubectl::run(&cli, &mut console).await?;
+    Ok(captured.out())
 }
 
-/// What `kubectl careen host token` does.
-async fn registration_token(scene: &Scene) -> Result<String> {
+/// What a person puts on a host as /etc/careen/host.toml.
+async fn settings(scene: &Scene) -> Result<Settings> {
     scene
         .apply(&json!({
             "apiVersion": "careen.dev/v1alpha1", "kind": "HostRegistration", "metadata": { "name": "rack-a" },
             "spec": { "autoApprove": false, "failureDomain": "rack-a" },
         }))
         .await?;
-    let account = format!("{}.rack-a", scene.space);
-    let accounts: Api<ServiceAccount> = Api::namespaced(scene.admin.clone(), REGISTRATIONS);
-    let request = json!({ "spec": { "audiences": [], "expirationSeconds": 3600 } });
-    let request: TokenRequest = serde_json::from_value(request)?;
-    let params = PostParams::default();
-    scene
+    let text = scene
         .until("the registration has an account", || async {
-            let answer = accounts.create_token_request(&account, &params, &request);
-            Ok(answer.await?.status.context("no token")?.token)
+            kubectl("token --registration rack-a").await
         })
-        .await
+        .await?;
+    let file = tempfile::NamedTempFile::new()?;
+    std::fs::write(file.path(), text)?;
+    let mut settings = Settings::read(file.path())?;
+    settings.name = Some(NAME.to_owned());
+    Ok(settings)
 }
 
 #[tokio::test]
@@ -169,8 +158,17 @@ async fn the_program_registers_and_serves_two_machines() -> Result<()> {
             Ok(())
         })
         .await?;
-    let approved = json!({ "spec": { "approved": true } });
-    scene.change::<CareenHost>(NAME, approved).await?;
+    let listed = kubectl("list").await?;
+    ensure!(
+        listed.contains("kubectl careen host approve n-1"),
+        "{listed}"
+    );
+    kubectl("approve n-1").await?;
+    kubectl("cordon n-1").await?;
+    ensure!(hosts.get(NAME).await?.spec.cordoned);
+    kubectl("uncordon n-1").await?;
+    let released = kubectl("release n-1 --yes").await;
+    ensure!(released.is_err(), "it has no claim: {released:?}");
     for name in ["m-1", "m-2"] {
         scene.machine_with(name, WORKER).await?;
         let id = until_provisioned(&scene, name).await?;

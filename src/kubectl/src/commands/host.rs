@@ -1,0 +1,185 @@
+//! `kubectl careen host`.
+
+use kube::ResourceExt;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::session::Session;
+use crate::api::{Endpoint, Host};
+use crate::cli::{Cli, HostToken, HostVerb, Hosts};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::{formatted, host as rendered};
+
+/// The annotation of a person's word that a host is off (careen-provider's kinds).
+const FORCE_RELEASE: &str = "careen.dev/force-release";
+
+/// Runs one of its commands.
+///
+/// # Errors
+/// See [`Failure`].
+pub async fn run(
+    cli: &Cli,
+    asked: &crate::cli::Host,
+    session: &mut Session<'_>,
+) -> Result<Exit, Failure> {
+    let namespace = asked.namespace.clone();
+    let namespace = namespace.unwrap_or_else(|| session.cluster.namespace().to_owned());
+    match &asked.verb {
+        HostVerb::List => list(&namespace, session).await,
+        HostVerb::Token(asked) => token(cli, &namespace, asked, session).await,
+        HostVerb::Approve(hosts) => {
+            let change = json!({ "spec": { "approved": true } });
+            each(&namespace, hosts, (&change, "approved"), session).await
+        }
+        HostVerb::Cordon(hosts) => {
+            let change = json!({ "spec": { "cordoned": true } });
+            each(&namespace, hosts, (&change, "cordoned"), session).await
+        }
+        HostVerb::Uncordon(hosts) => {
+            let change = json!({ "spec": { "cordoned": false } });
+            each(&namespace, hosts, (&change, "uncordoned"), session).await
+        }
+        HostVerb::Release(asked) => release(&namespace, &asked.name, asked.yes, session).await,
+    }
+}
+
+async fn list(namespace: &str, session: &mut Session<'_>) -> Result<Exit, Failure> {
+    let mut hosts = session.cluster.list_hosts(namespace).await?;
+    hosts.sort_by_key(ResourceExt::name_any);
+    let look = session.console.measure();
+    let rows: Vec<rendered::Row> = hosts.iter().map(row).collect();
+    let text = formatted(session.format, &rows, |wide| {
+        rendered::table(&rows, wide, look)
+    })?;
+    session.console.print(&text)?;
+    Ok(Exit::Done)
+}
+
+fn row(host: &Host) -> rendered::Row {
+    let status = host.status.clone().unwrap_or_default();
+    let claim = host.spec.claim.clone().unwrap_or_default();
+    rendered::Row {
+        host: host.name_any(),
+        phase: status.phase,
+        cluster: claim.cluster,
+        machine: claim.machine,
+        domain: host.spec.failure_domain.clone().unwrap_or_default(),
+        version: status.image_version,
+        approved: host.spec.approved,
+        cordoned: host.spec.cordoned,
+        reason: status.reason,
+        message: status.message,
+    }
+}
+
+/// What a new host reads. The names are those of careen-host's settings.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct HostFile {
+    server: String,
+    namespace: String,
+    registration: String,
+    token: String,
+    certificate_authority: String,
+}
+
+async fn token(
+    cli: &Cli,
+    namespace: &str,
+    asked: &HostToken,
+    session: &mut Session<'_>,
+) -> Result<Exit, Failure> {
+    let endpoint = Endpoint::of(cli.kubeconfig.as_deref(), cli.context.as_deref())?;
+    let server = asked.server.clone().unwrap_or(endpoint.server);
+    if !server.starts_with("https://") {
+        let why = format!(
+            "the kubeconfig names {server}; name a URL that begins with https:// by --server"
+        );
+        return Err(Failure::Usage(why));
+    }
+    if endpoint.authorities.is_empty() {
+        let why = "the kubeconfig has no certificate-authority; add the one of the API server";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    let name = &asked.registration;
+    let seconds = asked.ttl.0.as_secs();
+    let token = session.cluster.registration_token(namespace, name, seconds);
+    let token = token
+        .await
+        .map_err(|failure| no_account(failure, namespace, name))?;
+    let file = HostFile {
+        server,
+        namespace: namespace.to_owned(),
+        registration: name.clone(),
+        token,
+        certificate_authority: endpoint.authorities.iter().map(|der| pem(der)).collect(),
+    };
+    let text = toml::to_string(&file);
+    let text = text.map_err(|error| Failure::Write(std::io::Error::other(error)))?;
+    session.console.print(&text)?;
+    Ok(Exit::Done)
+}
+
+fn no_account(failure: Failure, namespace: &str, name: &str) -> Failure {
+    if !matches!(failure, Failure::Missing(_)) {
+        return failure;
+    }
+    Failure::Missing(format!(
+        "the HostRegistration {name} in {namespace} has no account; create it, and run careen-provider with --infrastructure"
+    ))
+}
+
+fn pem(der: &[u8]) -> String {
+    pem::encode(&pem::Pem::new("CERTIFICATE", der)).replace("\r\n", "\n")
+}
+
+/// Changes each host, and says so. The first failure ends the command.
+async fn each(
+    namespace: &str,
+    hosts: &Hosts,
+    (change, done): (&Value, &str),
+    session: &mut Session<'_>,
+) -> Result<Exit, Failure> {
+    for name in &hosts.names {
+        session.cluster.change_host(namespace, name, change).await?;
+        session.console.print(&format!("{name}: {done}\n"))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Only a person can know that a host is off. The annotation names the claim, so that it counts for
+/// this claim only.
+async fn release(
+    namespace: &str,
+    name: &str,
+    yes: bool,
+    session: &mut Session<'_>,
+) -> Result<Exit, Failure> {
+    let host = session.cluster.host(namespace, name).await?;
+    let Some(claim) = &host.spec.claim else {
+        let why = format!("{name} has no claim: there is nothing to release");
+        return Err(Failure::Refused(why));
+    };
+    if !yes {
+        session.console.say(&format!(
+            "{name} serves the Machine {} of {}. If the computer runs, its pods run on beside their replacements.",
+            claim.machine, claim.cluster
+        ));
+        session.console.consent_in_full(&format!(
+            "Is {name} switched off, and shall it be given up?"
+        ))?;
+    }
+    let change = json!({
+        "metadata": {
+            "annotations": { FORCE_RELEASE: claim.id },
+            "resourceVersion": host.resource_version(),
+        },
+    });
+    session
+        .cluster
+        .change_host(namespace, name, &change)
+        .await?;
+    session.console.print(&format!("{name}: given up\n"))?;
+    Ok(Exit::Done)
+}
