@@ -1,6 +1,6 @@
 //! The choice of a host.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::claim::{HostRef, provider_id};
 use crate::facts::{Facts, Machine, Owner};
@@ -77,7 +77,7 @@ fn fits(
     asked_for(machine, owner, host)?;
     is_free(facts, owner, host)?;
     refuse_if(names.contains(host.hostname.as_str()), Unfit::SameHostname)?;
-    has_minimum(machine, host)?;
+    has_minimum(&machine.minimum, host)?;
     let image = (facts.image)(host.architecture.as_deref()).map_err(|_| Unfit::NoImage)?;
     if host.image.as_deref() != Some(&image) && !host.loader_fit {
         return Err(Unfit::LoaderUnfit);
@@ -122,8 +122,9 @@ fn hostnames<'a>(facts: &Facts<'a>) -> HashSet<&'a str> {
     hosts.map(|host| host.hostname.as_str()).collect()
 }
 
-fn has_minimum(machine: &Machine, host: &Host) -> Result<(), Unfit> {
-    for (resource, minimum) in &machine.minimum {
+/// Whether the host has this much at least.
+pub(crate) fn has_minimum(wanted: &BTreeMap<String, String>, host: &Host) -> Result<(), Unfit> {
+    for (resource, minimum) in wanted {
         let capacity = host.capacity.get(resource).map_or("0", String::as_str);
         match (amount(minimum), amount(capacity)) {
             (Ok(minimum), Ok(capacity)) => refuse_if(capacity < minimum, Unfit::TooSmall)?,

@@ -10,4 +10,5 @@ mod machines;
 mod messages;
 mod registrations;
 mod scene;
+mod templates;
 mod words;

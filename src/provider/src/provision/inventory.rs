@@ -11,7 +11,9 @@ use kube::{Resource, ResourceExt};
 use super::facts;
 use super::wire::{Lease, LeaseSpec};
 use crate::kinds::policies::OF_A_HOST;
-use crate::kinds::{CareenCluster, CareenHost, CareenMachine, HostRegistration};
+use crate::kinds::{
+    CareenCluster, CareenHost, CareenMachine, CareenMachineTemplate, HostRegistration,
+};
 use crate::machines::Key;
 use crate::watch::News;
 
@@ -29,7 +31,8 @@ struct State {
     leases: HashMap<Key, Heard>,
     clusters: HashSet<Key>,
     registrations: HashSet<Key>,
-    listed: [bool; 5],
+    templates: HashSet<Key>,
+    listed: [bool; 6],
 }
 
 /// What is kept of a machine.
@@ -64,7 +67,7 @@ impl Inventory {
     /// Whether everything was listed once.
     #[must_use]
     pub fn synced(&self) -> bool {
-        self.read(|state| state.listed == [true; 5])
+        self.read(|state| state.listed == [true; 6])
     }
 
     /// Takes what the watch of hosts reports. Returns the hosts that are new or changed.
@@ -100,6 +103,27 @@ impl Inventory {
                 vec![key]
             }
         })
+    }
+
+    /// Takes what the watch of templates reports. Returns the templates.
+    pub fn templates_changed(&self, news: News<CareenMachineTemplate>) -> Vec<Key> {
+        self.write(|state| {
+            state.listed[5] |= matches!(news, News::All(_));
+            keep(&mut state.templates, news)
+        })
+    }
+
+    /// The templates of a namespace.
+    #[must_use]
+    pub fn templates(&self, space: &str) -> Vec<Key> {
+        let of_it = |key: &&Key| *key.namespace == *space;
+        self.read(|state| state.templates.iter().filter(of_it).cloned().collect())
+    }
+
+    /// All templates.
+    #[must_use]
+    pub fn all_templates(&self) -> Vec<Key> {
+        self.read(|state| state.templates.iter().cloned().collect())
     }
 
     /// Takes what the watch of registrations reports. Returns the registrations.

@@ -14,6 +14,7 @@ mod id;
 mod inventory;
 mod machine;
 mod registration;
+mod template;
 mod unready;
 mod watches;
 mod wire;

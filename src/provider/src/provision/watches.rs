@@ -11,7 +11,9 @@ use super::accounts::HOST_LABEL;
 use super::wire;
 use super::work::{Item, Provision};
 use crate::clock::now;
-use crate::kinds::{CareenCluster, CareenHost, CareenMachine, HostRegistration};
+use crate::kinds::{
+    CareenCluster, CareenHost, CareenMachine, CareenMachineTemplate, HostRegistration,
+};
 use crate::watch::{self, Filter, News};
 
 /// Starts the watches and the work.
@@ -32,6 +34,12 @@ pub fn start(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Opt
     each::<CareenCluster>(tasks, provision, namespace, move |news| {
         for key in this.inventory.clusters_changed(news) {
             this.queue.add(Item::Cluster(key));
+        }
+    });
+    let this = Arc::clone(provision);
+    each::<CareenMachineTemplate>(tasks, provision, namespace, move |news| {
+        for key in this.inventory.templates_changed(news) {
+            this.queue.add(Item::Template(key));
         }
     });
     // A registration that is new or wider lets in hosts that wait.

@@ -37,6 +37,8 @@ pub enum Item {
     Cluster(Key),
     /// A HostRegistration.
     Registration(Key),
+    /// A CareenMachineTemplate.
+    Template(Key),
 }
 
 /// The infrastructure provider. Only the leader works.
@@ -127,6 +129,7 @@ impl Provision {
             Item::Host(key) => self.look_at_host(key).await,
             Item::Cluster(key) => self.look_at_cluster(key).await,
             Item::Registration(key) => self.look_at_registration(key).await,
+            Item::Template(key) => self.look_at_template(key).await,
         };
         match looked {
             Ok(again) => {
@@ -174,6 +177,9 @@ impl Provision {
         self.queue.add(Item::Host(key));
         let registration = Key::new(Arc::clone(&space), host.registration.as_str());
         self.queue.add(Item::Registration(registration));
+        for template in self.inventory.templates(&space) {
+            self.queue.add(Item::Template(template));
+        }
         for cluster in self.inventory.clusters(&space) {
             self.queue.add(Item::Cluster(cluster));
         }
@@ -229,6 +235,12 @@ impl Provision {
             .chain(machines)
             .chain(clusters)
             .chain(registrations)
+            .chain(
+                self.inventory
+                    .all_templates()
+                    .into_iter()
+                    .map(Item::Template),
+            )
             .for_each(|item| self.queue.add(item));
     }
 }

@@ -9,3 +9,4 @@ mod kinds;
 mod life;
 mod package;
 mod program;
+mod templates;
