@@ -1,6 +1,7 @@
 //! Writes the files of a plan. All of them are looked at before the first one is written.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use cloud_config::File;
@@ -18,7 +19,10 @@ pub struct Ready {
 }
 
 /// Folders that a reboot empties need no ledger.
-const VOLATILE: [&str; 3] = ["/run/", "/var/run/", "/tmp/"];
+const VOLATILE: [&str; 2] = ["/run/", "/var/run/"];
+
+/// The bit of a folder's mode that lets everybody write in it.
+const WRITABLE_BY_ALL: u32 = 0o002;
 
 /// Looks at each file of a plan.
 ///
@@ -81,7 +85,8 @@ fn make_parents(paths: &Paths, disk: &dyn Disk, ledger: &Ledger<'_>, path: &str)
     Ok(())
 }
 
-/// A link among the parents could lead into the image, which nothing may change.
+/// A link among the parents could lead into the image, which nothing may change. In a folder where
+/// everybody may write, another user can replace what leads to the file.
 fn check_place(paths: &Paths, path: &str) -> Result<()> {
     let place = paths.below(path);
     if place.is_dir() {
@@ -96,6 +101,11 @@ fn check_place(paths: &Paths, path: &str) -> Result<()> {
     let Some(parent) = parent.and_then(|parent| parent.canonicalize().ok()) else {
         return Ok(());
     };
+    let mode = fs::metadata(&parent).at("looking at", &parent)?.mode();
+    if mode & WRITABLE_BY_ALL != 0 {
+        let detail = "everybody may write in its folder; use a path below /etc, /var/lib or /run";
+        return Err(Error::unusable(&place, detail));
+    }
     let is_of = |folder: &str| parent.starts_with(root.join(folder));
     if is_of("usr") && !is_of("usr/local") || is_of("sysroot") || is_of("boot") {
         let detail = "its folder leads into the image; use a path below /etc, /var or /run";

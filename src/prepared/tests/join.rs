@@ -3,6 +3,9 @@
 
 mod rig;
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
 use life::{Record, Stage, Stay};
 use prepared::{Disk, Store, join};
 use rig::{Rig, WORKER, claim, handed, id};
@@ -129,4 +132,20 @@ fn an_old_sentinel_is_no_success() {
     rig.machine.join_works = false;
     started(&mut rig);
     assert!(!rig.paths.sentinel().exists());
+}
+
+#[test]
+fn file_where_everybody_may_write_is_refused() {
+    let rig = Rig::new();
+    let open = rig.paths.below("/open");
+    fs::create_dir_all(&open).unwrap();
+    fs::set_permissions(&open, Permissions::from_mode(0o1777)).unwrap();
+    for path in ["/open/join.yaml", "/open/new/join.yaml"] {
+        let text = WORKER.replacen("/etc/north/registry.conf", path, 1);
+        let refused = join::look(&rig.paths, &id('a'), &handed(&text)).unwrap_err();
+        assert!(
+            refused.to_string().contains("everybody may write"),
+            "{refused}"
+        );
+    }
 }
