@@ -71,6 +71,10 @@ const IMAGES: Table = &[
     ("cd \"$CAREEN\"", OTHER_WAY),
     ("install -D -m 755 -t root/usr/libexec/careen ", OTHER_WAY),
     ("version=$(chroot root kubelet --version ", Each),
+    (
+        "install -d root/usr/lib/careen/images",
+        Nobody("only a control plane without a registry needs it"),
+    ),
     ("install -d root/usr/lib/ostree ", Each),
     ("kernel=$(ls root/usr/lib/modules)", Each),
     ("for folder in home opt srv mnt ", Each),
