@@ -1,6 +1,7 @@
 //! The metrics that `/metrics` serves.
 
 mod costs;
+mod hosts;
 mod labels;
 
 use std::sync::atomic::AtomicU64;
@@ -19,6 +20,8 @@ use crate::hooks::http_response::HttpResponse;
 use costs::Costs;
 use labels::Labels;
 
+pub use hosts::{HostCounts, HostGauges};
+
 /// The counters. Clones share them.
 pub struct Metrics {
     registry: Registry,
@@ -32,6 +35,7 @@ pub struct Metrics {
     cordoned: Counter<f64, AtomicU64>,
     costs: Costs,
     gauges: Gauges,
+    hosts: HostGauges,
 }
 
 /// Values that are computed at each scrape.
@@ -68,6 +72,7 @@ impl Default for Metrics {
             cordoned: Counter::default(),
             costs: Costs::default(),
             gauges: Gauges::default(),
+            hosts: HostGauges::default(),
             registry: Registry::default(),
         };
         registry.register(
@@ -146,6 +151,19 @@ impl Metrics {
     #[must_use]
     pub const fn gauges(&self) -> &Gauges {
         &self.gauges
+    }
+
+    /// Registers the gauges of prepared hosts. Without the infrastructure provider there are none.
+    #[must_use]
+    pub fn with_hosts(mut self) -> Self {
+        self.hosts.register(&mut self.registry);
+        self
+    }
+
+    /// The gauges of prepared hosts.
+    #[must_use]
+    pub const fn hosts(&self) -> &HostGauges {
+        &self.hosts
     }
 
     /// Counts an answered hook.

@@ -170,7 +170,12 @@ fn world(client: &Client, setup: &Setup) -> (Arc<World>, mpsc::Receiver<events::
     let clusters = Clusters::new(client.clone(), machines.clone(), queue.clone());
     let (events, waiting) = Events::new();
     let world = World::new(machines, clusters, queue, setup.settings.clone());
-    (Arc::new(world.with_events(events)), waiting)
+    let world = world.with_events(events);
+    let world = match setup.infrastructure {
+        Some(_) => world.with_hosts(),
+        None => world,
+    };
+    (Arc::new(world), waiting)
 }
 
 fn ended_by_itself(ended: Result<(), JoinError>) -> RunError {

@@ -221,6 +221,15 @@ impl Inventory {
         })
     }
 
+    /// Looks at the hosts of one namespace after the other.
+    pub fn look_at_each_namespace(&self, mut look: impl FnMut(&[&Host])) {
+        self.read(|state| {
+            for hosts in state.hosts.values() {
+                look(&hosts.values().collect::<Vec<_>>());
+            }
+        });
+    }
+
     /// The machines that this is true of.
     pub fn which(&self, is: impl Fn(&Key, &Known) -> bool) -> Vec<Key> {
         self.read(|state| {

@@ -8,6 +8,7 @@
 mod accounts;
 mod cluster;
 mod conditions;
+mod count;
 mod facts;
 mod host;
 mod id;

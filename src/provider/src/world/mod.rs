@@ -96,6 +96,15 @@ impl World {
         }
     }
 
+    /// Also shows prepared hosts in the metrics.
+    #[must_use]
+    pub fn with_hosts(self) -> Self {
+        Self {
+            metrics: self.metrics.with_hosts(),
+            ..self
+        }
+    }
+
     /// Publishes an Event about an object.
     pub fn happened(&self, happened: Happened) {
         if let Some(events) = &self.events {
