@@ -51,6 +51,9 @@ struct Seen {
     at: Instant,
 }
 
+/// The namespace of the provider that core calls instead of this one.
+pub type Rival = Option<String>;
+
 /// Whether this process leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lead {
@@ -93,11 +96,13 @@ impl Lead {
 }
 
 /// Tries to acquire the Lease for ever. `leads` shows whether this process holds it. At `stop` the
-/// process releases the Lease, so that the next holder does not wait.
+/// process releases the Lease, so that the next holder does not wait. While core calls the provider
+/// of another package, no process of this one leads.
 pub async fn run(
     client: Client,
     candidate: Candidate,
     leads: watch::Sender<Lead>,
+    rival: watch::Receiver<Rival>,
     stop: impl Future<Output = ()>,
 ) {
     let leases: Api<Lease> = Api::namespaced(client, &candidate.namespace);
@@ -108,8 +113,14 @@ pub async fn run(
         // Taken before the request: the server may write long before its answer arrives, and the
         // other replicas count from the write.
         let begun = Instant::now();
-        let tried = tokio::time::timeout(PATIENCE, attempt(&leases, &candidate, &mut seen));
-        match tried.await {
+        let is_called = rival.borrow().is_none();
+        let tried = async {
+            match is_called {
+                true => attempt(&leases, &candidate, &mut seen).await,
+                false => Ok(false),
+            }
+        };
+        match tokio::time::timeout(PATIENCE, tried).await {
             Ok(Ok(true)) => sure_until = begun + SURE,
             Ok(Ok(false)) => sure_until = begun,
             Ok(Err(error)) => debug!("cannot renew the Lease: {error}"),

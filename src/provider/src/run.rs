@@ -3,6 +3,7 @@
 mod admin;
 mod apart;
 mod keep;
+mod rivals;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -139,16 +140,28 @@ pub async fn run(
     info!(hooks = %addresses.hooks, metrics = %addresses.metrics, "careen-provider serves");
     up(addresses, Arc::clone(&world));
 
+    let (found, rival) = watch::channel(None);
     let mut background = work(&client, &setup, &world, &leads);
+    if let Some(candidate) = &setup.lease {
+        let (name, own) = (setup.extension_config.clone(), candidate.namespace.clone());
+        background.spawn(rivals::watch(client.clone(), name, own, found));
+    }
     keep_certificate(&mut background, &client, &setup, &current);
     background.spawn(events::publish(client.clone(), events));
-    background.spawn(admin::serve(admin_at, Arc::clone(&world), current, leads));
+    let shown = admin::Shown {
+        world: Arc::clone(&world),
+        current,
+        leads,
+        rival: rival.clone(),
+        extension_config: setup.extension_config.clone(),
+    };
+    background.spawn(admin::serve(admin_at, shown));
 
     let mut ending = JoinSet::new();
     let serving = hooks::serve(hooks_at, config, world, until(stopped.clone()));
     ending.spawn(apart.run(serving));
     if let Some(candidate) = setup.lease {
-        ending.spawn(lease::run(client, candidate, lead, until(stopped)));
+        ending.spawn(lease::run(client, candidate, lead, rival, until(stopped)));
     }
     let fault = tokio::select! {
         () = stop => None,

@@ -9,6 +9,7 @@ use infrastructure::Policy;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use provider::hooks::Limits;
+use provider::lease::Candidate;
 use provider::run::{Certificate, Setup, run};
 use provider::settings::Settings;
 use provider::tls::Own;
@@ -39,9 +40,30 @@ impl Running {
     /// # Errors
     /// When it has no account.
     pub async fn start(admin: &Client, space: &str, policy: Policy) -> Result<Self> {
+        Self::start_as(admin, setup(space, policy)).await
+    }
+
+    /// Starts one that takes part in the election, and serves its health at this address.
+    ///
+    /// # Errors
+    /// When it has no account.
+    pub async fn elected(admin: &Client, space: &str, health: SocketAddr) -> Result<Self> {
+        let lease = Candidate {
+            namespace: manifests::NAMESPACE.to_owned(),
+            name: names::MANAGER.to_owned(),
+            identity: space.to_owned(),
+        };
+        let setup = Setup {
+            lease: Some(lease),
+            metrics_address: health,
+            ..setup(space, Policy::default())
+        };
+        Self::start_as(admin, setup).await
+    }
+
+    async fn start_as(admin: &Client, setup: Setup) -> Result<Self> {
         let account = (manifests::NAMESPACE, names::MANAGER);
         let kubeconfig = kubeconfig_of(plane().await?, admin, account).await?;
-        let setup = setup(space, policy);
         let (kill, killed) = oneshot::channel();
         let thread = std::thread::Builder::new().spawn(move || {
             if let Err(error) = live(kubeconfig, setup, killed) {

@@ -16,34 +16,40 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use upgrade::Phase;
 
-use crate::lease::Lead;
+use super::rivals;
+use crate::lease::{Lead, Rival};
 use crate::tls::Current;
 use crate::world::World;
 
 /// The content type of the metrics. Prometheus 3 rejects metrics without one.
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// What is shown. Clones share it.
+#[derive(Clone)]
+pub struct Shown {
+    /// What the provider knows.
+    pub world: Arc<World>,
+    /// The certificate.
+    pub current: Arc<Current>,
+    /// Whether this process leads.
+    pub leads: watch::Receiver<Lead>,
+    /// The provider that core calls instead.
+    pub rival: watch::Receiver<Rival>,
+    /// The ExtensionConfig that leads there.
+    pub extension_config: String,
+}
+
 /// Serves for ever.
-pub async fn serve(
-    listener: TcpListener,
-    world: Arc<World>,
-    current: Arc<Current>,
-    leads: watch::Receiver<Lead>,
-) {
+pub async fn serve(listener: TcpListener, shown: Shown) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let (world, current, leads) = (Arc::clone(&world), Arc::clone(&current), leads.clone());
+        let shown = shown.clone();
         tokio::spawn(async move {
             let service = service_fn(move |request: Request<Incoming>| {
-                let response = answer(
-                    request.uri().path(),
-                    &world,
-                    &current,
-                    leads.borrow().holds(),
-                );
+                let response = answer(request.uri().path(), &shown);
                 async move { Ok::<_, Infallible>(response) }
             });
             let mut builder = http1::Builder::new();
@@ -57,15 +63,15 @@ pub async fn serve(
     }
 }
 
-fn answer(path: &str, world: &World, current: &Current, leads: bool) -> Response<Full<Bytes>> {
+fn answer(path: &str, shown: &Shown) -> Response<Full<Bytes>> {
     let mut kind = "text/plain; charset=utf-8";
     let (status, text) = match path {
         "/healthz" => (StatusCode::OK, "ok\n".to_owned()),
-        "/readyz" => readiness(world, current),
+        "/readyz" => readiness(shown),
         "/metrics" => {
-            measure(world, leads);
+            measure(&shown.world, shown.leads.borrow().holds());
             kind = METRICS;
-            (StatusCode::OK, world.metrics.text())
+            (StatusCode::OK, shown.world.metrics.text())
         }
         _ => (StatusCode::NOT_FOUND, "not found\n".to_owned()),
     };
@@ -78,8 +84,12 @@ fn answer(path: &str, world: &World, current: &Current, leads: bool) -> Response
 
 /// Ready to be called: the certificate is present and the state is synced. A workload cluster that
 /// is not visible does not make the provider unready; the hook's answer reports it.
-fn readiness(world: &World, current: &Current) -> (StatusCode, String) {
-    match (current.is_there(), world.synced()) {
+fn readiness(shown: &Shown) -> (StatusCode, String) {
+    if let Some(namespace) = &*shown.rival.borrow() {
+        let sentence = rivals::sentence(&shown.extension_config, namespace);
+        return (StatusCode::SERVICE_UNAVAILABLE, sentence + "\n");
+    }
+    match (shown.current.is_there(), shown.world.synced()) {
         (false, _) => (
             StatusCode::SERVICE_UNAVAILABLE,
             "there is no certificate yet\n".to_owned(),

@@ -9,6 +9,6 @@ mod node;
 pub mod provision;
 
 pub use error::{WriteError, limited};
-pub use extension::settings as settings_of_extension;
+pub use extension::{namespace as namespace_of_extension, settings as settings_of_extension};
 pub use machine::{mark, unask};
 pub use node::write as write_node;

@@ -9,4 +9,5 @@ mod kinds;
 mod life;
 mod package;
 mod program;
+mod rivals;
 mod templates;
