@@ -19,6 +19,7 @@ pub mod exit;
 pub mod expected;
 pub mod failure;
 pub mod fleet;
+pub mod hosts;
 pub mod lock;
 pub mod past_upgrades;
 pub mod phase;

@@ -1,7 +1,6 @@
 //! Access to the API server. It makes no decisions.
 
 mod clean;
-mod hosts;
 mod objects;
 
 use std::future::Future;
@@ -20,7 +19,6 @@ use serde_json::Value;
 use upgrade::control_plane::{LOCK, LOCK_NAMESPACE};
 
 pub use clean::Cleaned;
-pub use hosts::{Endpoint, Host, HostClaim, HostSpec, HostStatus};
 pub use objects::{Budget, BudgetSpec, BudgetStatus, Lease, LeaseSpec, Node, Pod};
 
 use crate::failure::Failure;
@@ -34,11 +32,11 @@ const SILENCE: Duration = Duration::from_secs(75);
 
 /// The page size of a list. A Node takes some ten kilobytes, and on a slow link each request has
 /// [`ANSWER`] to finish.
-const PAGE: u32 = 500;
+pub(crate) const PAGE: u32 = 500;
 
 /// The maximum number of Nodes in a list. Kubernetes supports 5,000. A server that sends endless
 /// pages would exhaust the memory.
-const MOST: usize = 50_000;
+pub(crate) const MOST: usize = 50_000;
 
 /// The field manager in a Node's managedFields.
 pub const MANAGER: &str = "kubectl-careen";
@@ -76,6 +74,10 @@ impl Cluster {
     #[must_use]
     pub const fn with(client: Client) -> Self {
         Self { client }
+    }
+
+    pub(crate) const fn client(&self) -> &Client {
+        &self.client
     }
 
     /// The API of Nodes.
@@ -187,7 +189,7 @@ impl Cluster {
 }
 
 /// The configuration that kubectl would use.
-fn config(file: Option<&Path>, context: Option<&str>) -> Result<Config, Failure> {
+pub(crate) fn config(file: Option<&Path>, context: Option<&str>) -> Result<Config, Failure> {
     let variables = Variables::of_process();
     let read = match (file, context) {
         (None, None) => None,
@@ -223,6 +225,8 @@ fn of_selector(failure: Failure, selector: Option<&str>) -> Failure {
     }
 }
 
-async fn limited<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Failure> {
+pub(crate) async fn limited<T>(
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, Failure> {
     client::in_time(ANSWER, request).await
 }

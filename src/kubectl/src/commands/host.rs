@@ -5,10 +5,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::session::Session;
-use crate::api::{Endpoint, Host};
 use crate::cli::{Cli, HostToken, HostVerb, Hosts};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::hosts::{Endpoint, Host};
 use crate::render::{formatted, host as rendered};
 
 /// The annotation of a person's word that a host is off (careen-provider's kinds).

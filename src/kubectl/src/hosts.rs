@@ -9,8 +9,7 @@ use kube::core::{ApiResource, GroupVersionKind, Object};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::clean::Cleaned;
-use super::{Cluster, MANAGER, MOST, PAGE, config, limited};
+use crate::api::{Cleaned, Cluster, MANAGER, MOST, PAGE, config, limited};
 use crate::failure::Failure;
 
 /// The namespace of the accounts of registrations. careen-provider makes it.
@@ -90,13 +89,13 @@ impl Cluster {
     /// The namespace of the context.
     #[must_use]
     pub fn namespace(&self) -> &str {
-        self.client.default_namespace()
+        self.client().default_namespace()
     }
 
     fn hosts(&self, namespace: &str) -> Api<Host> {
         let kind = GroupVersionKind::gvk("careen.dev", "v1alpha1", "CareenHost");
         let resource = ApiResource::from_gvk(&kind);
-        Api::namespaced_with(self.client.clone(), namespace, &resource)
+        Api::namespaced_with(self.client().clone(), namespace, &resource)
     }
 
     /// All hosts of a namespace.
@@ -154,7 +153,7 @@ impl Cluster {
         seconds: u64,
     ) -> Result<String, Failure> {
         let ours = |error: &dyn std::error::Error| Failure::Unwell(error.to_string());
-        let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), REGISTRATIONS);
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.client().clone(), REGISTRATIONS);
         let request = json!({ "spec": { "audiences": [], "expirationSeconds": seconds } });
         let request: TokenRequest = serde_json::from_value(request).map_err(|why| ours(&why))?;
         let account = format!("{namespace}.{registration}");
