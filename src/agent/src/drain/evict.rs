@@ -3,13 +3,13 @@
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, EvictParams, PostParams, Preconditions};
-use kube::core::Request;
+use kube::core::{Request, Status};
 use kube::{Client, Resource};
 use tracing::warn;
 
 use super::budget::{Refusal, refusal};
 use super::pods::Victim;
-use crate::cluster::{ApiError, limited};
+use crate::cluster::{ApiError, admitted};
 
 /// The server's answer to one eviction request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,8 +93,7 @@ fn pods(victim: &Victim) -> Request {
     Request::new(Pod::url_path(&(), Some(&victim.namespace)))
 }
 
-/// Discards the body of the answer (the pod as it was), and keeps only success or failure. The
-/// message of a 500 is the server's answer about this pod, unlike a request that found no server.
+/// Discards the body of the answer (the pod as it was), and keeps only success or failure.
 async fn send(
     client: &Client,
     request: kube::Result<http::Request<Vec<u8>>>,
@@ -103,13 +102,19 @@ async fn send(
     let answer = async {
         match client.request_text(request).await {
             Ok(_) => Ok(None),
-            Err(kube::Error::Api(status)) if status.code == 500 => {
+            Err(kube::Error::Api(status)) if is_a_failure(&status) => {
                 Ok(Some(format!("{} ({})", status.message, status.code)))
             }
             Err(error) => Err(error),
         }
     };
-    limited(answer).await
+    admitted(answer).await
+}
+
+/// Whether the message is the server's answer about this pod, unlike that of a request that found
+/// no server. It answers 504 where its webhooks together take longer than it waits.
+const fn is_a_failure(status: &Status) -> bool {
+    matches!(status.code, 500 | 504)
 }
 
 /// Evicts these pods, or asks whether the server would, side by side.
@@ -148,5 +153,17 @@ async fn delete_one(client: Client, victim: Victim, grace: u64) -> Option<String
             warn!("cannot delete pod {victim}: {error}");
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn webhooks_that_take_too_long_are_an_answer_about_the_pod() {
+        let failure = |code| is_a_failure(&Status::failure("words", "").with_code(code));
+        assert!(failure(500) && failure(504));
+        assert!(!failure(503) && !failure(429));
     }
 }
