@@ -102,8 +102,9 @@ pub fn look(
     let noted = noted(places).filter(|note| Some(&note.boot) == guarded);
     let armed = armed.map_or(u64::MAX, |at| at.at);
     let at_work = noted.is_some();
-    let shown =
-        evidence::of_the_trial(places, kernel, armed).or_else(|| deadman(places, guarded, at_work));
+    let image = up.to.as_ref().map(|to| places.deployment(to));
+    let shown = evidence::of_the_trial(places, kernel, armed, image.as_deref())
+        .or_else(|| deadman(places, guarded, at_work));
     LastTrial {
         noted,
         end: shown.as_ref().map(|shown| shown.end),
@@ -150,7 +151,7 @@ mod tests {
         for (path, text) in files {
             write(root.path(), path, text);
         }
-        let shown = evidence::of_the_trial(&Places::running(root.path()), root.path(), armed);
+        let shown = evidence::of_the_trial(&Places::running(root.path()), root.path(), armed, None);
         shown.map(|shown| shown.end)
     }
 
