@@ -18,7 +18,10 @@ pub enum Answer {
     Going,
     /// A disruption budget does not allow it now.
     Budget(String),
-    /// Not now, with the server's message.
+    /// Not now, and the server or a webhook says so, with the message: 429 without a budget. That
+    /// is how a webhook says that a pod cannot be moved yet, and an overloaded server as well.
+    PutOff(String),
+    /// Not now, with what was in the way: no answer, or a pod that is changing.
     Later(String),
     /// The server fails at it, with its message: a pod under two budgets, or a webhook that does
     /// not answer. The latter may pass.
@@ -50,7 +53,7 @@ pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
         Ok(Some(failure)) => Answer::Failing(failure),
         Err(ApiError::Blocked(status)) => match refusal(&status) {
             Refusal::Budget(name) => Answer::Budget(format!("{}/{name}", victim.namespace)),
-            Refusal::Busy => Answer::Later(status.message.clone()),
+            Refusal::Busy => Answer::PutOff(status.message.clone()),
         },
         // A missing pod may be one that admission does not know yet. Only the list shows whether it
         // is gone.
