@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::storage::v1::VolumeAttachment;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, EvictParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::await_condition;
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
@@ -54,7 +54,26 @@ impl Namespace {
     }
 
     fn pods(&self) -> Api<Pod> {
-        Api::namespaced(self.admin.clone(), &self.name)
+        Api::namespaced(self.admin(), &self.name)
+    }
+
+    /// A client that may do everything.
+    #[must_use]
+    pub fn admin(&self) -> Client {
+        self.admin.clone()
+    }
+
+    /// Asks for a dry run of the eviction of this pod, and waits for its answer for a moment.
+    pub async fn rehearse_eviction(&self, name: &str) {
+        let dry = EvictParams {
+            post_options: PostParams {
+                dry_run: true,
+                ..PostParams::default()
+            },
+            ..EvictParams::default()
+        };
+        let asked = async { self.pods().evict(name, &dry).await };
+        let _ = tokio::time::timeout(Duration::from_millis(200), asked).await;
     }
 
     /// Creates a pod on the Node. Its grace period is 0, because no kubelet ends it.

@@ -1,4 +1,4 @@
-//! An API server that answers 500, because it must call a webhook that hangs up.
+//! An API server that must call a webhook which is broken.
 
 use anyhow::Result;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
@@ -9,8 +9,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::node::TestNode;
+use crate::pods::Namespace;
 
-/// The webhook, until the test removes it.
+/// A webhook that hangs up, so that the server answers 500, until the test removes it.
 pub struct Broken {
     hooks: Api<ValidatingWebhookConfiguration>,
     name: String,
@@ -91,5 +92,57 @@ impl Broken {
 async fn hang_up(listener: TcpListener, calls: watch::Sender<u64>) {
     while listener.accept().await.is_ok() {
         calls.send_modify(|calls| *calls += 1);
+    }
+}
+
+/// A webhook that takes connections and never answers. The server waits for it as long as it does
+/// by default, and then goes on without it.
+pub struct Silent {
+    calls: watch::Sender<u64>,
+}
+
+impl Silent {
+    /// Makes each eviction in this namespace wait for it.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn for_evictions_in(pods: &Namespace) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let url = format!("https://127.0.0.1:{}/", listener.local_addr()?.port());
+        let this = Self {
+            calls: watch::Sender::new(0),
+        };
+        tokio::spawn(keep_silent(listener, this.calls.clone()));
+        let hook = json!({
+            "metadata": { "name": pods.name },
+            "webhooks": [{
+                "name": "silent.careen.dev", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+                "failurePolicy": "Ignore", "clientConfig": { "url": url },
+                "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": pods.name } },
+                "rules": [{
+                    "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods/eviction"],
+                }],
+            }],
+        });
+        let hooks: Api<ValidatingWebhookConfiguration> = Api::all(pods.admin());
+        hooks
+            .create(&PostParams::default(), &serde_json::from_value(hook)?)
+            .await?;
+        Ok(this)
+    }
+
+    /// How often the server has called it so far.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        *self.calls.borrow()
+    }
+}
+
+/// Counts each call and holds it.
+async fn keep_silent(listener: TcpListener, calls: watch::Sender<u64>) {
+    let mut held = Vec::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        calls.send_modify(|calls| *calls += 1);
+        held.push(stream);
     }
 }

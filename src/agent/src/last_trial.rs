@@ -99,9 +99,14 @@ pub fn look(
     }
     let armed = up.reached.iter().rev().find(|at| at.phase == "Armed");
     let guarded = up.attempt.guarded.as_ref();
-    let shown = end(places, kernel, armed.map_or(u64::MAX, |at| at.at), guarded);
+    let noted = noted(places).filter(|note| Some(&note.boot) == guarded);
+    let armed = armed.map_or(u64::MAX, |at| at.at);
+    let at_work = noted.is_some();
+    let image = up.to.as_ref().map(|to| places.deployment(to));
+    let shown = evidence::of_the_trial(places, kernel, armed, image.as_deref())
+        .or_else(|| deadman(places, guarded, at_work));
     LastTrial {
-        noted: noted(places).filter(|note| Some(&note.boot) == guarded),
+        noted,
         end: shown.as_ref().map(|shown| shown.end),
         shown_by: shown.and_then(|shown| shown.file),
         errors: guarded.map_or_else(Vec::new, errors),
@@ -113,15 +118,15 @@ fn noted(places: &Places) -> Option<TrialNote> {
     serde_json::from_slice(&text).ok()
 }
 
-fn end(places: &Places, kernel: &Path, armed: u64, boot: Option<&BootId>) -> Option<Shown> {
-    if let Some(end) = evidence::of_the_trial(places, kernel, armed) {
-        return Some(end);
-    }
+/// The deadman's note of this boot, in which the agent was at work or not.
+fn deadman(places: &Places, boot: Option<&BootId>, at_work: bool) -> Option<Shown> {
     let ended = fs::read_to_string(places.sysroot.join(names::DEADMAN_NOTE)).ok()?;
-    (Some(ended.trim()) == boot.map(BootId::as_str)).then_some(Shown {
-        end: TrialEnd::Deadman,
-        file: None,
-    })
+    let end = if at_work {
+        TrialEnd::Deadman
+    } else {
+        TrialEnd::Unstarted
+    };
+    (Some(ended.trim()) == boot.map(BootId::as_str)).then_some(Shown { end, file: None })
 }
 
 #[cfg(test)]
@@ -146,8 +151,7 @@ mod tests {
         for (path, text) in files {
             write(root.path(), path, text);
         }
-        let places = Places::running(root.path());
-        let shown = end(&places, root.path(), armed, BOOT.parse().ok().as_ref());
+        let shown = evidence::of_the_trial(&Places::running(root.path()), root.path(), armed, None);
         shown.map(|shown| shown.end)
     }
 
@@ -215,8 +219,18 @@ mod tests {
         let status = |text| [("sys/class/watchdog/watchdog0/bootstatus", text)];
         assert_eq!(ended(&status("32\n"), 0), Some(TrialEnd::Watchdog));
         assert_eq!(ended(&status("0\n"), 0), None);
-        let note = format!("sysroot/{}", names::DEADMAN_NOTE);
-        assert_eq!(ended(&[(&note, BOOT)], 0), Some(TrialEnd::Deadman));
-        assert_eq!(ended(&[(&note, "another")], 0), None);
+        let noted = |boot: &str, at_work| {
+            let root = tempfile::tempdir().unwrap();
+            write(
+                root.path(),
+                &format!("sysroot/{}", names::DEADMAN_NOTE),
+                boot,
+            );
+            let places = Places::running(root.path());
+            deadman(&places, BOOT.parse().ok().as_ref(), at_work).map(|shown| shown.end)
+        };
+        assert_eq!(noted(BOOT, true), Some(TrialEnd::Deadman));
+        assert_eq!(noted(BOOT, false), Some(TrialEnd::Unstarted));
+        assert_eq!(noted("another", true), None);
     }
 }

@@ -16,7 +16,7 @@ use upgrade::{Observation, PolicyRead, Reason, names};
 
 use crate::access::{Ahead, NodeAccess};
 use crate::cluster::seen::NodeSeen;
-use crate::cluster::{Cluster, limited, refused};
+use crate::cluster::{Cluster, admitted, refused};
 use crate::drain::{self, LIST_PODS};
 use crate::kubelet;
 use crate::step::Tools;
@@ -309,7 +309,7 @@ async fn write(
     let body = json!({ "metadata": { "annotations": { names::PLAN_RESULT: plan } } });
     let patched = async {
         let nodes = cluster.nodes().await?;
-        limited(nodes.patch(&node, &PatchParams::default(), &Patch::Merge(&body))).await
+        admitted(nodes.patch(&node, &PatchParams::default(), &Patch::Merge(&body))).await
     };
     match patched.await {
         Ok(_) => {

@@ -231,6 +231,25 @@ fn panic_watchdog_and_deadman_are_evidence_against_the_image() {
     );
 }
 
+/// A drop-in of the node lets the kubelet wait for a clock that no server sets.
+#[test]
+fn deadman_of_a_boot_without_an_agent_blames_no_image() {
+    let end = Some(TrialEnd::Unstarted);
+    let reason = no_verdict(LastTrial {
+        end,
+        ..LastTrial::default()
+    });
+    let text = reason.to_string();
+    assert!(remembered(&reason).is_empty(), "{text}");
+    for words in ["its agent noted nothing", "the image is not blamed"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let (seen, mut record) = back();
+    record.upgrade.as_mut().unwrap().attempt.ended_by = Some(TrialEnd::Deadman);
+    let seen = seen.with(|seen| seen.machine.last_trial.end = end);
+    assert!(reverting(&next(&seen, &record).0).blames_image());
+}
+
 #[test]
 fn panic_from_outside_blames_no_image_unless_another_trial_does() {
     let last = LastTrial {

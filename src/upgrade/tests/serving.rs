@@ -16,7 +16,7 @@ mod units;
 
 use scene::*;
 use upgrade::policy::Demand;
-use upgrade::serving::{Down, NodePod, Offer, Owner, Unready};
+use upgrade::serving::{Down, ImageId, NodePod, Offer, Owner, Unready};
 use upgrade::*;
 
 fn pod(name: &str, uid: &str, containers: &str) -> NodePod {
@@ -29,8 +29,7 @@ fn pod(name: &str, uid: &str, containers: &str) -> NodePod {
         uid: uid.into(),
         revision: "r1".into(),
         containers: containers.into(),
-        unready: None,
-        ready_seconds: None,
+        ..NodePod::default()
     }
 }
 

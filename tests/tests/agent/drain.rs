@@ -10,6 +10,7 @@ use careen_tests::machine::{Fault, NEW_IMAGE};
 use careen_tests::node::{annotation, is_cordoned};
 use careen_tests::pods::Namespace;
 use careen_tests::scene::Scene;
+use careen_tests::webhook::Silent;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -388,6 +389,25 @@ async fn pod_under_two_budgets_is_named_before_the_cordon() -> Result<()> {
     scene.machine.fault("Deploy", None);
     pods.drop_budget("two").await?;
     scene.start_agent()?;
+    scene.reboot_silently().await?;
+    assert!(pods.names().await?.is_empty());
+    Ok(())
+}
+
+/// A policy whose drain gives up after a minute.
+const A_MINUTE: &str = "retry-seconds = 1\n[drain]\ndeadline-seconds = 60\n";
+
+/// The server waits 10 s for the webhook, as it does by default, and then evicts.
+#[tokio::test]
+async fn eviction_through_a_webhook_that_fails_open_goes_through() -> Result<()> {
+    let mut scene = Scene::with_policy("fails-open", A_MINUTE).await?;
+    let pods = Namespace::new(&scene.node).await?;
+    pods.run("web", json!({})).await?;
+    let webhook = Silent::for_evictions_in(&pods).await?;
+    while webhook.calls() == 0 {
+        pods.rehearse_eviction("web").await;
+    }
+    scene.node.ask_for(NEW_IMAGE).await?;
     scene.reboot_silently().await?;
     assert!(pods.names().await?.is_empty());
     Ok(())

@@ -26,8 +26,14 @@ pub use error::{ApiError, refused, undrained};
 /// a longer silence is a dead link. TCP alone would not notice that for a quarter of an hour.
 pub const SILENCE: Duration = Duration::from_secs(100);
 
-/// How long the answer to one request may take. Only the watch has no such limit.
+/// How long the answer to one read may take. Only the watch has no such limit.
 const ANSWER: Duration = Duration::from_secs(10);
+
+/// How long the answer to one write may take. A write passes admission webhooks, of which each may
+/// take 10 s by default and 30 s at most. The server itself gives up a write after 34 s (kubernetes,
+/// apiserver/pkg/endpoints/handlers/rest.go, `requestTimeoutUpperBound`). An agent that gives up
+/// earlier meets the same webhook with each try, also one that the server would pass over.
+pub const ADMISSION: Duration = Duration::from_secs(40);
 
 /// How many connections are asked for the version. Of two servers that take turns each is met, and
 /// of two that are drawn, one is missed once in sixteen times.
@@ -84,7 +90,7 @@ impl Cluster {
     pub async fn node_name(&self) -> Result<String, ApiError> {
         let reviews: Api<SelfSubjectReview> = Api::all(self.client().await?);
         let review = SelfSubjectReview::default();
-        let answer = limited(reviews.create(&PostParams::default(), &review)).await?;
+        let answer = admitted(reviews.create(&PostParams::default(), &review)).await?;
         let user = answer
             .status
             .and_then(|status| status.user_info)
@@ -127,12 +133,20 @@ async fn version(client: &Client) -> Result<upgrade::Version, ApiError> {
         .map_err(|bad: upgrade::Malformed| ApiError::Away(bad.to_string()))
 }
 
-/// One request, with a limit on the time of its answer.
+/// One read, with a limit on the time of its answer.
 ///
 /// # Errors
 /// As the request, and [`ApiError::Away`] if no answer came.
 pub async fn limited<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, ApiError> {
     client::in_time(ANSWER, request).await
+}
+
+/// One write, with the time that admission may take.
+///
+/// # Errors
+/// As [`limited`].
+pub async fn admitted<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, ApiError> {
+    client::in_time(ADMISSION, request).await
 }
 
 #[cfg(test)]

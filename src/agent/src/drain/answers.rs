@@ -47,7 +47,11 @@ impl Answers {
         for (victim, answer) in fresh {
             let detail = match &answer {
                 Answer::Refused(words) => Some(format!("cannot evict pod {victim}: {words}")),
-                Answer::Going | Answer::Budget(_) | Answer::Later(_) | Answer::Failing(_) => None,
+                Answer::Going
+                | Answer::Budget(_)
+                | Answer::PutOff(_)
+                | Answer::Later(_)
+                | Answer::Failing(_) => None,
             };
             let before = self.last.insert(victim, (answer, now));
             if let (Some(detail), Some((Answer::Refused(_), _))) = (detail, before) {
@@ -67,9 +71,10 @@ impl Answers {
                 Answer::Budget(pdb) => {
                     Some(format!("PodDisruptionBudget {pdb} blocks pod {victim}"))
                 }
-                Answer::Later(words) | Answer::Failing(words) | Answer::Refused(words) => {
-                    Some(format!("pod {victim}: {words}"))
-                }
+                Answer::PutOff(words)
+                | Answer::Later(words)
+                | Answer::Failing(words)
+                | Answer::Refused(words) => Some(format!("pod {victim}: {words}")),
             })
     }
 }
@@ -80,7 +85,11 @@ impl Answers {
 pub fn blocked(answers: &[(Victim, Answer)], seconds: u64) -> Option<Reason> {
     let budgets = answers.iter().filter_map(|(victim, answer)| match answer {
         Answer::Budget(pdb) => Some((pdb.clone(), victim.to_string())),
-        Answer::Going | Answer::Later(_) | Answer::Failing(_) | Answer::Refused(_) => None,
+        Answer::Going
+        | Answer::PutOff(_)
+        | Answer::Later(_)
+        | Answer::Failing(_)
+        | Answer::Refused(_) => None,
     });
     budgets
         .min()
@@ -88,21 +97,47 @@ pub fn blocked(answers: &[(Victim, Answer)], seconds: u64) -> Option<Reason> {
 }
 
 /// What a dry run shows to be in the drain's way: what is refused, then budgets, then what the
-/// server fails at. A pod that is refused or failed at for a moment only is not in these answers
-/// ([`is_settled`]).
+/// server fails at, then what is put off. A pod that is held up for a moment only is not in these
+/// answers ([`is_settled`], [`after_a_pause`]).
 #[must_use]
 pub fn foreseen(answers: &[(Victim, Answer)]) -> Option<Reason> {
-    let refused = first(answers, |answer| match answer {
+    first(answers, refused)
+        .or_else(|| blocked(answers, 0))
+        .or_else(|| first(answers, failing))
+        .or_else(|| first(answers, put_off))
+}
+
+const fn refused(answer: &Answer) -> Option<&String> {
+    match answer {
         Answer::Refused(words) => Some(words),
-        Answer::Going | Answer::Budget(_) | Answer::Later(_) | Answer::Failing(_) => None,
-    });
-    let failing = || {
-        first(answers, |answer| match answer {
-            Answer::Failing(words) => Some(words),
-            Answer::Going | Answer::Budget(_) | Answer::Later(_) | Answer::Refused(_) => None,
-        })
-    };
-    refused.or_else(|| blocked(answers, 0)).or_else(failing)
+        Answer::Going
+        | Answer::Budget(_)
+        | Answer::PutOff(_)
+        | Answer::Later(_)
+        | Answer::Failing(_) => None,
+    }
+}
+
+const fn failing(answer: &Answer) -> Option<&String> {
+    match answer {
+        Answer::Failing(words) => Some(words),
+        Answer::Going
+        | Answer::Budget(_)
+        | Answer::PutOff(_)
+        | Answer::Later(_)
+        | Answer::Refused(_) => None,
+    }
+}
+
+const fn put_off(answer: &Answer) -> Option<&String> {
+    match answer {
+        Answer::PutOff(words) => Some(words),
+        Answer::Going
+        | Answer::Budget(_)
+        | Answer::Later(_)
+        | Answer::Failing(_)
+        | Answer::Refused(_) => None,
+    }
 }
 
 /// The refusal of the first pod, in the order of names, that has one.
@@ -123,7 +158,17 @@ fn first(
 pub const fn is_settled(answer: &Answer) -> bool {
     match answer {
         Answer::Going | Answer::Budget(_) => true,
-        Answer::Later(_) | Answer::Failing(_) | Answer::Refused(_) => false,
+        Answer::PutOff(_) | Answer::Later(_) | Answer::Failing(_) | Answer::Refused(_) => false,
+    }
+}
+
+/// The second answer of a dry run. A server that is overloaded puts off any request, so only a pod
+/// that is put off both times counts as put off.
+#[must_use]
+pub fn after_a_pause(first: &Answer, second: Answer) -> Answer {
+    match (put_off(first), second) {
+        (None, Answer::PutOff(words)) => Answer::Later(words),
+        (_, second) => second,
     }
 }
 
@@ -134,7 +179,10 @@ pub fn holders(answers: &[(Victim, Answer)]) -> Vec<Blocked> {
         let by = match answer {
             Answer::Going => return None,
             Answer::Budget(name) => format!("PodDisruptionBudget {name}"),
-            Answer::Later(words) | Answer::Failing(words) | Answer::Refused(words) => words.clone(),
+            Answer::PutOff(words)
+            | Answer::Later(words)
+            | Answer::Failing(words)
+            | Answer::Refused(words) => words.clone(),
         };
         let pod = victim.to_string();
         Some(Blocked { pod, by })
@@ -152,9 +200,10 @@ pub fn still_there(answers: &[(Victim, Answer)]) -> String {
         .iter()
         .map(|(victim, answer)| match answer {
             Answer::Going | Answer::Budget(_) => victim.to_string(),
-            Answer::Later(words) | Answer::Failing(words) | Answer::Refused(words) => {
-                format!("{victim} ({words})")
-            }
+            Answer::PutOff(words)
+            | Answer::Later(words)
+            | Answer::Failing(words)
+            | Answer::Refused(words) => format!("{victim} ({words})"),
         })
         .collect();
     pods.sort();
@@ -272,6 +321,26 @@ mod tests {
             said(&[(pod("a"), later()), (pod("b"), Answer::Going)]),
             None
         );
+    }
+
+    #[test]
+    fn pod_that_a_webhook_puts_off_twice_is_foreseen() {
+        let off = || Answer::PutOff("not live-migratable".to_owned());
+        let said = |answers: &[(Victim, Answer)]| foreseen(answers).map(|why| why.to_string());
+        let twice = after_a_pause(&off(), off());
+        let alone = said(&[(pod("vm"), twice.clone()), (pod("a"), later())]).unwrap();
+        assert!(
+            alone.contains("pod shop/vm does not pass: not live-migratable"),
+            "{alone}"
+        );
+        let both = said(&[(pod("vm"), twice), (pod("web"), failing())]).unwrap();
+        assert!(both.contains("pod shop/web"), "{both}");
+        for first in [later(), failing(), refused()] {
+            let once = after_a_pause(&first, off());
+            assert_eq!(said(&[(pod("vm"), once)]), None, "{first:?}");
+        }
+        assert_eq!(after_a_pause(&off(), Answer::Going), Answer::Going);
+        assert_eq!(after_a_pause(&off(), refused()), refused());
     }
 
     #[test]

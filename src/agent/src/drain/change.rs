@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use upgrade::UpgradeId;
 
 use crate::cluster::marks::{MANAGER, Mark};
-use crate::cluster::{ApiError, limited};
+use crate::cluster::{ApiError, admitted, limited};
 
 /// How often the agent retries a change whose tests no longer hold. Only a client that writes the
 /// same fields causes that.
@@ -96,7 +96,7 @@ pub async fn change(
             return Ok(());
         };
         let patch = kube::api::Patch::Json::<()>(patch);
-        match limited(nodes.patch(name, &params, &patch)).await {
+        match admitted(nodes.patch(name, &params, &patch)).await {
             Err(error @ (ApiError::Conflict | ApiError::Unfit(_))) => last = error,
             Err(other) => return Err(other),
             Ok(_) => return Ok(()),

@@ -3,13 +3,13 @@
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{DeleteParams, EvictParams, PostParams, Preconditions};
-use kube::core::Request;
+use kube::core::{Request, Status};
 use kube::{Client, Resource};
 use tracing::warn;
 
 use super::budget::{Refusal, refusal};
 use super::pods::Victim;
-use crate::cluster::{ApiError, limited};
+use crate::cluster::{ApiError, admitted};
 
 /// The server's answer to one eviction request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,10 @@ pub enum Answer {
     Going,
     /// A disruption budget does not allow it now.
     Budget(String),
-    /// Not now, with the server's message.
+    /// Not now, and the server or a webhook says so, with the message: 429 without a budget. That
+    /// is how a webhook says that a pod cannot be moved yet, and an overloaded server as well.
+    PutOff(String),
+    /// Not now, with what was in the way: no answer, or a pod that is changing.
     Later(String),
     /// The server fails at it, with its message: a pod under two budgets, or a webhook that does
     /// not answer. The latter may pass.
@@ -50,7 +53,7 @@ pub async fn evict(client: &Client, victim: &Victim, dry: bool) -> Answer {
         Ok(Some(failure)) => Answer::Failing(failure),
         Err(ApiError::Blocked(status)) => match refusal(&status) {
             Refusal::Budget(name) => Answer::Budget(format!("{}/{name}", victim.namespace)),
-            Refusal::Busy => Answer::Later(status.message.clone()),
+            Refusal::Busy => Answer::PutOff(status.message.clone()),
         },
         // A missing pod may be one that admission does not know yet. Only the list shows whether it
         // is gone.
@@ -93,8 +96,7 @@ fn pods(victim: &Victim) -> Request {
     Request::new(Pod::url_path(&(), Some(&victim.namespace)))
 }
 
-/// Discards the body of the answer (the pod as it was), and keeps only success or failure. The
-/// message of a 500 is the server's answer about this pod, unlike a request that found no server.
+/// Discards the body of the answer (the pod as it was), and keeps only success or failure.
 async fn send(
     client: &Client,
     request: kube::Result<http::Request<Vec<u8>>>,
@@ -103,13 +105,19 @@ async fn send(
     let answer = async {
         match client.request_text(request).await {
             Ok(_) => Ok(None),
-            Err(kube::Error::Api(status)) if status.code == 500 => {
+            Err(kube::Error::Api(status)) if is_a_failure(&status) => {
                 Ok(Some(format!("{} ({})", status.message, status.code)))
             }
             Err(error) => Err(error),
         }
     };
-    limited(answer).await
+    admitted(answer).await
+}
+
+/// Whether the message is the server's answer about this pod, unlike that of a request that found
+/// no server. It answers 504 where its webhooks together take longer than it waits.
+const fn is_a_failure(status: &Status) -> bool {
+    matches!(status.code, 500 | 504)
 }
 
 /// Evicts these pods, or asks whether the server would, side by side.
@@ -148,5 +156,17 @@ async fn delete_one(client: Client, victim: Victim, grace: u64) -> Option<String
             warn!("cannot delete pod {victim}: {error}");
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn webhooks_that_take_too_long_are_an_answer_about_the_pod() {
+        let failure = |code| is_a_failure(&Status::failure("words", "").with_code(code));
+        assert!(failure(500) && failure(504));
+        assert!(!failure(503) && !failure(429));
     }
 }

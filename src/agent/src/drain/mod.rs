@@ -35,7 +35,7 @@ use upgrade::policy::AtDeadline;
 use upgrade::{Reason, SinceBoot, UpgradeId};
 
 use crate::cluster::marks::{self, Mark};
-use crate::cluster::{ApiError, Cluster, doubt, undrained};
+use crate::cluster::{ADMISSION, ApiError, Cluster, doubt, undrained};
 use answers::{Answers, blocked, still_there};
 use evict::{all, delete_all};
 use looks::{APART, Looks};
@@ -53,8 +53,8 @@ pub const LIST_PODS: &str = "list this node's pods";
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How long the cordon may take after the drain's time is over, for example when a server returns
-/// that was unreachable all the time.
-const CORDONING: Duration = Duration::from_secs(10);
+/// that was unreachable all the time: at least one read and one write.
+const CORDONING: Duration = Duration::from_secs(10).saturating_add(ADMISSION);
 
 /// How long a pod that was deleted at the deadline may be listed after its grace period: its
 /// kubelet ends the containers and reports that.

@@ -1,12 +1,14 @@
 //! Dry runs of the drain, before the cordon: for the rehearsal of an upgrade, and for a plan.
 
+use std::collections::HashMap;
+
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use tokio::time::sleep;
 use upgrade::plan::Rehearsed;
 use upgrade::{Reason, policy};
 
-use super::answers::{self, AGAIN, foreseen, is_settled};
+use super::answers::{self, AGAIN, after_a_pause, foreseen, is_settled};
 use super::evict::{Answer, all};
 use super::own_pods::own_pods;
 use super::pods::{self, Found, Victim};
@@ -36,8 +38,15 @@ async fn dry_run(client: &Client, victims: Vec<Victim>) -> Vec<(Victim, Answer)>
         answers.partition(|(_, answer)| is_settled(answer));
     if !doubtful.is_empty() {
         sleep(AGAIN).await;
-        let doubtful = doubtful.into_iter().map(|(victim, _)| victim).collect();
-        settled.extend(all(client, doubtful, true).await);
+        let first: HashMap<_, _> = doubtful.into_iter().collect();
+        let again = all(client, first.keys().cloned().collect(), true).await;
+        settled.extend(again.into_iter().map(|(victim, second)| {
+            let answer = match first.get(&victim) {
+                Some(first) => after_a_pause(first, second),
+                None => second,
+            };
+            (victim, answer)
+        }));
     }
     settled
 }

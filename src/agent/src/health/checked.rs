@@ -26,7 +26,7 @@ pub struct Checked {
     pub check: Check,
     /// Where the cause is if it did not run.
     pub cause: Cause,
-    /// The units of the cycle for which systemd dropped a unit, once the journal was asked.
+    /// The units of the cycle for which systemd dropped a unit, once the journal has told them.
     cycle: Option<Vec<String>>,
 }
 
@@ -52,19 +52,23 @@ impl Checked {
             return;
         }
         if self.cycle.is_none() {
-            self.cycle = Some(cycle::units().await);
+            self.cycle = cycle::units().await;
         }
-        let cycle = self.cycle.as_deref().unwrap_or_default();
-        self.cause = cause(Path::new("/"), cycle);
+        self.cause = cause(Path::new("/"), self.cycle.as_deref());
     }
 }
 
 /// Where the cause is where it did not run: a file of this node in the unit's place, or beside it,
-/// masks or changes it. Where a unit in the cycle is this node's, it may close it.
-fn cause(root: &Path, cycle: &[String]) -> Cause {
+/// masks or changes it. Where a unit in the cycle is this node's, it may close it. The same holds
+/// where the journal does not tell the cycle.
+fn cause(root: &Path, cycle: Option<&[String]>) -> Cause {
+    let may_be_the_nodes = |cycle: &[String]| {
+        let mut units = cycle.iter();
+        units.any(|unit| has_files_of_the_node(root, unit))
+    };
     if has_files_of_the_node(root, CHECK_UNIT) {
         Cause::Node
-    } else if cycle.iter().any(|unit| has_files_of_the_node(root, unit)) {
+    } else if cycle.is_none_or(may_be_the_nodes) {
         Cause::Unclear
     } else {
         Cause::Image
@@ -120,16 +124,16 @@ mod tests {
     #[test]
     fn unit_that_the_node_masks_or_changes_is_not_the_images_fault() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!(cause(root.path(), &[]), Cause::Image);
+        assert_eq!(cause(root.path(), Some(&[])), Cause::Image);
         let units = root.path().join("etc/systemd/system");
         let drop_ins = units.join(format!("{CHECK_UNIT}.d"));
         std::fs::create_dir_all(&drop_ins).unwrap();
-        assert_eq!(cause(root.path(), &[]), Cause::Image, "it is empty");
+        assert_eq!(cause(root.path(), Some(&[])), Cause::Image, "it is empty");
         std::fs::write(drop_ins.join("10-site.conf"), "[Unit]").unwrap();
-        assert_eq!(cause(root.path(), &[]), Cause::Node);
+        assert_eq!(cause(root.path(), Some(&[])), Cause::Node);
         std::fs::remove_dir_all(&drop_ins).unwrap();
         std::os::unix::fs::symlink("/dev/null", units.join(CHECK_UNIT)).unwrap();
-        assert_eq!(cause(root.path(), &[]), Cause::Node);
+        assert_eq!(cause(root.path(), Some(&[])), Cause::Node);
     }
 
     #[test]
@@ -138,9 +142,22 @@ mod tests {
         let units = root.path().join("etc/systemd/system");
         std::fs::create_dir_all(&units).unwrap();
         std::fs::write(units.join("site.service"), "[Unit]").unwrap();
-        let cycle = |unit: &str| cause(root.path(), &["kubelet.service".into(), unit.into()]);
+        let cycle = |unit: &str| {
+            let units = ["kubelet.service".into(), unit.into()];
+            cause(root.path(), Some(&units))
+        };
         assert_eq!(cycle("site.service"), Cause::Unclear);
         assert_eq!(cycle("containerd.service"), Cause::Image);
+    }
+
+    #[test]
+    fn cycle_that_the_journal_does_not_tell_blames_no_image() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(cause(root.path(), None), Cause::Unclear);
+        let units = root.path().join("etc/systemd/system");
+        std::fs::create_dir_all(&units).unwrap();
+        std::os::unix::fs::symlink("/dev/null", units.join(CHECK_UNIT)).unwrap();
+        assert_eq!(cause(root.path(), None), Cause::Node, "it is masked");
     }
 
     #[test]

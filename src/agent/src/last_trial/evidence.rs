@@ -6,6 +6,7 @@
 
 mod dumps;
 mod kinds;
+mod modules;
 mod outside;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,13 +86,13 @@ impl Now {
         }
     }
 
-    /// What ended a trial, where this was not there `before`.
-    fn since(&self, before: &Evidence, kernel: &Path) -> Option<Shown> {
+    /// What ended a trial of the image at this root, where this was not there `before`.
+    fn since(&self, before: &Evidence, kernel: &Path, image: Option<&Path>) -> Option<Shown> {
         let mut new = fresh(&self.words, &before.words);
         if let Some(before) = &before.dumps {
             new.extend(fresh(&self.dumps, before));
         }
-        panic(&new, kernel).or((self.watchdog && !before.watchdog).then_some(watchdog()))
+        panic(&new, kernel, image).or((self.watchdog && !before.watchdog).then_some(watchdog()))
     }
 }
 
@@ -102,11 +103,11 @@ fn fresh<'a>(now: &'a BTreeMap<String, PathBuf>, before: &BTreeSet<String>) -> V
 }
 
 /// The panic that these files show, with the first of them.
-fn panic(files: &[&Path], kernel: &Path) -> Option<Shown> {
+fn panic(files: &[&Path], kernel: &Path, image: Option<&Path>) -> Option<Shown> {
     let file = *files.first()?;
     let path = Path::new("/").join(file.strip_prefix(kernel).unwrap_or(file));
     let path = path.display().to_string();
-    Some(match outside::cause(files.iter().copied()) {
+    Some(match outside::cause(files.iter().copied(), image) {
         None => Shown {
             end: TrialEnd::Panic,
             file: Some(path),
@@ -134,22 +135,27 @@ pub fn note(places: &Places, kernel: &Path) {
     }
 }
 
-/// What shows how a trial ended. Without a note, as an older agent armed it, last words count from
-/// this moment on, in seconds since 1970.
+/// What shows how a trial of the image at this root ended. Without a note, as an older agent armed
+/// it, last words count from this moment on, in seconds since 1970.
 #[must_use]
-pub fn of_the_trial(places: &Places, kernel: &Path, armed: u64) -> Option<Shown> {
+pub fn of_the_trial(
+    places: &Places,
+    kernel: &Path,
+    armed: u64,
+    image: Option<&Path>,
+) -> Option<Shown> {
     let note = fs::read(places.sysroot.join(names::EVIDENCE_NOTE));
     let note = note
         .ok()
         .and_then(|text| serde_json::from_slice::<Evidence>(&text).ok());
     if let Some(before) = note {
-        return Now::look(kernel).since(&before, kernel);
+        return Now::look(kernel).since(&before, kernel, image);
     }
     let words = words(kernel);
     let is_fresh = |file: &&Path| written(file).is_some_and(|time| time >= armed);
     let fresh = words.iter().map(PathBuf::as_path).filter(is_fresh);
     let fresh: Vec<_> = fresh.collect();
-    panic(&fresh, kernel).or(was_reset_by_a_watchdog(kernel).then_some(watchdog()))
+    panic(&fresh, kernel, image).or(was_reset_by_a_watchdog(kernel).then_some(watchdog()))
 }
 
 fn written(file: &Path) -> Option<u64> {
@@ -240,7 +246,7 @@ mod tests {
             fs::remove_file(root.path().join(path)).unwrap();
         }
         put(after);
-        of_the_trial(&places, root.path(), 0)
+        of_the_trial(&places, root.path(), 0, Some(&root.path().join("image")))
     }
 
     #[test]
@@ -313,11 +319,43 @@ mod tests {
     }
 
     #[test]
+    fn oops_in_a_module_that_is_not_the_images_blames_no_image() {
+        let own = "image/usr/lib/modules/6.12/kernel/fs/own-fs.ko.xz";
+        let end = |places: &[&str], cause: &str| {
+            let places = places.iter();
+            let places: String = places
+                .map(|place| format!("<4>[ 9.1] RIP: 0010:f+0x1/0x2{place}\n"))
+                .collect();
+            let text = format!("Panic#1 Part1\n{places}<4> RIP: 0033:0x7f\n<0>[ 9.2] {cause}");
+            shown(&[], &[(own, ""), (WORDS, &text)]).unwrap()
+        };
+        let fatal = "Kernel panic - not syncing: Fatal exception in interrupt";
+        let foreign = end(&[" [gpu]", " [gpu 12ab]"], fatal);
+        assert_eq!(foreign.end, TrialEnd::OutsidePanic);
+        let file = foreign.file.unwrap();
+        assert!(file.contains("RIP: 0010:f+0x1/0x2 [gpu]"), "{file}");
+        assert_eq!(end(&[" [gpu]"], "").end, TrialEnd::OutsidePanic, "cut off");
+        for places in [
+            &["", " [gpu]"][..],
+            &[" [own_fs]"],
+            &[" [gpu]", " [own_fs]"],
+            &[],
+        ] {
+            assert_eq!(end(places, fatal).end, TrialEnd::Panic, "{places:?}");
+        }
+        let root = "Kernel panic - not syncing: VFS: Unable to mount root fs";
+        assert_eq!(end(&[" [gpu]"], root).end, TrialEnd::Panic);
+        let text = format!("Panic#1 Part1\n RIP: 0010:f+0x1/0x2 [gpu]\n{fatal}");
+        let unread = shown(&[], &[(WORDS, &text)]).unwrap();
+        assert_eq!(unread.end, TrialEnd::Panic, "the image is not there");
+    }
+
+    #[test]
     fn only_a_dump_of_this_trial_counts() {
         let root = tempfile::tempdir().unwrap();
         let places = Places::running(root.path());
         fs::create_dir_all(places.sysroot.join(names::STATE_DIR)).unwrap();
-        let ended = || of_the_trial(&places, root.path(), 0);
+        let ended = || of_the_trial(&places, root.path(), 0, None);
         write(
             root.path(),
             "var/crash/202601010000/dmesg.202601010000",

@@ -13,7 +13,7 @@ use upgrade::report::{Answer, Report};
 
 use super::patch;
 use crate::cluster::seen::NodeSeen;
-use crate::cluster::{Cluster, limited};
+use crate::cluster::{Cluster, admitted};
 
 /// The controller that reports.
 const CONTROLLER: &str = "careen.dev/agent";
@@ -58,7 +58,7 @@ pub async fn publish(cluster: Arc<Cluster>, word: Word, node: Arc<NodeSeen>, now
         // Events about cluster-wide objects are in `default`; the API server rejects them elsewhere
         // (k8s validation, not RBAC).
         let events: Api<Event> = Api::namespaced(cluster.client().await?, "default");
-        limited(events.create(&PostParams::default(), &event(word, &node, now))).await
+        admitted(events.create(&PostParams::default(), &event(word, &node, now))).await
     };
     if let Err(error) = result.await {
         debug!("cannot publish an Event: {error}");

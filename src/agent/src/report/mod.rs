@@ -22,7 +22,7 @@ pub use patch::message as sentence;
 use event::Word;
 
 use crate::cluster::seen::NodeSeen;
-use crate::cluster::{ApiError, Cluster, limited};
+use crate::cluster::{ApiError, Cluster, admitted};
 
 /// Pause before the agent retries a failed write.
 const RETRY: Duration = Duration::from_secs(2);
@@ -233,7 +233,7 @@ impl Writer {
     async fn patch(&self, report: &Report, node: &NodeSeen) -> Result<(), ApiError> {
         let nodes = self.cluster.nodes().await?;
         let body = Patch::Strategic(patch::body(report, node, Timestamp::now()));
-        limited(nodes.patch_status(&node.name, &PatchParams::default(), &body)).await?;
+        admitted(nodes.patch_status(&node.name, &PatchParams::default(), &body)).await?;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! How this node serves: noted before the drain, and looked at during a trial.
 
-mod disk_words;
+mod elsewhere;
 mod node;
 mod pods;
 mod proxy;

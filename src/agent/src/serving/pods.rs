@@ -1,15 +1,17 @@
 //! The pods that belong to the node: those of daemon controllers, and static ones.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::core::Object;
 use serde::Deserialize;
 use upgrade::reason::complaint;
-use upgrade::serving::{NodePod, Owner, Unready};
+use upgrade::serving::{ImageId, NodePod, Owner, Unready};
 
 use client::{Condition, MIRROR, PodSpec, belongs_to_node, controller};
 
-use super::disk_words::is_elsewhere;
+use super::elsewhere::is_elsewhere;
 
 /// The hash of a static pod's file.
 const FILE_HASH: &str = "kubernetes.io/config.hash";
@@ -41,6 +43,9 @@ const LONGEST_START: i64 = 3600;
 /// How much of a container's id is kept.
 const ID: usize = 12;
 
+/// The most containers of a pod whose images are noted.
+const IMAGES: usize = 16;
+
 /// A pod, with what is compared.
 pub(super) type Pod = Object<Option<PodSpec>, Status>;
 
@@ -65,6 +70,8 @@ struct Container {
     name: String,
     #[serde(rename = "containerID")]
     container_id: String,
+    #[serde(rename = "imageID")]
+    image_id: String,
     ready: bool,
     state: State,
 }
@@ -119,6 +126,7 @@ fn pod(pod: &Pod, boot: Option<Timestamp>) -> Option<NodePod> {
         uid: pod.uid().unwrap_or_default(),
         revision: revision.cloned().unwrap_or_default(),
         containers: running(&status),
+        images: images(&status),
         unready: unready(&status),
         ready_seconds: ready_seconds(&status, boot),
     })
@@ -158,16 +166,23 @@ fn running(status: &Status) -> String {
     ids.collect::<Vec<_>>().join(",")
 }
 
+fn images(status: &Status) -> BTreeMap<String, ImageId> {
+    let all = containers(status);
+    let known = all.filter_map(|one| Some((one.name.clone(), ImageId::of(&one.image_id)?)));
+    known.take(IMAGES).collect()
+}
+
+fn containers(status: &Status) -> impl Iterator<Item = &Container> {
+    let first = status.init_container_statuses.iter();
+    first.chain(&status.container_statuses)
+}
+
 fn unready(status: &Status) -> Option<Unready> {
     let ready = status.conditions.iter().find(|one| one.kind == "Ready");
     if ready.is_some_and(|ready| ready.status == "True") {
         return None;
     }
-    let mut all = status
-        .init_container_statuses
-        .iter()
-        .chain(&status.container_statuses);
-    let waits = all.find_map(waits);
+    let waits = containers(status).find_map(waits);
     let word = waits.as_ref().map_or("", |(_, why)| why.reason.as_str());
     let elsewhere = waits
         .as_ref()

@@ -44,6 +44,9 @@ pub enum TrialEnd {
     Watchdog,
     /// The deadman ended it: the agent did not come to a verdict in its time.
     Deadman,
+    /// The deadman ended it, and the agent noted nothing in it: the boot did not get as far as the
+    /// agent, or the disk took no note.
+    Unstarted,
     /// Something that this version does not know.
     #[serde(other)]
     Unheard,
@@ -53,16 +56,20 @@ impl TrialEnd {
     /// Whether this version knows what ended the trial.
     pub(crate) const fn is_known(self) -> bool {
         match self {
-            Self::Panic | Self::OutsidePanic | Self::Watchdog | Self::Deadman => true,
+            Self::Panic | Self::OutsidePanic | Self::Watchdog | Self::Deadman | Self::Unstarted => {
+                true
+            }
             Self::Unheard => false,
         }
     }
 
-    /// Whether it shows that the image hung or crashed.
+    /// Whether it shows that the image hung or crashed. A boot that does not reach the agent may
+    /// wait for anything of the node: the agent starts after the kubelet, and the kubelet after
+    /// what the node's drop-ins name.
     pub(crate) const fn blames_image(self) -> bool {
         match self {
             Self::Panic | Self::Watchdog | Self::Deadman => true,
-            Self::OutsidePanic | Self::Unheard => false,
+            Self::OutsidePanic | Self::Unstarted | Self::Unheard => false,
         }
     }
 
@@ -73,6 +80,9 @@ impl TrialEnd {
             Self::OutsidePanic => "its kernel panicked for something outside of the image",
             Self::Watchdog => "the hardware watchdog reset the machine",
             Self::Deadman => "the deadman ended it, because its agent reached no verdict",
+            Self::Unstarted => {
+                "the deadman ended it before its agent was at work, which anything that this node starts before the kubelet may cause, and the image is not blamed"
+            }
             Self::Unheard => "what ended it is not known to this version",
         }
     }

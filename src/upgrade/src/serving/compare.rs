@@ -81,11 +81,12 @@ fn pod(was: &NodePod, now: &[NodePod]) -> Option<Lack> {
 }
 
 /// A container that starts and then fails, or is not Ready, may wait for anything: another machine,
-/// or what the cluster holds. Only one that the runtime cannot start shows the image.
+/// or what the cluster holds. Only one that the runtime cannot start shows the image, unless its own
+/// image is another one now.
 fn cause(was: &NodePod, pod: &NodePod) -> Cause {
     let unready = pod.unready.as_ref();
     let (pulls, broken) = unready.map_or((false, false), |why| (why.pulls, why.broken));
-    if pulls || !is_same_template(was, pod) {
+    if pulls || !is_same_template(was, pod) || has_other_images(was, pod) {
         Cause::Neighbour
     } else if broken {
         Cause::Image
@@ -103,6 +104,14 @@ pub(super) fn serves(was: &NodePod, pod: &NodePod) -> bool {
 /// Whether it is the pod that ran on the old system, or one like it.
 pub(super) fn is_same_template(was: &NodePod, pod: &NodePod) -> bool {
     pod.uid == was.uid || (!was.revision.is_empty() && pod.revision == was.revision)
+}
+
+/// Whether a tag led to another image since: the kubelet pulls it again at each start if the pod says
+/// so (`imagePullPolicy: Always`).
+fn has_other_images(was: &NodePod, pod: &NodePod) -> bool {
+    let before = |name| was.images.get(name);
+    let mut now = pod.images.iter();
+    now.any(|(name, is)| before(name).is_some_and(|was| was.differs(is)))
 }
 
 fn gone(was: &NodePod, key: String) -> Lack {

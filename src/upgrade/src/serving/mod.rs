@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use compare::lacks;
 pub use lack::Lack;
-pub use offer::{NodePod, Offer, Owner, Unready};
+pub use offer::{ImageId, NodePod, Offer, Owner, Unready};
 pub use renew::{are_renewed, renewed};
 pub use system::{APPARMOR, CERTIFICATES, CGROUP, RESOLVER, SELINUX, absent};
 pub use units::{Down, Units, failed, inactive};

@@ -61,6 +61,9 @@ pub struct NodePod {
     /// The running containers. No container survives a reboot, so the same containers show that
     /// the kubelet has not reported the pod since.
     pub containers: String,
+    /// The image of each container, as the runtime resolved it. Empty in a note of an older agent.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub images: BTreeMap<String, ImageId>,
     /// Why it is not Ready; `None` if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unready: Option<Unready>,
@@ -68,6 +71,31 @@ pub struct NodePod {
     /// not Ready, became so long after, or an older agent wrote the note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_seconds: Option<u64>,
+}
+
+/// The beginning of a container image's digest, with `@` before it if a registry gave the digest.
+/// Otherwise it is that of the image's configuration, and the two kinds cannot be compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ImageId(String);
+
+impl ImageId {
+    /// How many digits are kept.
+    const DIGITS: usize = 12;
+
+    /// Reads `name@sha256:<64 digits>` or `sha256:<64 digits>`, as a container runtime writes it.
+    /// `None` for anything else.
+    #[must_use]
+    pub fn of(text: &str) -> Option<Self> {
+        let from_registry = if text.contains('@') { "@" } else { "" };
+        let digits = text.rsplit_once("sha256:")?.1.get(..Self::DIGITS)?;
+        Some(Self(format!("{from_registry}{digits}")))
+    }
+
+    /// Whether it is another image than this one, as far as that can be told.
+    pub(super) fn differs(&self, other: &Self) -> bool {
+        self.0.starts_with('@') == other.0.starts_with('@') && self != other
+    }
 }
 
 /// What a pod of the node belongs to.

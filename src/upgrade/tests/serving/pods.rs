@@ -32,6 +32,30 @@ fn pod_whose_container_cannot_be_started_blames_the_image() {
 }
 
 #[test]
+fn container_whose_image_is_another_one_now_blames_no_image() {
+    let image = |digit: &str, at: &str| {
+        let id = ImageId::of(&format!("{at}sha256:{}", digit.repeat(64))).unwrap();
+        [("cni".to_owned(), id)].into()
+    };
+    let blames = |digit, at| {
+        let mut record = trial();
+        let served = &mut record.upgrade.as_mut().unwrap().served;
+        served.node.as_mut().unwrap().pods[0].images = image("a", "x@");
+        let seen = now(|now| {
+            let why = "container cni: RunContainerError".into();
+            let (pulls, broken) = (false, true);
+            now.pods[0].unready = Some(Unready { why, pulls, broken });
+            now.pods[0].images = image(digit, at);
+        });
+        let (record, _) = next_by(&seen, &record, &at_once());
+        matches!(phase_of(&record), Phase::Reverting { reason } if reason.blames_image())
+    };
+    assert!(!blames("b", "x@"), "a tag leads to another image now");
+    assert!(blames("a", "x@"));
+    assert!(blames("b", ""), "two kinds of digests cannot be compared");
+}
+
+#[test]
 fn ready_from_before_the_boot_does_not_count() {
     let (missing, _) = fails(|now| now.pods = offer("c1").pods);
     assert!(missing.contains("has not reported it since"), "{missing}");

@@ -8,29 +8,31 @@ use tokio::process::Command;
 
 use crate::health::output::{self, Run};
 
-/// The time limit of journalctl. A late one shows no cycle.
+/// The time limit of journalctl.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// How systemd names a unit of a cycle.
 const NAMED: [&str; 3] = ["ordering cycle", "Found dependency on", "Breaking order"];
 
-/// Asks the journal of this boot. Only the end of the output is kept, and the cycle is told early.
-pub(super) async fn units() -> Vec<String> {
-    let Ok(command) = Program::Journalctl.command() else {
-        return Vec::new();
-    };
-    let mut command = Command::from(command);
-    command.args([
-        "--quiet",
-        "--no-pager",
-        "--boot",
-        "--output=cat",
-        "--reverse",
-    ]);
-    command.args(["--identifier=systemd", "--priority=warning"]);
+/// Asks the journal of this boot. `None` if it does not answer, or has nothing of systemd's: a node
+/// may keep no journal.
+pub(super) async fn units() -> Option<Vec<String>> {
+    // Only the end of the output is kept, and the cycle is told early.
+    let text = journal(&["--reverse", "--priority=warning"]).await?;
+    let kept = !text.is_empty() || !journal(&["--lines=1"]).await?.is_empty();
+    kept.then(|| named(&text))
+}
+
+/// What systemd has said in this boot.
+async fn journal(which: &[&str]) -> Option<String> {
+    let mut command = Command::from(Program::Journalctl.command().ok()?);
+    command.args(["--quiet", "--no-pager", "--boot", "--output=cat"]);
+    command.arg("--identifier=systemd").args(which);
     match output::within(LIMIT, &mut command).await {
-        Run::Ended(said) => named(&String::from_utf8_lossy(&said.output.stdout)),
-        Run::Late(_) | Run::Not(_) => Vec::new(),
+        Run::Ended(said) if said.output.status.success() => {
+            Some(String::from_utf8_lossy(&said.output.stdout).into_owned())
+        }
+        Run::Ended(_) | Run::Late(_) | Run::Not(_) => None,
     }
 }
 

@@ -1,11 +1,13 @@
 //! Whose fault a panic is, by what the kernel says of it. A panic counts against the image, except
-//! where the kernel names something else: the hardware, a disk, a person, or a processor that did
-//! not run. A trial's kernel panics for the last (`softlockup_panic=1`), and a hypervisor that
+//! where the kernel names something else: the hardware, a disk, a person, a module that the image
+//! does not bring, or a processor that did not run. A trial's kernel panics for the last (`softlockup_panic=1`), and a hypervisor that
 //! takes the processors away for half a minute, as for a snapshot, looks the same.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+
+use super::modules;
 
 /// What comes before the cause (Linux, kernel/panic.c).
 pub(super) const PANIC: &str = "Kernel panic - not syncing: ";
@@ -37,33 +39,47 @@ const OUTSIDE: [&str; 14] = [
     "Attempted to kill init! exitcode=0x00000007",
 ];
 
+/// The cause of a panic that follows an oops (arch/x86/kernel/dumpstack.c, `oops_end`, and
+/// arch/arm64/kernel/traps.c, `die`).
+const OOPS: &str = "Fatal exception";
+
 /// A disk with `errors=panic` (fs/ext4/super.c).
 const DISK: &str = "panic forced after error";
 
 /// The most that is read of one file, from its end, in bytes.
 const MOST: u64 = 1 << 20;
 
-/// The cause in the kernel's own words, if these files name one that is outside of the image, and
-/// no other panic.
-pub(super) fn cause<'a>(files: impl Iterator<Item = &'a Path>) -> Option<String> {
-    let causes: Vec<_> = files.flat_map(causes).collect();
-    let all = causes.iter().all(|cause| is_outside(cause));
-    causes.into_iter().next().filter(|_| all)
+/// The cause in the kernel's own words, if these files name one that is outside of the image at this
+/// root, and no other panic.
+pub(super) fn cause<'a>(
+    files: impl Iterator<Item = &'a Path>,
+    image: Option<&Path>,
+) -> Option<String> {
+    let texts: Vec<_> = files.filter_map(words).collect();
+    let foreign = modules::foreign(&texts, image).map(str::to_owned);
+    let causes: Vec<_> = texts.iter().flat_map(|text| causes(text)).collect();
+    let is_of_an_oops = |cause: &str| foreign.is_some() && cause.contains(OOPS);
+    let all = causes
+        .iter()
+        .all(|cause| is_outside(cause) || is_of_an_oops(cause));
+    let named = causes.iter().find(|cause| is_outside(cause));
+    named.map(ToString::to_string).or(foreign).filter(|_| all)
 }
 
 fn is_outside(cause: &str) -> bool {
     OUTSIDE.iter().any(|begin| cause.starts_with(begin)) || cause.contains(DISK)
 }
 
-fn causes(file: &Path) -> Vec<String> {
+fn words(file: &Path) -> Option<String> {
     // The other files of kdump are the memory of the kernel.
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    if !name.contains("dmesg") {
-        return Vec::new();
-    }
-    let text = end(file).unwrap_or_default();
+    name.contains("dmesg")
+        .then(|| end(file).unwrap_or_default())
+}
+
+fn causes(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().filter_map(|line| line.split_once(PANIC));
-    lines.map(|(_, cause)| cause.trim().to_owned()).collect()
+    lines.map(|(_, cause)| cause.trim())
 }
 
 /// The last part of a file.

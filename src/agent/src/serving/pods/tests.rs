@@ -137,6 +137,37 @@ fn container_that_the_disk_keeps_from_its_start_is_not_broken() {
 }
 
 #[test]
+fn container_whose_image_or_device_is_at_fault_is_not_broken() {
+    let broken = |message: &str| waiting("RunContainerError", message).broken;
+    assert!(broken("runc create failed: cannot mount cgroup"));
+    for message in [
+        "runc create failed: unable to start container process: exec: \"agent\": executable file not found in $PATH",
+        "crun: executable file `agent` not found in $PATH: No such file or directory",
+        "failed to generate spec: unable to find user web: no matching entries in passwd file",
+        "CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=all",
+        "unable to apply apparmor profile: apparmor failed to apply profile: write attr/apparmor/exec",
+    ] {
+        assert!(!broken(message), "{message}");
+    }
+}
+
+#[test]
+fn image_that_a_container_runs_is_noted() {
+    let digest = "0123456789ab".repeat(6);
+    let image = |id: &str| {
+        let mut status = ready("True");
+        status["containerStatuses"][0]["imageID"] = json!(id);
+        let pod = read(owned_by("apps/v1", "DaemonSet", &status)).unwrap();
+        serde_json::to_value(pod.images).unwrap()
+    };
+    let named = format!("registry.example/cni@sha256:{digest}");
+    assert_eq!(image(&named), json!({ "cni": "@0123456789ab" }));
+    let bare = format!("sha256:{digest}");
+    assert_eq!(image(&bare), json!({ "cni": "0123456789ab" }));
+    assert_eq!(image(""), json!({}));
+}
+
+#[test]
 fn failed_init_container_is_named_and_a_finished_one_is_not() {
     let status = |exit: i32| {
         json!({
