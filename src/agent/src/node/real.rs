@@ -286,6 +286,7 @@ impl NodeAccess for Node {
             units,
             system: Some(system),
             pod_network: sandbox.has_address,
+            network_refusal: sandbox.network_refusal,
             no_sandbox: sandbox.is_excused,
             boot_seconds: measured.boot.and_then(|boot| boot.all),
         }

@@ -41,6 +41,10 @@ pub struct Serving {
     /// give none to a sandbox without one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pod_network: bool,
+    /// The runtime's words where a pod sandbox started and got no address. `None` if it got one or
+    /// was not asked for, and in a note of an older agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_refusal: Option<String>,
     /// The runtime of the old system started no pod sandbox, and the policy did not demand one.
     /// Then the new one need not. An older agent notes it also where the policy demands one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -68,6 +72,7 @@ impl Serving {
             && self.units.is_none()
             && self.system.is_none()
             && !self.pod_network
+            && self.network_refusal.is_none()
             && !self.no_sandbox
             && self.boot_seconds.is_none()
     }
