@@ -150,6 +150,7 @@ impl Checks {
             required: self.required(),
             units: self.units.round().await,
             system: self.system.round().await,
+            settings: self.system.settings(),
             causes: self.causes(id, [of_runtime, of_kubelet]),
         }
     }

@@ -275,9 +275,10 @@ impl NodeAccess for Node {
     }
 
     async fn serves(&self, policy: &Policy) -> Serving {
-        let (units, system, sandbox, measured) = tokio::join!(
+        let (units, system, settings, sandbox, measured) = tokio::join!(
             UnitsWatch::default().rounds(),
             serving::system(),
+            serving::settings(),
             health::before(policy),
             limits::measure(),
         );
@@ -285,6 +286,7 @@ impl NodeAccess for Node {
             node: None,
             units,
             system: Some(system),
+            settings,
             pod_network: sandbox.has_address,
             network_refusal: sandbox.network_refusal,
             no_sandbox: sandbox.is_excused,

@@ -10,6 +10,7 @@ mod lack;
 mod offer;
 mod quantity;
 mod renew;
+mod settings;
 mod system;
 mod units;
 
@@ -21,6 +22,7 @@ pub use compare::lacks;
 pub use lack::Lack;
 pub use offer::{NodePod, Offer, Owner, Unready};
 pub use renew::{are_renewed, renewed};
+pub use settings::{FILTERS, MOUNT, NO_PACKET_FILTER, SWITCHES, SYSCTL, unset};
 pub use system::{APPARMOR, CERTIFICATES, CGROUP, RESOLVER, SELINUX, absent};
 pub use units::{Down, Units, failed, inactive};
 
@@ -37,6 +39,10 @@ pub struct Serving {
     /// note of an older agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<BTreeSet<String>>,
+    /// What the system sets and brings for the network and the volumes of pods. `None` as for
+    /// `system`. An older agent would take a name that it does not know there for one that is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<BTreeSet<String>>,
     /// A pod sandbox got an address. Some network plugins ask the API server for the pod, and
     /// give none to a sandbox without one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -71,6 +77,7 @@ impl Serving {
         self.node.is_none()
             && self.units.is_none()
             && self.system.is_none()
+            && self.settings.is_none()
             && !self.pod_network
             && self.network_refusal.is_none()
             && !self.no_sandbox
