@@ -110,6 +110,9 @@ pub struct Local {
     pub units: Option<Units>,
     /// What the kernel and the system have for pods.
     pub system: BTreeSet<String>,
+    /// What the system sets and brings for the network and the volumes of pods, once systemd has
+    /// answered.
+    pub settings: Option<BTreeSet<String>>,
     /// Where the cause is of what does not pass.
     pub causes: Causes,
 }

@@ -183,6 +183,7 @@ mod tests {
             required: Vec::new(),
             units: Some(Units::default()),
             system: BTreeSet::new(),
+            settings: None,
             causes: Causes::default(),
         };
         let served = Serving {

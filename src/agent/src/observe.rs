@@ -42,6 +42,7 @@ pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> 
                 node: around.offer,
                 units: trial.and_then(|local| local.units.clone()),
                 system: trial.map(|local| local.system.clone()),
+                settings: trial.and_then(|local| local.settings.clone()),
                 // The sandbox is a check of its own.
                 ..Serving::default()
             },

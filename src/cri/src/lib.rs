@@ -13,6 +13,7 @@ mod images;
 mod messages;
 mod network;
 mod outcome;
+mod plugins;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ use messages::{
 pub use network::Network;
 pub use outcome::Outcome;
 use outcome::judge;
+pub use plugins::lacks_a_plugin;
 
 /// The condition of a runtime that has a network for pods (k8s.io/cri-api, `constants.go`).
 const NETWORK_READY: &str = "NetworkReady";

@@ -345,6 +345,7 @@ impl NodeAccess for FleetMachine {
             required: vec![("disk".to_owned(), disk)],
             units: Some(Units::default()),
             system: BTreeSet::new(),
+            settings: None,
             causes: Causes::default(),
         }));
         tokio::time::sleep(Duration::MAX).await;

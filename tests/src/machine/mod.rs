@@ -76,6 +76,7 @@ fn passing() -> Local {
         required: Vec::new(),
         units: Some(Units::default()),
         system: BTreeSet::new(),
+        settings: None,
         causes: Causes::default(),
     }
 }

@@ -51,6 +51,12 @@ async fn missing_network_is_told_apart_from_the_sandbox() {
         let outcome = asked(&containerd, true).await;
         assert!(matches!(outcome, Outcome::WithoutNetwork(_)), "{outcome:?}");
         assert!(why(&outcome).contains(said), "{outcome:?}");
+        let has_no_program = network == Network::WithoutPlugin;
+        assert_eq!(
+            cri::lacks_a_plugin(why(&outcome)),
+            has_no_program,
+            "{outcome:?}"
+        );
         assert_eq!(asked(&containerd, false).await, Outcome::Starts);
     }
 }

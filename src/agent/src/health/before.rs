@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 use upgrade::policy::Demand;
 use upgrade::{Policy, Reason};
 
-use super::sandbox::{LIMIT, SandboxRequest};
+use super::sandbox::{LIMIT, SandboxRequest, Wanted};
 
 /// For how long the runtime may refuse before that counts.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -21,11 +21,10 @@ const NETWORK_TRIES: u32 = 3;
 /// What the running system makes of a pod sandbox of Careen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Answer {
-    /// It starts.
-    Starts {
-        /// It has an address of its own.
-        has_address: bool,
-    },
+    /// It starts, and has an address of its own.
+    Starts,
+    /// It starts, and the runtime gives it no address, with these words.
+    WithoutNetwork(String),
     /// The runtime refuses to start it, all the time.
     Refused(String),
     /// The runtime was not asked.
@@ -33,25 +32,35 @@ enum Answer {
 }
 
 /// The note of the old system: what the new one need not do better.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Before {
     /// A sandbox starts, and has an address.
     pub has_address: bool,
+    /// Why a sandbox starts and has no address, in the runtime's words.
+    pub network_refusal: Option<String>,
     /// The runtime refuses to start one, and the policy does not demand one.
     pub is_excused: bool,
 }
 
 /// Asks the running system for a pod sandbox. The trial asks the new system for an address only if
-/// the old one gave one.
+/// the old one gave one. Otherwise it asks whether the network plugins run, if they did.
 pub async fn before(policy: &Policy) -> Before {
     let demanded = policy.health.sandbox;
     if demanded == Demand::Off {
         return Before::default();
     }
-    let answer = asked_for(&SandboxRequest::of_this_node(true), PATIENCE).await;
+    let answer = asked_for(&SandboxRequest::of_this_node(Wanted::Address), PATIENCE).await;
+    noted(answer, demanded)
+}
+
+fn noted(answer: Answer, demanded: Demand) -> Before {
     Before {
-        has_address: answer == Answer::Starts { has_address: true },
+        has_address: answer == Answer::Starts,
         is_excused: matches!(answer, Answer::Refused(_)) && demanded != Demand::Require,
+        network_refusal: match answer {
+            Answer::WithoutNetwork(why) => Some(why),
+            Answer::Starts | Answer::Refused(_) | Answer::Unknown => None,
+        },
     }
 }
 
@@ -65,7 +74,7 @@ pub async fn starts_pods(policy: &Policy) -> Result<(), Reason> {
     if health.sandbox != Demand::Require || health.rehearse == Demand::Off {
         return Ok(());
     }
-    let answer = asked_for(&SandboxRequest::of_this_node(true), PATIENCE).await;
+    let answer = asked_for(&SandboxRequest::of_this_node(Wanted::Address), PATIENCE).await;
     demand(refusal(answer), policy)
 }
 
@@ -86,7 +95,7 @@ fn refusal(answer: Answer) -> Result<(), Reason> {
             check: "pod sandbox".to_owned(),
             detail: format!("the container runtime starts no new pod: {why}"),
         }),
-        Answer::Starts { .. } | Answer::Unknown => Ok(()),
+        Answer::Starts | Answer::WithoutNetwork(_) | Answer::Unknown => Ok(()),
     }
 }
 
@@ -96,14 +105,14 @@ async fn asked_for(asked: &SandboxRequest, patience: Duration) -> Answer {
     let mut without_network = 0;
     loop {
         let pause = match asked.once(LIMIT).await {
-            Outcome::Starts => return Answer::Starts { has_address: true },
+            Outcome::Starts => return Answer::Starts,
             Outcome::Unknown(_) => return Answer::Unknown,
             Outcome::No(why) if begun.elapsed() >= patience => return Answer::Refused(why),
             Outcome::No(_) => patience / TRIES,
-            Outcome::WithoutNetwork(_) => {
+            Outcome::WithoutNetwork(why) => {
                 without_network += 1;
                 if without_network == NETWORK_TRIES {
-                    return Answer::Starts { has_address: false };
+                    return Answer::WithoutNetwork(why);
                 }
                 patience / 30
             }
@@ -127,7 +136,7 @@ mod tests {
         let asked = SandboxRequest {
             program,
             socket: "/nowhere".into(),
-            network: true,
+            network: Wanted::Address,
             patience: Duration::ZERO,
         };
         asked_for(&asked, Duration::from_millis(400)).await
@@ -136,12 +145,12 @@ mod tests {
     #[tokio::test]
     async fn only_a_lasting_refusal_of_the_old_system_counts() {
         let once = |status: u8| format!("test -e $0.asked || {{ touch $0.asked; exit {status}; }}");
-        let starts = |has_address| Answer::Starts { has_address };
+        let without = Answer::WithoutNetwork("no pod".to_owned());
         for (script, expected) in [
-            ("exit 0".to_owned(), starts(true)),
-            (once(1), starts(true)),
-            (once(3), starts(true)),
-            ("exit 3".to_owned(), starts(false)),
+            ("exit 0".to_owned(), Answer::Starts),
+            (once(1), Answer::Starts),
+            (once(3), Answer::Starts),
+            ("echo no pod >&2; exit 3".to_owned(), without),
             ("exit 4".to_owned(), Answer::Unknown),
             (
                 "echo gone >&2; exit 1".to_owned(),
@@ -161,6 +170,19 @@ mod tests {
         assert_eq!(check, "pod sandbox");
         assert!(detail.ends_with("pause:9.9: no such host"), "{detail}");
         assert_eq!(refusal(Answer::Unknown), Ok(()));
-        assert_eq!(refusal(Answer::Starts { has_address: false }), Ok(()));
+        assert_eq!(refusal(Answer::WithoutNetwork("no pod".to_owned())), Ok(()));
+    }
+
+    #[test]
+    fn note_has_the_words_with_which_a_network_was_refused() {
+        let refused = || Answer::WithoutNetwork("no pod".to_owned());
+        let note = noted(refused(), Demand::Require);
+        assert_eq!(note.network_refusal.as_deref(), Some("no pod"));
+        assert!(!note.has_address && !note.is_excused, "{note:?}");
+        let note = noted(Answer::Starts, Demand::Require);
+        assert!(
+            note.has_address && note.network_refusal.is_none(),
+            "{note:?}"
+        );
     }
 }

@@ -45,7 +45,7 @@ pub use before::{before, starts_pods};
 use check::Pace;
 use checked::Checked;
 use network::Network;
-use sandbox::{Sandbox, SandboxRequest};
+use sandbox::{Sandbox, SandboxRequest, Wanted};
 pub use user::UserChecks;
 
 /// Pause between two rounds, only while a trial waits for its verdict. A round is a greeting on a
@@ -114,7 +114,7 @@ impl Checks {
             system: SystemWatch::default(),
             sandbox: Sandbox::new(
                 demanded(policy.health.sandbox, served.no_sandbox),
-                SandboxRequest::of_this_node(served.pod_network),
+                SandboxRequest::of_this_node(Wanted::of(served)),
                 Pace::repeating(&policy.health).repeats,
             ),
             checked: Checked::default(),
@@ -150,6 +150,7 @@ impl Checks {
             required: self.required(),
             units: self.units.round().await,
             system: self.system.round().await,
+            settings: self.system.settings(),
             causes: self.causes(id, [of_runtime, of_kubelet]),
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! /etc is the node's. A file there that is the image's own, byte for byte, counts as the image's
 //! (ostree keeps the image's /etc as /usr/etc). /var, /usr/local, /opt and /run are the node's.
+//! Where /bin, /sbin and /lib are links into /usr, paths through them are the image's: systemd before
+//! 255 may name its unit files as /lib/systemd/system (`-Dsplit-usr=true`, as in Debian 12).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +25,20 @@ pub(super) fn is_not_the_images(root: &Path, path: &Path) -> bool {
     if let Ok(in_etc) = path.strip_prefix("/etc") {
         return differs(&here, &root.join("usr/etc").join(in_etc));
     }
+    let path = merged(root, path);
     !path.starts_with("/usr") || path.starts_with("/usr/local")
+}
+
+/// The path below /usr, where it begins with a link of the root into /usr.
+fn merged(root: &Path, path: &Path) -> PathBuf {
+    let through_a_link = || {
+        let inside = path.strip_prefix("/").ok()?;
+        let link = inside.iter().next()?;
+        let target = fs::read_link(root.join(link)).ok()?;
+        let rest = inside.strip_prefix(link).ok()?;
+        Some(Path::new("/").join(target).join(rest))
+    };
+    through_a_link().unwrap_or_else(|| path.to_owned())
 }
 
 /// Whether something here is not in the image, or is other there. The image may have more.
@@ -46,4 +61,33 @@ fn differs(here: &Path, image: &Path) -> bool {
 /// A path of a system, below its root.
 pub(super) fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn paths_through_the_links_of_usr_are_the_images() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        };
+        write("usr/lib/systemd/system/kubelet.service");
+        write("usr/bin/kubelet");
+        write("var/opt/bin/kubelet");
+        for (link, target) in [("lib", "usr/lib"), ("bin", "/usr/bin"), ("opt", "var/opt")] {
+            symlink(target, root.path().join(link)).unwrap();
+        }
+        let is_the_nodes = |path: &str| is_the_nodes(root.path(), Path::new(path));
+        assert!(!is_the_nodes("/lib/systemd/system/kubelet.service"));
+        assert!(!is_the_nodes("/bin/kubelet"));
+        assert!(is_the_nodes("/opt/bin/kubelet"));
+        write("sbin/kubelet");
+        assert!(is_the_nodes("/sbin/kubelet"), "it is no link");
+    }
 }

@@ -275,9 +275,10 @@ impl NodeAccess for Node {
     }
 
     async fn serves(&self, policy: &Policy) -> Serving {
-        let (units, system, sandbox, measured) = tokio::join!(
+        let (units, system, settings, sandbox, measured) = tokio::join!(
             UnitsWatch::default().rounds(),
             serving::system(),
+            serving::settings(),
             health::before(policy),
             limits::measure(),
         );
@@ -285,7 +286,9 @@ impl NodeAccess for Node {
             node: None,
             units,
             system: Some(system),
+            settings,
             pod_network: sandbox.has_address,
+            network_refusal: sandbox.network_refusal,
             no_sandbox: sandbox.is_excused,
             boot_seconds: measured.boot.and_then(|boot| boot.all),
         }

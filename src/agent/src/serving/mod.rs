@@ -4,6 +4,7 @@ mod elsewhere;
 mod node;
 mod pods;
 mod proxy;
+mod settings;
 mod system;
 mod units;
 
@@ -17,6 +18,7 @@ use upgrade::serving::Offer;
 use crate::cluster::Cluster;
 
 pub use node::{noted, offer};
+pub use settings::settings;
 pub use system::{SystemWatch, system};
 pub use units::UnitsWatch;
 

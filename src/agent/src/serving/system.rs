@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use upgrade::serving::{APPARMOR, CERTIFICATES, CGROUP, RESOLVER, SELINUX};
 
+use super::settings::settings;
 use crate::health::network::resolver;
 
 /// Pause between two looks.
@@ -28,18 +29,26 @@ const BUNDLES: [&str; 6] = [
 #[derive(Default)]
 pub struct SystemWatch {
     looked: Option<Instant>,
-    found: BTreeSet<String>,
+    system: BTreeSet<String>,
+    settings: Option<BTreeSet<String>>,
 }
 
 impl SystemWatch {
-    /// Looks, unless it has just looked.
+    /// Looks, unless it has just looked: what the kernel and the system have for pods.
     pub async fn round(&mut self) -> BTreeSet<String> {
         let now = Instant::now();
         if self.looked.is_none_or(|at| now - at >= PAUSE) {
-            self.found = system().await;
+            self.system = system().await;
+            self.settings = settings().await.or_else(|| self.settings.take());
             self.looked = Some(now);
         }
-        self.found.clone()
+        self.system.clone()
+    }
+
+    /// What the last look found of the system's settings, once systemd has answered.
+    #[must_use]
+    pub fn settings(&self) -> Option<BTreeSet<String>> {
+        self.settings.clone()
     }
 }
 

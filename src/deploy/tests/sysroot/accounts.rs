@@ -145,6 +145,40 @@ fn account_that_owns_files_of_the_image_is_refused_another_id() {
 }
 
 #[test]
+fn same_name_with_another_id_that_owns_files_is_refused() {
+    let (world, etc) = node();
+    // All files of these images have the owner 0, which is nobody else's here.
+    let ours = PASSWD.replace("root:", "admin:") + &WEB.replace("998", "800");
+    fs::write(etc.join("passwd"), ours).unwrap();
+    let passwd = format!("{PASSWD}{WEB}").replace("998", "0");
+    let commit = world.fetched(&image(3, &passwd, GROUP, SHADOW));
+    let order = world.order();
+    let reason = world.verb("deploy", &commit).verdict.unwrap_err();
+    assert!(matches!(reason, Reason::AccountTaken { .. }), "{reason}");
+    let owns = "user web keeps the id 800 of this node and has 0 in the new image; but /usr/";
+    assert!(reason.to_string().contains(owns), "{reason}");
+    assert_eq!(world.order(), order);
+    assert!(world.folders_of(&commit).is_empty());
+}
+
+#[test]
+fn same_name_with_another_id_that_owns_no_file_is_told() {
+    let (world, etc) = node();
+    fs::write(
+        etc.join("passwd"),
+        format!("{PASSWD}{}", WEB.replace("998", "800")),
+    )
+    .unwrap();
+    let commit = world.fetched(&image(3, &format!("{PASSWD}{WEB}"), GROUP, SHADOW));
+    let found = plan(&world, &["--commit", commit.as_str()]).unwrap();
+    let told = "user web keeps the id 800 of this node and has 998 in the new image";
+    assert_eq!(found.accounts, [told]);
+    assert_eq!(found.etc_refusal, None);
+    world.verb("deploy", &commit).deployed();
+    assert!(of_the_new(&world, &commit, "passwd").contains("web:x:800:"));
+}
+
+#[test]
 fn overlapping_subordinate_ids_are_refused_and_planned() {
     let (world, etc) = node();
     fs::write(etc.join("subuid"), "me:100000:65536\n").unwrap();

@@ -6,7 +6,7 @@ use crate::observe::Cause;
 use crate::policy::Demand;
 use crate::reason::{Reason, cut};
 use crate::record::Upgrade;
-use crate::serving::{Lack, absent, failed, inactive, lacks};
+use crate::serving::{Lack, absent, failed, inactive, lacks, unset};
 
 /// How many differences a sentence names.
 const NAMED: usize = 3;
@@ -67,9 +67,12 @@ fn units(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {
     let fresh = fresh.map(|lack| (rated, lack));
     let system = s.seen.turn.serving.system.as_ref();
     let system = absent(up.served.system.as_ref(), system, &s.policy.serving);
+    let settings = s.seen.turn.serving.settings.as_ref();
+    let settings = unset(up.served.settings.as_ref(), settings, &s.policy.serving);
     let all = fresh
         .chain(inactive(before, now, &s.policy.serving))
-        .chain(system);
+        .chain(system)
+        .chain(settings);
     let all = all.filter(|(_, lack)| !s.policy.serving.excepts(&lack.key));
     sorted(all.collect())
 }

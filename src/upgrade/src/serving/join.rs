@@ -17,7 +17,9 @@ impl Serving {
             node: both(self.node, later.node, Offer::joined),
             units: both(self.units, later.units, Units::joined),
             system: any(self.system, later.system),
+            settings: any(self.settings, later.settings),
             pod_network: self.pod_network || later.pod_network,
+            network_refusal: later.network_refusal.or(self.network_refusal),
             no_sandbox: self.no_sandbox || later.no_sandbox,
             boot_seconds: later.boot_seconds.or(self.boot_seconds),
         }

@@ -10,6 +10,7 @@ mod lack;
 mod offer;
 mod quantity;
 mod renew;
+mod settings;
 mod system;
 mod units;
 
@@ -21,6 +22,7 @@ pub use compare::lacks;
 pub use lack::Lack;
 pub use offer::{ImageId, NodePod, Offer, Owner, Unready};
 pub use renew::{are_renewed, renewed};
+pub use settings::{FILTERS, MOUNT, NO_PACKET_FILTER, SWITCHES, SYSCTL, unset};
 pub use system::{APPARMOR, CERTIFICATES, CGROUP, RESOLVER, SELINUX, absent};
 pub use units::{Down, Units, failed, inactive};
 
@@ -37,10 +39,18 @@ pub struct Serving {
     /// note of an older agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<BTreeSet<String>>,
+    /// What the system sets and brings for the network and the volumes of pods. `None` as for
+    /// `system`. An older agent would take a name that it does not know there for one that is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<BTreeSet<String>>,
     /// A pod sandbox got an address. Some network plugins ask the API server for the pod, and
     /// give none to a sandbox without one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pod_network: bool,
+    /// The runtime's words where a pod sandbox started and got no address. `None` if it got one or
+    /// was not asked for, and in a note of an older agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_refusal: Option<String>,
     /// The runtime of the old system started no pod sandbox, and the policy did not demand one.
     /// Then the new one need not. An older agent notes it also where the policy demands one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -67,7 +77,9 @@ impl Serving {
         self.node.is_none()
             && self.units.is_none()
             && self.system.is_none()
+            && self.settings.is_none()
             && !self.pod_network
+            && self.network_refusal.is_none()
             && !self.no_sandbox
             && self.boot_seconds.is_none()
     }

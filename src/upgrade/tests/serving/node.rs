@@ -147,6 +147,45 @@ fn what_the_new_kernel_lacks_for_pods_fails_the_trial() {
 }
 
 #[test]
+fn forwarding_that_the_new_system_turns_off_fails_the_trial() {
+    let names = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let forwards = "sysctl/net.ipv4.ip_forward";
+    let others = [
+        "mount/nfs",
+        "no-packet-filter",
+        "sysctl/net.ipv4.conf.all.rp_filter",
+    ];
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.settings = names(&[&others[..], &[forwards]].concat());
+    let next = |has: Option<std::collections::BTreeSet<String>>, policy: &Policy| {
+        let seen = at(620).with(|seen| seen.turn.serving.settings = has);
+        next_by(&seen, &record, policy).0
+    };
+    let Phase::Reverting {
+        reason: Reason::ServesLess { missing, cause, .. },
+    } = phase_of(&next(names(&others), &at_once()))
+    else {
+        panic!("it passes");
+    };
+    assert!(missing.contains("net.ipv4.ip_forward was on"), "{missing}");
+    assert_eq!(cause, Cause::Unclear);
+    let warned = next(names(&[forwards]), &at_once());
+    assert!(matches!(phase_of(&warned), Phase::Healthy { .. }));
+    let differs = warned.upgrade.unwrap().differs.join("; ");
+    for words in ["mount.nfs", "a packet filter runs", "is strict"] {
+        assert!(differs.contains(words), "{words}: {differs}");
+    }
+    let mut policy = at_once();
+    policy.serving.except = vec!["system:sysctl/*".into()];
+    policy.validate().unwrap();
+    for (has, policy) in [(names(&others), &policy), (None, &at_once())] {
+        let phase = phase_of(&next(has, policy));
+        assert!(matches!(phase, Phase::Healthy { .. }), "{phase:?}");
+    }
+}
+
+#[test]
 fn label_that_is_gone_warns_and_can_be_required() {
     let keys = |keys: &[&str]| Some(keys.iter().map(ToString::to_string).collect());
     let mut record = trial();

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use upgrade::observe::Check;
 use upgrade::policy::Demand;
 
-pub use request::SandboxRequest;
+pub use request::{SandboxRequest, Wanted};
 
 /// The time limit of one try: the kubelet's own for a sandbox (kubernetes,
 /// staging/src/k8s.io/cri-client, twice `runtimeRequestTimeout`, 2 min). The runtime may pull the
@@ -150,7 +150,7 @@ async fn until_it_passes(asked: &SandboxRequest, found: &watch::Sender<Found>, d
         let now = Found::from(asked.once(LIMIT).await);
         let since = refused.get_or_insert_with(Instant::now).elapsed();
         let now = now.after(since, asked.patience);
-        let passed = now.sandbox == Check::Pass && (now.network == Check::Pass || !asked.network);
+        let passed = now == Found::passed();
         found.send_if_modified(|before| {
             let changed = *before != now;
             if changed {
@@ -183,6 +183,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
+    use upgrade::serving::Serving;
+
     use super::*;
 
     /// A probe that is this script.
@@ -193,7 +195,7 @@ mod tests {
         SandboxRequest {
             program,
             socket: "/nowhere".into(),
-            network: false,
+            network: Wanted::Nothing,
             patience: Duration::ZERO,
         }
     }
@@ -261,7 +263,7 @@ mod tests {
     #[test]
     fn refusal_counts_only_after_a_minute_of_refusals() {
         let found = || Found::from(Outcome::No("pulling the image: timeout".to_owned()));
-        let patience = SandboxRequest::of_this_node(false).patience;
+        let patience = SandboxRequest::of_this_node(Wanted::Nothing).patience;
         assert_eq!(patience, Duration::from_secs(60));
         let early = found().after(Duration::from_secs(59), patience);
         let Check::Pending(why) = &early.sandbox else {
@@ -289,6 +291,62 @@ mod tests {
         let fails = |found: &Found| matches!(found.sandbox, Check::Fail(_));
         let ends = |found: &Found| fails(found) || found.sandbox == Check::Pass;
         assert!(!fails(&found.wait_for(ends).await.unwrap()));
+    }
+
+    /// What a trial finds where the runtime says this of a network of the sandbox's own, after an
+    /// old system whose runtime said that.
+    async fn network_after(old: &str, script: &str) -> Found {
+        let folder = tempfile::tempdir().unwrap();
+        let with_network = format!("case $* in *--network*) {script};; esac");
+        let served = Serving {
+            network_refusal: Some(old.to_owned()),
+            ..Serving::default()
+        };
+        let asked = SandboxRequest {
+            network: Wanted::of(&served),
+            ..asked(&folder, &with_network)
+        };
+        Found::from(asked.once(Duration::from_secs(1)).await)
+    }
+
+    #[tokio::test]
+    async fn plugin_that_the_runtime_does_not_find_fails_the_trial() {
+        let gone = "failed to find plugin \"calico\" in path [/usr/libexec/cni]";
+        let refused = "pods \"careen-probe\" not found";
+        let says = |why: &str| format!("echo '{why}' >&2; exit 3");
+        let found = network_after(refused, &says(gone)).await;
+        assert_eq!(found.sandbox, Check::Pass);
+        assert_eq!(found.network, Check::Fail(gone.to_owned()));
+        for (old, script) in [
+            (gone, says(gone)),
+            (refused, says(refused)),
+            (refused, "exec sleep 1000".to_owned()),
+        ] {
+            assert_eq!(
+                network_after(old, &script).await,
+                Found::passed(),
+                "{script}"
+            );
+        }
+    }
+
+    #[test]
+    fn trial_wants_of_the_network_what_the_old_system_had() {
+        let refusal = |why: &str| Some(why.to_owned());
+        for (pod_network, network_refusal, wanted) in [
+            (false, None, Wanted::Nothing),
+            (false, refusal("no pod"), Wanted::Plugins),
+            (false, refusal("failed to find plugin"), Wanted::Nothing),
+            (true, refusal("no pod"), Wanted::Address),
+            (true, None, Wanted::Address),
+        ] {
+            let served = Serving {
+                pod_network,
+                network_refusal,
+                ..Serving::default()
+            };
+            assert_eq!(Wanted::of(&served), wanted, "{served:?}");
+        }
     }
 
     #[test]

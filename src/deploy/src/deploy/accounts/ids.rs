@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::owners::Owners;
 use super::table::{File, Three, entries, name, new_entries};
 
 /// The ids of system accounts, the first one taken last, and those of people, as in login.defs(5).
@@ -85,9 +86,14 @@ impl Moved {
         theirs.lines().map(change).collect()
     }
 
-    /// Whether a file with this owner and group of the image belongs to an account that moves.
-    pub fn owns(&self, user: u32, group: u32) -> bool {
-        self.users.contains_key(&user.into()) || self.groups.contains_key(&group.into())
+    /// Of accounts that move, one that owns a file of the image.
+    pub fn owner(&self, image: &Owners) -> Option<String> {
+        let users = self.users.keys().filter_map(|id| image.users.get(id));
+        let groups = self.groups.keys().filter_map(|id| image.groups.get(id));
+        users.chain(groups).next().map(|path| {
+            let (told, path) = (self.told.join("; "), path.display());
+            format!("{told}; but /{path} in the new image belongs to it")
+        })
     }
 
     /// Whether there are none.
@@ -120,7 +126,8 @@ fn ids(text: &str) -> impl Iterator<Item = (&str, u64)> {
     entries(text).filter_map(|line| Some((name(line), id(line)?)))
 }
 
-fn id(line: &str) -> Option<u64> {
+/// The id in a line of passwd or group.
+pub fn id(line: &str) -> Option<u64> {
     line.split(':').nth(2)?.parse().ok()
 }
 
@@ -149,7 +156,13 @@ mod tests {
         assert_eq!(group, "root:x:0:\nweb:x:998:\n");
         assert_eq!(moved.told.len(), 2);
         assert!(moved.told[1].contains("user web gets the id 998"));
-        assert!(moved.owns(999, 0) && moved.owns(0, 999) && !moved.owns(0, 0));
+        let of = |user: u64, group: u64| Owners {
+            users: BTreeMap::from([(user, "usr/a".into())]),
+            groups: BTreeMap::from([(group, "usr/b".into())]),
+        };
+        assert!(moved.owner(&of(999, 0)).unwrap().contains("/usr/a in"));
+        assert!(moved.owner(&of(0, 999)).unwrap().contains("/usr/b in"));
+        assert_eq!(moved.owner(&of(0, 0)), None);
     }
 
     #[test]

@@ -8,19 +8,21 @@
 //! (nss-altfiles).
 
 mod ids;
+mod kept;
+mod owners;
 mod put;
 mod table;
 
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use upgrade::Reason;
 
-use super::etc;
 use crate::site::Site;
 use crate::verify::image::Tree;
 use ids::Moved;
+use kept::Kept;
+use owners::Owners;
 use table::{File, Merged, Three, merge};
 
 /// Checks that everything that the image adds can be added.
@@ -35,6 +37,7 @@ pub fn check(current: &Path, image: &Tree) -> Result<(), Reason> {
 pub struct Added {
     files: Vec<(File, Merged)>,
     moved: Moved,
+    kept: Kept,
 }
 
 impl Added {
@@ -56,6 +59,7 @@ impl Added {
     fn to(texts: [Texts; 6]) -> Self {
         let [passwd, group, ..] = &texts;
         let moved = Moved::of(passwd.three(), group.three());
+        let kept = Kept::of(passwd.three(), group.three());
         let merged = |(file, texts): (File, &Texts)| {
             let mut three = texts.three();
             let theirs = moved.applied(file, three.theirs);
@@ -63,13 +67,20 @@ impl Added {
             (file, merge(file, three))
         };
         let files = File::ALL.into_iter().zip(&texts).map(merged).collect();
-        Self { files, moved }
+        Self { files, moved, kept }
     }
 
     /// Users and groups, for a person.
     pub fn told(self) -> Vec<String> {
+        let ids: Vec<_> = self.ids_told().map(str::to_owned).collect();
         let added = self.files.into_iter().flat_map(|(_, file)| file.added);
-        added.chain(self.moved.told).collect()
+        added.chain(ids).collect()
+    }
+
+    /// The ids that differ between the image and this node, for a person.
+    fn ids_told(&self) -> impl Iterator<Item = &str> {
+        let moved = self.moved.told.iter().map(String::as_str);
+        moved.chain(self.kept.told())
     }
 
     fn conflict(&self) -> Result<(), Reason> {
@@ -127,8 +138,8 @@ pub fn add(site: &Site, current: &Path, made: &Path) -> Result<(), Reason> {
         ..Texts::of(file, current, &etc)
     }));
     added.conflict()?;
-    owns_nothing(made, &added.moved).map_err(|error| site.broken(error))??;
-    for told in &added.moved.told {
+    owns_nothing(current, made, &added).map_err(|error| site.broken(error))??;
+    for told in added.ids_told() {
         eprintln!("careen-deploy deploy: {told}");
     }
     for (file, merged) in added.files {
@@ -141,25 +152,19 @@ pub fn add(site: &Site, current: &Path, made: &Path) -> Result<(), Reason> {
     Ok(())
 }
 
-/// An account may move if the image has no file of it: the numbers in the image are those of its
-/// own /etc.
-fn owns_nothing(made: &Path, moved: &Moved) -> io::Result<Result<(), Reason>> {
-    if moved.is_empty() {
+/// An account may have another id than in the image if the image has no file of it: the numbers in
+/// the image are those of its own /etc.
+fn owns_nothing(current: &Path, made: &Path, added: &Added) -> io::Result<Result<(), Reason>> {
+    let (moved, kept) = (&added.moved, &added.kept);
+    if moved.is_empty() && kept.is_empty() {
         return Ok(Ok(()));
     }
-    let mut owned = None;
-    etc::walk(&made.join("usr"), &mut |path, facts| {
-        if owned.is_none() && moved.owns(facts.uid(), facts.gid()) {
-            owned = Some(path.strip_prefix(made).unwrap_or(path).to_owned());
-        }
-        Ok(())
-    })?;
-    Ok(owned.map_or(Ok(()), |path| {
-        let told = moved.told.join("; ");
-        let path = path.display();
-        let detail = format!("{told}; but /{path} in the new image belongs to it");
-        Err(Reason::AccountTaken { detail })
-    }))
+    let new = Owners::of(made)?;
+    let owner = match moved.owner(&new) {
+        None if !kept.is_empty() => kept.owner(&Owners::of(current)?, &new),
+        other => other,
+    };
+    Ok(owner.map_or(Ok(()), |detail| Err(Reason::AccountTaken { detail })))
 }
 
 /// Whether a file of /etc is one of accounts to which the new image only adds. Its merge loses
