@@ -183,6 +183,16 @@ pub trait NodeAccess: Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
+    /// The part of [`Self::rehearse`] that the policy's `[health]` decides: the operator's required
+    /// checks. It changes nothing.
+    ///
+    /// # Errors
+    /// The first check that does not pass, if the policy demands it.
+    fn passes_checks(&self, policy: &Policy) -> impl Future<Output = Result<(), Reason>> + Send {
+        let _ = policy;
+        std::future::ready(Ok(()))
+    }
+
     /// Asks the runtime of this machine for a pod sandbox, if the policy demands one of the new
     /// system. It changes nothing.
     ///

@@ -7,12 +7,14 @@
 //! walk sees what is used later.
 
 mod acl;
+mod env;
+mod script;
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::{self, Metadata};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -26,15 +28,11 @@ const EVERYBODY: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 /// How many links one path may lead through, as in Linux (path_resolution(7)).
 const LINKS: usize = 40;
-/// How much of a script's first line the kernel reads (execve(2)).
-const FIRST_LINE: u64 = 256;
+/// How many scripts may interpret each other (execve(2)).
+const INTERPRETERS: usize = 4;
 /// PATH of the operator's checks and hooks: the image's programs come first, and the operator's own
 /// tools are found too.
 pub const OPERATORS_PATH: &str = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin";
-/// It runs the program that its first word names, found through PATH (env(1)).
-const ENV: &str = "env";
-/// How many scripts may interpret each other (execve(2)).
-const INTERPRETERS: usize = 4;
 
 /// Why users other than root can decide what is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +53,8 @@ enum What {
     Default(Writer),
     /// It cannot be inspected.
     Unseen(String),
+    /// Its first line does not say which program the kernel or env(1) runs.
+    Untold(String),
 }
 
 impl fmt::Display for Fault {
@@ -72,6 +72,7 @@ impl fmt::Display for Fault {
                 )
             }
             What::Unseen(error) => write!(f, "cannot read {place}: {error}"),
+            What::Untold(why) => write!(f, "cannot tell which program runs {place}: {why}"),
         }
     }
 }
@@ -89,10 +90,15 @@ impl Fault {
     /// What is wrong, and the command that fixes it.
     #[must_use]
     pub fn with_its_fix(&self) -> String {
-        format!("{self}; run: {}", self.fix())
+        match &self.what {
+            What::Untold(_) => format!("{self}; {}", self.fix()),
+            What::Owner(_) | What::Writer(..) | What::Default(_) | What::Unseen(_) => {
+                format!("{self}; run: {}", self.fix())
+            }
+        }
     }
 
-    /// The command that fixes it. `chmod` also removes an ACL's write permission, because the group
+    /// The command that fixes it, or what to change. `chmod` also removes an ACL's write permission, because the group
     /// bits are the ACL's mask (acl(5)).
     #[must_use]
     pub fn fix(&self) -> String {
@@ -102,6 +108,7 @@ impl Fault {
             What::Writer(..) => format!("chmod go-w {place}"),
             What::Default(_) => format!("setfacl -k {place}"),
             What::Unseen(_) => format!("ls -ld {place}"),
+            What::Untold(_) => format!("name the program by its path in the first line of {place}"),
         };
         match is_of_the_image(&self.place) {
             true => format!("{command} (in the build of the image)"),
@@ -122,26 +129,27 @@ pub fn fault(path: &Path) -> Option<Fault> {
     judged(path).err()
 }
 
-/// Like [`fault`], including the interpreters of a script.
+/// Like [`fault`], including the interpreters of a script and the program that env(1) finds. If a
+/// first line does not say which program runs, that is a fault.
 #[must_use]
 pub fn fault_of_program(path: &Path) -> Option<Fault> {
+    let untold = |script: &Path, why| Some(Fault::new(script, What::Untold(why)));
     let mut program = path.to_owned();
     for _ in 0..=INTERPRETERS {
         if let Some(fault) = fault(&program) {
             return Some(fault);
         }
-        let line = first_line(&program)?;
-        let mut words = line.split(u8::is_ascii_whitespace);
-        let mut named = words.by_ref().filter(|word| !word.is_empty());
-        program = PathBuf::from(OsStr::from_bytes(named.next()?));
-        if program.file_name() == Some(OsStr::new(ENV)) {
-            if let Some(fault) = fault(&program) {
-                return Some(fault);
-            }
-            program = found_by_env(named)?;
+        let by = match script::interpreters(&program, operators_path) {
+            Ok(by) => by,
+            Err(why) => return untold(&program, why),
+        };
+        if let Some(fault) = by.iter().find_map(|one| fault(one)) {
+            return Some(fault);
         }
+        program = by.last()?.clone();
     }
-    None
+    let why = format!("more than {INTERPRETERS} scripts interpret each other");
+    untold(path, why)
 }
 
 /// [`OPERATORS_PATH`] without the folders that users other than root may write: a check or a hook
@@ -156,28 +164,6 @@ fn safe_folders(path: &str) -> String {
         .split(':')
         .filter(|folder| fault(Path::new(folder)).is_none());
     safe.collect::<Vec<_>>().join(":")
-}
-
-/// The program that env(1) runs: options and variables come before its name.
-fn found_by_env<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Option<PathBuf> {
-    let name = words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))?;
-    let folders = operators_path();
-    let paths = folders
-        .split(':')
-        .map(|folder| Path::new(folder).join(OsStr::from_bytes(name)));
-    paths.into_iter().find(|path| path.is_file())
-}
-
-/// The text after `#!` in a script's first line; `None` for any other file.
-fn first_line(path: &Path) -> Option<Vec<u8>> {
-    let mut start = Vec::new();
-    let file = fs::File::open(path).ok()?;
-    file.take(FIRST_LINE).read_to_end(&mut start).ok()?;
-    let line = start
-        .strip_prefix(b"#!")?
-        .split(|byte| *byte == b'\n')
-        .next()?;
-    Some(line.to_owned())
 }
 
 fn judged(path: &Path) -> Result<(), Fault> {

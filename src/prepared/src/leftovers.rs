@@ -6,6 +6,7 @@ use std::fs;
 use crate::error::{At, Error, Result};
 use crate::folder::names;
 use crate::paths::Paths;
+use crate::trusted::must_be_roots;
 
 /// What every node of a kubeadm cluster leaves.
 const BUILT_IN: &str = include_str!("../clean.d/50-kubernetes.list");
@@ -27,14 +28,18 @@ pub enum Leftover {
 /// All lists.
 ///
 /// # Errors
-/// A list cannot be read, or has a line that is not valid. Then nothing counts as clean.
+/// A list cannot be read, others than root may write it, or it has a line that is not valid. Then
+/// nothing counts as clean.
 pub fn all(paths: &Paths) -> Result<Vec<Leftover>> {
     let mut all = parse(BUILT_IN).map_err(|(line, text)| bad(paths, "built in", line, &text))?;
     for folder in FOLDERS {
-        let names = names(&paths.below(folder))?;
+        let place = paths.below(folder);
+        must_be_roots(&place)?;
+        let names = names(&place)?;
         for name in names.iter().filter(|name| name.ends_with(".list")) {
             let path = format!("{folder}/{name}");
             let place = paths.below(&path);
+            must_be_roots(&place)?;
             let text = fs::read_to_string(&place).at("reading", &place)?;
             let lines = parse(&text).map_err(|(line, text)| bad(paths, &path, line, &text))?;
             all.extend(lines);
@@ -46,7 +51,7 @@ pub fn all(paths: &Paths) -> Result<Vec<Leftover>> {
 fn bad(paths: &Paths, list: &str, line: usize, text: &str) -> Error {
     let detail = format!(
         "line {line} is {text:?}; use `remove PATH` or `empty PATH` with an absolute path below \
-         /etc, /var, /run or /opt that is not a folder of the system, or `link NAME`"
+         /etc, /var, /run or /opt that is not a folder of the system or a file of Careen or sshd, or `link NAME`"
     );
     Error::unusable(&paths.below(list), detail)
 }
@@ -94,6 +99,14 @@ const KEPT: [&str; 14] = [
     "/var/roothome",
 ];
 
+/// What is below these is no cluster's: Careen's own files, and the way into the host.
+const KEPT_WHOLE: [&str; 4] = [
+    "/etc/careen/",
+    "/etc/ssh/",
+    "/run/careen/",
+    "/var/lib/careen/",
+];
+
 fn is_removable(path: &str) -> bool {
     let mut parts = path.split('/');
     let is_absolute = parts.next() == Some("");
@@ -104,6 +117,7 @@ fn is_removable(path: &str) -> bool {
         && parts.iter().all(is_plain)
         && parts.first().is_some_and(|top| TOPS.contains(top))
         && !KEPT.contains(&path)
+        && !KEPT_WHOLE.iter().any(|folder| path.starts_with(folder))
 }
 
 fn is_link(name: &str) -> bool {

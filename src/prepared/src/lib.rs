@@ -29,6 +29,7 @@ pub mod paths;
 pub mod pristine;
 pub mod settings;
 pub mod store;
+pub mod trusted;
 pub mod turn;
 
 pub use disk::{Disk, OnDisk, Owner};

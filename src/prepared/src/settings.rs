@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::error::{At, Error, Result};
+use crate::trusted::must_be_roots;
 
 /// Where the file is.
 pub const FILE: &str = "/etc/careen/host.toml";
@@ -44,8 +45,9 @@ impl Settings {
     /// Reads the file.
     ///
     /// # Errors
-    /// It cannot be read, or it is not valid. The message repeats no value: one is a token.
+    /// It cannot be read, others than root may write it, or it is not valid. The message repeats no value: one is a token.
     pub fn read(path: &Path) -> Result<Self> {
+        must_be_roots(path)?;
         let text = fs::read_to_string(path).at("reading", path)?;
         let read: std::result::Result<Self, _> = toml::from_str(&text);
         let settings = read.map_err(|error| {

@@ -3,6 +3,9 @@
 
 mod rig;
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
 use life::Checks;
 use prepared::check::check;
 use prepared::leftovers::{Leftover, all, parse};
@@ -58,6 +61,32 @@ fn an_operators_list_counts_too() {
 }
 
 #[test]
+fn a_list_that_others_may_write_is_refused() {
+    for open in [
+        "/etc/careen/clean.d/10-own.list",
+        "/etc/careen/clean.d",
+        "/usr/lib/careen/clean.d",
+    ] {
+        let rig = Rig::new();
+        for folder in ["etc", "usr/lib"] {
+            let list = format!("/{folder}/careen/clean.d/10-own.list");
+            rig.put(&list, "remove /opt/north\n");
+        }
+        assert!(all(&rig.paths).is_ok());
+        let place = rig.paths.below(open);
+        let mode = fs::metadata(&place).unwrap().permissions().mode();
+        fs::set_permissions(&place, Permissions::from_mode(mode | 0o002)).unwrap();
+        let why = all(&rig.paths).unwrap_err().to_string();
+        assert!(
+            why.contains(open) && why.contains("may be written by everybody"),
+            "{why}"
+        );
+        assert!(why.contains("; run: chmod go-w /"), "{why}");
+        assert!(found(&rig)[0].contains("is not usable"), "no host is clean");
+    }
+}
+
+#[test]
 fn a_bad_line_makes_no_host_available() {
     let rig = Rig::new();
     rig.put(
@@ -83,6 +112,10 @@ fn lines_that_would_take_a_host_apart_are_refused() {
         "remove /etc//x",
         "remove /var/lib/careen",
         "remove /etc/ssh",
+        "remove /etc/ssh/sshd_config",
+        "remove /etc/careen/policy.toml",
+        "remove /var/lib/careen/host/kubeconfig",
+        "empty /run/careen/x",
         "remove /var/lib/containerd",
         "remove",
         "delete /opt/x",

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use prepared::settings::Settings;
 
@@ -31,6 +32,17 @@ fn a_join_file_is_read() {
         (settings.namespace.as_str(), settings.name),
         ("fleet", None)
     );
+}
+
+#[test]
+fn a_join_file_that_others_may_write_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("host.toml");
+    fs::write(&path, GOOD).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o620)).unwrap();
+    let why = Settings::read(&path).unwrap_err().to_string();
+    assert!(why.contains("may be written by group"), "{why}");
+    assert!(!why.contains("secret"), "{why}");
 }
 
 #[test]

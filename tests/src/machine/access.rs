@@ -11,6 +11,7 @@ use agent::task::{Task, Verb};
 use tokio::sync::watch;
 use upgrade::observe::Check;
 use upgrade::plan::Found;
+use upgrade::policy::Demand;
 use upgrade::serving::{Serving, Units};
 use upgrade::step::Effect;
 use upgrade::{
@@ -19,7 +20,7 @@ use upgrade::{
 
 use super::images::{facts, found};
 use super::systems::digest;
-use super::{Fault, PLAN, PODS, SERVES, TestMachine};
+use super::{CHECKS, Fault, PLAN, PODS, SERVES, TestMachine};
 
 impl TestMachine {
     pub(super) fn machine(&self) -> Observation {
@@ -114,6 +115,17 @@ impl NodeAccess for TestMachine {
                 Err(Reason::Withdrawn { replaced_by: None })
             }
             None => Ok(found(digest("b"))),
+        }
+    }
+
+    async fn rehearse(&self, policy: &Policy) -> Result<(), Reason> {
+        self.passes_checks(policy).await
+    }
+
+    async fn passes_checks(&self, policy: &Policy) -> Result<(), Reason> {
+        match self.fault_of(CHECKS) {
+            Some(Fault::Fails(reason)) if policy.health.rehearse == Demand::Require => Err(reason),
+            Some(_) | None => Ok(()),
         }
     }
 

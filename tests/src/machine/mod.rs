@@ -45,6 +45,10 @@ pub const PLAN: &str = "Plan";
 /// The name that [`TestMachine::fault`] uses for the question whether the runtime starts a pod.
 pub const PODS: &str = "Pods";
 
+/// The name that [`TestMachine::fault`] uses for the operator's checks, which count if the policy
+/// requires that they pass before the drain.
+pub const CHECKS: &str = "Checks";
+
 /// The name that [`TestMachine::fault`] uses for the note of how the machine serves.
 pub const SERVES: &str = "Serves";
 

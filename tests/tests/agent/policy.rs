@@ -1,14 +1,14 @@
 //! An operator's settings for a node, as they show on the Node.
 
 use anyhow::Result;
-use careen_tests::machine::{Fault, NEW_IMAGE, OLD_IMAGE};
+use careen_tests::machine::{CHECKS, Fault, NEW_IMAGE, OLD_IMAGE};
 use careen_tests::node::{annotation, is_cordoned};
 use careen_tests::pods::Namespace;
 use careen_tests::scene::Scene;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use serde_json::json;
-use upgrade::names;
+use upgrade::{Reason, names};
 
 fn says(node: &Node, what: &str) -> bool {
     annotation(node, names::STATUS).contains(what)
@@ -217,5 +217,28 @@ async fn broken_policy_lets_a_running_upgrade_use_the_last_good_one() -> Result<
     let node = scene.node.until_answered("Failed").await?;
     let said = annotation(&node, names::FAILURE_REASON);
     assert!(said.contains("policy.toml line 2, column 8"), "{said}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn rehearsal_required_after_the_drain_refuses_the_arming() -> Result<()> {
+    let lenient = "retry-seconds = 1\ntries = 2\n[health]\nrehearse = \"warn\"\n";
+    let scene = Scene::with_policy("required-late", lenient).await?;
+    let fails = Reason::UnhealthyBefore {
+        check: "50-storage".to_owned(),
+        detail: "no /dev/sdb".to_owned(),
+    };
+    scene.machine.fault(CHECKS, Some(Fault::Fails(fails)));
+    scene.machine.fault("Snapshot", Some(Fault::Held));
+    scene.node.ask_for(NEW_IMAGE).await?;
+    scene.machine.until_begun("Snapshot", 0).await;
+    std::fs::write(scene.policy(), "retry-seconds = 1\ntries = 2\n")?;
+    scene.machine.fault("Snapshot", None);
+    let node = scene.node.until_answered("Failed").await?;
+    let said = annotation(&node, names::FAILURE_REASON);
+    assert!(said.contains("50-storage"), "{said}");
+    assert_eq!((scene.machine.times("Arm"), scene.machine.boots()), (0, 0));
+    let back = |node: &Node| !is_cordoned(node);
+    scene.node.until("the node is given back", &back).await?;
     Ok(())
 }

@@ -62,7 +62,7 @@ struct Rehearsed {
 }
 
 impl Held {
-    fn note(&self, policy: &Arc<Policy>) {
+    pub(super) fn note(&self, policy: &Arc<Policy>) {
         let (at, policy) = (Instant::now(), Arc::clone(policy));
         *self.last() = Some(Rehearsed { at, policy });
     }
@@ -76,9 +76,17 @@ impl Held {
 
     /// Whether this policy was the policy of the last rehearsal. Keys of another policy may refuse
     /// what the rehearsal let through.
-    fn follows(&self, policy: &Policy) -> bool {
+    pub(super) fn follows(&self, policy: &Policy) -> bool {
         let last = self.last();
         last.as_ref().is_some_and(|held| *held.policy == *policy)
+    }
+
+    /// Whether the last rehearsal is known, and its policy had another `health.rehearse`.
+    pub(super) fn demanded_otherwise(&self, policy: &Policy) -> bool {
+        let demand = policy.health.rehearse;
+        let last = self.last();
+        last.as_ref()
+            .is_some_and(|held| held.policy.health.rehearse != demand)
     }
 
     fn last(&self) -> MutexGuard<'_, Option<Rehearsed>> {

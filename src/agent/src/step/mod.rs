@@ -12,6 +12,7 @@ pub mod kubeadm;
 mod oneshot;
 pub mod reboot;
 pub mod snapshot;
+mod tried;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use upgrade::serving::{NodePod, Serving};
 use upgrade::step::Effect;
-use upgrade::{Deployment, Policy, Reason, Step, Target, Version};
+use upgrade::{Deployment, Reason, Step, Target, Version};
 
 use crate::access::{Errand, NodeAccess, StepEnd};
 use crate::cluster::Cluster;
@@ -100,7 +101,7 @@ pub async fn perform<H: NodeAccess>(
     };
     let task = match order.step {
         Step::Rehearse => {
-            let work = try_out(tools, &errand.policy, true);
+            let work = tried::out(&*tools.node, &errand.policy, true);
             if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
                 return Ok(StepEnd::Cancelled);
             }
@@ -111,7 +112,7 @@ pub async fn perform<H: NodeAccess>(
             // A drain that goes on, or that follows a trial, finds a node that others do not use.
             if spent_seconds == 0 && !order.has_tried {
                 let is_due = !tools.held.is_fresh(&errand.policy);
-                let work = try_out(tools, &errand.policy, is_due);
+                let work = tried::out(&*tools.node, &errand.policy, is_due);
                 if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
                     return Ok(StepEnd::Cancelled);
                 }
@@ -144,6 +145,10 @@ pub async fn perform<H: NodeAccess>(
         }
         Step::Arm { deployment } => {
             if server.ask_before_arming(system).await? == StepEnd::Cancelled {
+                return Ok(StepEnd::Cancelled);
+            }
+            let work = tried::before_arming(&*tools.node, &tools.held, &errand.policy);
+            if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
                 return Ok(StepEnd::Cancelled);
             }
             Task::Arm(deployment)
@@ -185,19 +190,6 @@ async fn pre_hooks<H: NodeAccess>(tools: &Tools<H>, errand: Errand) -> Result<St
         StepEnd::Done(_) => StepEnd::Done(Effect::Prepared { serving }),
         StepEnd::Cancelled => StepEnd::Cancelled,
     })
-}
-
-/// Tries on the running system what would only fail in the trial. Whether a pod can start is asked
-/// each time: an image that a clean-up or a registry has taken away shows only there.
-async fn try_out<H: NodeAccess>(
-    tools: &Tools<H>,
-    policy: &Policy,
-    rehearsal_is_due: bool,
-) -> Result<(), Reason> {
-    if rehearsal_is_due {
-        tools.node.rehearse(policy).await?;
-    }
-    tools.node.starts_pods(policy).await
 }
 
 /// Waits briefly until the Node has the last report, because the agent cannot report after this.

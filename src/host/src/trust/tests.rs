@@ -257,7 +257,8 @@ fn a_script_is_as_good_as_its_interpreter() {
     fs::write(&net, "#!/nowhere\n").unwrap();
     assert_eq!(fault_of_program(&net), None, "it cannot be run");
     fs::write(&net, format!("#!{}\n", net.display())).unwrap();
-    assert_eq!(fault_of_program(&net), None, "it ends");
+    let why = fault_of_program(&net).unwrap().to_string();
+    assert!(why.contains("scripts interpret each other"), "{why}");
 }
 
 #[test]
@@ -272,12 +273,87 @@ fn a_folder_that_others_may_write_is_left_out_of_path() {
     assert_eq!(safe_folders(&path), safe.display().to_string());
 }
 
+/// Why a check with this first line does not run.
+fn fault_of_line(line: &str) -> Option<String> {
+    let (_top, net) = check();
+    fs::write(&net, format!("#!{line}\n")).unwrap();
+    fault_of_program(&net).map(|fault| fault.with_its_fix())
+}
+
 #[test]
-fn the_program_that_env_runs_is_found_after_its_options() {
-    let found = |line: &str| found_by_env(line.split(' ').map(str::as_bytes));
+fn program_after_an_option_with_an_argument_is_judged() {
+    let (_top, tool) = check();
+    let tool = tool.display();
+    let lines = [
+        format!("{tool}"),
+        format!("-S {tool} -x"),
+        format!("-S -u PYTHONPATH {tool}"),
+        format!("-S -uPYTHONPATH {tool}"),
+        format!("-S --unset PYTHONPATH {tool}"),
+        format!("-S --unset=PYTHONPATH {tool} \"x y\""),
+        format!("-S -C / --argv0 check {tool}"),
+        format!("-S --chdir / -a check {tool}"),
+        format!("-S --block-signal --ignore-signal=INT {tool}"),
+        format!("-iS -v -- A=1 {tool}"),
+        format!("-vS - A=1 B=2 {tool}"),
+        format!("-S{tool}"),
+        format!("--split-string=-u A {tool}"),
+    ];
+    for line in &lines {
+        assert_eq!(
+            fault_of_line(&format!("/usr/bin/env {line}")),
+            None,
+            "{line}"
+        );
+    }
+    set(Path::new(&tool.to_string()), 0o757);
+    for line in &lines {
+        let why = fault_of_line(&format!("/usr/bin/env {line}")).unwrap_or_default();
+        assert!(why.contains("may be written by everybody"), "{line}: {why}");
+    }
+}
+
+#[test]
+fn program_of_env_that_cannot_be_told_is_a_fault() {
+    for (line, detail) in [
+        ("-S -X sh", "the option -X of env"),
+        ("-S --uns A sh", "the option --uns of env"),
+        ("--split=sh", "the option --split=sh of env"),
+        ("-S 'sh'", "env changes the word"),
+        ("-S A=\"1 2\" sh", "env changes the word"),
+        ("-S ${TOOL}", "env changes the word"),
+        ("-S \\_sh", "env changes the word"),
+        ("-S #sh", "env changes the word"),
+        ("-S PATH=/tmp sh", "it sets PATH"),
+        ("-S -u", "-u has no argument"),
+        ("-S tools/check", "tools/check is relative"),
+        ("no-such-program-anywhere", "env finds no program"),
+        ("sh -e", "env finds no program"),
+    ] {
+        let why = fault_of_line(&format!("/usr/bin/env {line}")).unwrap_or_default();
+        assert!(
+            why.contains("cannot tell which program runs"),
+            "{line}: {why}"
+        );
+        assert!(why.contains(detail), "{line}: {why}");
+        assert!(
+            why.contains("; name the program by its path"),
+            "{line}: {why}"
+        );
+    }
+}
+
+#[test]
+fn program_that_env_runs_is_found_as_execvp_finds_it() {
+    let found = |line: &str| env::program(line.as_bytes(), &operators_path()).unwrap();
     let sh = ["/usr/sbin/sh", "/usr/bin/sh"].map(PathBuf::from);
-    for line in ["sh", "-S A=1 sh -e", "-i sh"] {
+    for line in ["sh", "-S A=1 sh -e"] {
         assert!(found(line).is_some_and(|path| sh.contains(&path)), "{line}");
     }
-    assert_eq!(found("no-such-program-anywhere"), None);
+    for line in ["-S -i sh", "-S -u PATH sh", "-iS sh"] {
+        assert_eq!(found(line), Some(PathBuf::from("/bin/sh")), "{line}");
+    }
+    for line in ["", "A=1", "-S -i"] {
+        assert_eq!(found(line), None, "the script itself: {line}");
+    }
 }

@@ -34,16 +34,16 @@ impl Size for NodeFacts {
         } = self;
         // The name is also the map key.
         let strings = [name, name, uid, resource_version, architecture, kubelet];
-        let strings: usize = strings.map(String::len).iter().sum();
+        let strings: usize = strings.map(String::capacity).iter().sum();
         let texts: usize = [provider_id, image, version, id, paused, failure]
             .map(len)
             .iter()
             .sum();
-        let ended = ended
-            .as_ref()
-            .map_or(0, |ended| size_of::<EndedRequest>() + ended.reason.len());
+        let ended = ended.as_ref().map_or(0, |ended| {
+            size_of::<EndedRequest>() + ended.reason.capacity()
+        });
         let status = reply.status.as_ref().map_or(0, status_strings);
-        size_of::<Self>() + strings + texts + status + ended + size_of_val(reached.as_slice())
+        size_of::<Self>() + strings + texts + status + ended + items(reached)
     }
 }
 
@@ -67,22 +67,31 @@ fn status_strings(status: &Status) -> usize {
         unknown_keys,
         differs,
         control_plane,
-        // Stored as numbers, next to it.
-        reached: _,
+        reached,
         waiting_since: _,
         default_moved: _,
     } = status;
     let texts: usize = [step, doing, code, reason, paused].map(len).iter().sum();
     let cause = reverts_for.as_ref();
-    let cause = cause.map_or(0, |Cause { code, reason }| code.len() + reason.len());
-    let lists = unknown_keys.iter().chain(differs);
-    let lists: usize = lists.map(String::len).sum();
+    let cause = cause.map_or(0, |Cause { code, reason }| {
+        code.capacity() + reason.capacity()
+    });
+    let lists = [unknown_keys, differs].map(list).iter().sum::<usize>() + items(reached);
     let digests = [from, to].map(|digest| digest.as_ref().map_or(0, |one| one.as_str().len()));
     // Fields that are not counted by length have narrow limits of their own.
     let snapshot = control_plane.as_ref().map_or(0, |one| len(&one.snapshot));
-    phase.len() + snapshot + texts + cause + lists + digests.iter().sum::<usize>() + 256
+    phase.capacity() + snapshot + texts + cause + lists + digests.iter().sum::<usize>() + 256
 }
 
 fn len(text: &Option<String>) -> usize {
-    text.as_ref().map_or(0, String::len)
+    text.as_ref().map_or(0, String::capacity)
+}
+
+/// Items take memory even if they are empty.
+fn items<T>(all: &Vec<T>) -> usize {
+    all.capacity() * size_of::<T>()
+}
+
+fn list(all: &Vec<String>) -> usize {
+    items(all) + all.iter().map(String::capacity).sum::<usize>()
 }

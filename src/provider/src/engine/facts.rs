@@ -1,11 +1,12 @@
 //! The input of a decision: plain data that the callers collect.
 
 use requests::{NodeFacts, StaticPod};
-use upgrade::{Target, Version};
+use upgrade::Target;
 
 use super::kubelet::Kubelet;
 use super::machine::Machine;
 use super::other::Other;
+use super::server::Server;
 use super::why::Why;
 
 /// All input of one decision.
@@ -83,9 +84,8 @@ pub struct Instruction {
 /// The state of a cluster's control plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlPlane {
-    /// The oldest version that serves the API, of the server that answered and of the control
-    /// plane's nodes.
-    pub oldest: Option<Version>,
+    /// The oldest server of the API: the one that answered, or one of the control plane's nodes.
+    pub oldest: Option<Server>,
     /// The number of its Machines.
     pub members: usize,
     /// The static pods on this Machine's node, if it is a control plane node.

@@ -25,10 +25,10 @@ pub fn skew(cluster: &str, wanted: &Version, control_plane: &ControlPlane) -> Re
         });
     };
     let minor = |version: &Version| (version.major(), version.minor());
-    if minor(wanted) > minor(oldest) {
+    if minor(wanted) > minor(&oldest.version) {
         return Err(Why::AheadOfControlPlane {
             wanted: wanted.clone(),
-            control_plane: oldest.clone(),
+            control_plane: Box::new(oldest.clone()),
         });
     }
     Ok(())

@@ -7,6 +7,7 @@ use upgrade::reason::bare;
 
 use super::kubelet::Kubelet;
 use super::other::Other;
+use super::server::Server;
 
 /// What blocks the upgrade. Decisions use the variant, never the text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -94,7 +95,7 @@ pub enum Why {
     )]
     AheadOfControlPlane {
         wanted: Version,
-        control_plane: Version,
+        control_plane: Box<Server>,
     },
     /// The upgrade spans too many minor versions.
     #[error(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::World;
 use super::unasked::Look;
 use crate::clusters::ClusterState;
-use crate::engine::{ControlPlane, Kubelet, Machine, Other, Others, Why, skew};
+use crate::engine::{ControlPlane, Kubelet, Machine, Other, Others, Server, Why, skew};
 use crate::events::Happened;
 use crate::machines::{Group, GroupKind, Key};
 
@@ -75,17 +75,17 @@ impl World {
         let pods = machine.node.as_ref().map(|node| cluster.pods_of(node));
         let members = self.machines.control_plane_of(&machine.cluster_key());
         ControlPlane {
-            oldest: cluster.oldest(nodes_of(&members)),
+            oldest: oldest(cluster, &members),
             members: members.len(),
             pods: pods.unwrap_or_default(),
         }
     }
 
-    /// The oldest version that may serve the cluster's API.
+    /// The oldest server of the cluster's API. A member that is left out counts too: its server
+    /// answers kubelets all the same.
     #[must_use]
-    pub fn oldest(&self, key: &Key, cluster: &ClusterState) -> Option<upgrade::Version> {
-        let machines = self.machines.control_plane_of(key);
-        cluster.oldest(nodes_of(&machines))
+    pub fn oldest(&self, key: &Key, cluster: &ClusterState) -> Option<Server> {
+        oldest(cluster, &self.machines.control_plane_of(key))
     }
 
     /// If only the version reported by the API server holds the Machine, asks the server again. Its
@@ -262,6 +262,16 @@ impl World {
 /// The upgrade was requested by annotation: only the provider counts the Machine as unavailable.
 const fn by_annotation(machine: &Machine) -> bool {
     machine.asked && !machine.in_progress && !machine.deleting
+}
+
+fn oldest(cluster: &ClusterState, members: &[Arc<Machine>]) -> Option<Server> {
+    let server = cluster.oldest(nodes_of(members))?;
+    let node = server.node.as_deref();
+    let mut of_it = members
+        .iter()
+        .filter(|member| node.is_some() && member.node.as_deref() == node);
+    let machine = of_it.next().map(|member| member.name.clone());
+    Some(Server { machine, ..server })
 }
 
 fn nodes_of(machines: &[Arc<Machine>]) -> impl Iterator<Item = &str> {

@@ -1,6 +1,6 @@
 //! When a node gets a request, and which one.
 
-use provider::engine::{Answer, MarkWrite, NodeWrite, Why};
+use provider::engine::{Answer, MarkWrite, NodeWrite, Server, Why};
 use provider::names;
 use upgrade::report::Answer as NodeAnswer;
 
@@ -90,10 +90,22 @@ fn manual_pending_request_is_kept_and_our_old_one_is_replaced() {
 #[test]
 fn a_worker_never_goes_ahead_of_the_control_plane() {
     let mut scene = scene();
-    scene.control_plane.oldest = Some(OLD.parse().unwrap());
+    scene.control_plane.oldest = oldest(OLD);
     let decision = scene.decide();
     assert_eq!(held(&decision), "AheadOfControlPlane");
     assert!(decision.node.is_none() && decision.mark.is_none());
+}
+
+#[test]
+fn ahead_of_control_plane_names_the_oldest_member() {
+    let mut scene = scene();
+    scene.control_plane.oldest = oldest(OLD);
+    let said = scene.decide().answer.message();
+    let place = format!("the control plane's {OLD} (Node cp-old, Machine m-cp-old)");
+    assert!(said.contains(&place), "{said}");
+    scene.control_plane.oldest = Some(Server::somewhere(OLD.parse().unwrap()));
+    let said = scene.decide().answer.message();
+    assert!(said.contains("(reported by its API server)"), "{said}");
 }
 
 #[test]
@@ -106,7 +118,7 @@ fn a_control_plane_whose_version_is_not_known_holds_its_workers() {
 #[test]
 fn control_plane_steps_one_minor_and_does_not_wait_for_itself() {
     let mut scene = scene().of_control_plane(Some(OLD));
-    scene.control_plane.oldest = Some(OLD.parse().unwrap());
+    scene.control_plane.oldest = oldest(OLD);
     assert!(requests(&scene.decide()));
     scene.node().kubelet = "v1.34.9".into();
     assert_eq!(held(&scene.decide()), "StepTooLarge");

@@ -1,7 +1,7 @@
 //! How soon core should ask again. Core keeps the interval until its next call, so the interval is
 //! the delay with which it hears of the next change.
 
-use provider::engine::{Answer, Progress, Why};
+use provider::engine::{Answer, Progress, Server, Why};
 use upgrade::Phase;
 use upgrade::report::Answer as NodeAnswer;
 
@@ -86,7 +86,7 @@ fn transient_holds_are_retried_sooner_than_holds_for_a_person() {
         },
         Why::AheadOfControlPlane {
             wanted: NEW.parse().unwrap(),
-            control_plane: OLD.parse().unwrap(),
+            control_plane: Box::new(Server::somewhere(OLD.parse().unwrap())),
         },
         Why::NodePaused {
             node: "n".into(),

@@ -2,7 +2,7 @@
 
 use provider::engine::{
     Answer, ControlPlane, Decision, Desired, Facts, Kubelet, Machine, Mark, MarkWrite, NodeView,
-    NodeWrite, Other, Others, Policy, Road, Turns, Why, decide, upgrade_id,
+    NodeWrite, Other, Others, Policy, Road, Server, Turns, Why, decide, upgrade_id,
 };
 use requests::{NodeFacts, StaticPod};
 use upgrade::Version;
@@ -88,7 +88,7 @@ pub fn scene() -> Scene {
         },
         paused: None,
         control_plane: ControlPlane {
-            oldest: Some(NEW.parse().unwrap()),
+            oldest: oldest(NEW),
             members: 3,
             pods: Vec::new(),
         },
@@ -102,6 +102,15 @@ pub fn scene() -> Scene {
         seen: 0,
         heard: None,
     }
+}
+
+/// An API server of this version, on a member with a Machine.
+pub fn oldest(version: &str) -> Option<Server> {
+    Some(Server {
+        version: version.parse().unwrap(),
+        node: Some("cp-old".into()),
+        machine: Some("m-cp-old".into()),
+    })
 }
 
 impl Scene {

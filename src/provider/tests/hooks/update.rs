@@ -1,7 +1,7 @@
 //! UpdateMachine: start and progress in one call.
 
 use futures::FutureExt;
-use provider::engine::Instruction;
+use provider::engine::{Instruction, Machine};
 use provider::machines::{Key, parse};
 use provider::names;
 use requests::NodeFacts;
@@ -114,6 +114,43 @@ async fn server_version_is_read_again_while_it_alone_holds_a_machine() {
     assert!(is_doubted(), "for the Node that came");
     assert!(is_held());
     assert!(!is_doubted(), "a Node of the control plane holds it too");
+}
+
+/// The Machine of a control plane, on this Node.
+fn member(node: &str) -> Machine {
+    Machine {
+        name: "m-cp-1".into(),
+        uid: "uid-cp-1".into(),
+        control_plane: true,
+        node: Some(node.into()),
+        ..worker()
+    }
+}
+
+#[tokio::test]
+async fn old_member_that_holds_a_machine_is_named() {
+    let (world, state) = world();
+    catalogue(&world, vec![entry("v1.35.0", 'c')]);
+    let ahead = wanting(&world, "v1.35.0");
+    let said = || call_with(&world, &ahead)["message"].to_string();
+    assert!(said().contains("v1.34.3 (reported by its API server)"));
+    state.put(NodeFacts {
+        name: "cp-1".into(),
+        uid: "uid-cp-1".into(),
+        control_plane: true,
+        ..node("v1.34.2")
+    });
+    let named = said();
+    assert!(
+        named.contains("v1.34.2 (Node cp-1, without a Machine)"),
+        "{named}"
+    );
+    world.machines.put(member("cp-1"));
+    let named = said();
+    assert!(
+        named.contains("v1.34.2 (Node cp-1, Machine m-cp-1)"),
+        "{named}"
+    );
 }
 
 #[tokio::test]

@@ -208,6 +208,55 @@ async fn long_strings_in_lists_events_and_bookmarks_are_not_kept() {
     assert_eq!(both.liar.node("last").unwrap().kubelet.len(), 128);
 }
 
+/// Pages of Nodes whose statuses have lists of empty strings, each as long as a status may be.
+struct Empty;
+
+impl Empty {
+    const PAGES: usize = 10;
+    const NODES: usize = 500;
+
+    /// A status as the JSON of an annotation's value.
+    fn status() -> String {
+        let list = |length: usize| vec![""; length];
+        let status = json!({
+            "phase": "", "percent": 0, "tries": 0, "reached": [],
+            "unknownKeys": list(2600), "differs": list(2600),
+        });
+        json!(status.to_string()).to_string()
+    }
+}
+
+impl Lie for Empty {
+    fn list(&self, query: &str, piece: usize) -> Option<String> {
+        let number = query.split("continue=").nth(1).unwrap_or("0");
+        let number: usize = number.split('&').next()?.parse().ok()?;
+        let status = Self::status();
+        let one = |at: usize| {
+            let annotations = format!("{{\"careen.dev/status\": {status}}}");
+            format!(
+                "{{\"metadata\": {{\"name\": \"n-{number}-{at}\", \"annotations\": {annotations}}}}}"
+            )
+        };
+        let next = match number + 1 {
+            Self::PAGES => String::new(),
+            next => next.to_string(),
+        };
+        let items = || (0..Self::NODES).map(one).collect::<Vec<_>>().join(",");
+        (piece == 0).then(|| page(&items(), &next))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn statuses_of_empty_strings_cost_their_own_cluster_alone() {
+    let both = both(Empty).await;
+    let all = Empty::PAGES * Empty::NODES;
+    both.until("all Nodes seen", |state| state.len() == all)
+        .await;
+    let node = both.liar.node("n-0-0").unwrap();
+    assert!(node.reply.status.is_some(), "it is read");
+    assert!(node.size() < 4096, "{}", node.size());
+}
+
 /// A watch whose line is one endless bookmark.
 struct Bookmark;
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use provider::engine::{Answer, Kubelet, Progress, Why};
+use provider::engine::{Answer, Kubelet, Progress, Server, Why};
 use provider::hooks::{Limits, NotInPlace, Refusal, Unready};
 use provider::manifests::ManifestError;
 use provider::run::RunError;
@@ -66,7 +66,11 @@ fn every_reason() -> Vec<Why> {
         },
         Why::AheadOfControlPlane {
             wanted: new.clone(),
-            control_plane: old.clone(),
+            control_plane: Box::new(Server {
+                version: old.clone(),
+                node: Some(node.clone()),
+                machine: Some(text("machine")),
+            }),
         },
         Why::StepTooLarge {
             from: old.clone(),

@@ -292,8 +292,8 @@ fn health() -> Vec<(&'static str, Class)> {
         steady_seconds: JUDGES,
         check_seconds: JUDGES,
         check_tries: JUDGES,
-        sandbox: JUDGES,
-        rehearse: Class::RefusesNone("the agent rehearses again if it has changed"),
+        sandbox: Class::RefusesNone("the agent asks for a pod again, also before the arming"),
+        rehearse: Class::RefusesNone("the agent runs the checks again, also before the arming"),
     });
     let serving = classed!(Serving {
         pods: JUDGES,

@@ -138,9 +138,11 @@ async fn settings(scene: &Scene) -> Result<Settings> {
             kubectl("token --registration rack-a").await
         })
         .await?;
-    let file = tempfile::NamedTempFile::new()?;
-    std::fs::write(file.path(), text)?;
-    let mut settings = Settings::read(file.path())?;
+    // Everybody may write in the folder of temporary files itself.
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("host.toml");
+    std::fs::write(&file, text)?;
+    let mut settings = Settings::read(&file)?;
     settings.name = Some(NAME.to_owned());
     Ok(settings)
 }

@@ -133,6 +133,21 @@ fn when_phases_were_reached_is_kept_and_of_many_the_last() {
 }
 
 #[test]
+fn lists_of_a_status_are_not_kept_and_count_if_they_are() {
+    let status = json!({
+        "phase": "Trial", "percent": 60, "tries": 1, "reached": [],
+        "unknownKeys": vec![""; 2000], "differs": vec![""; 2000],
+    });
+    let object = json!({ "metadata": { "name": "a", "annotations": { names::STATUS: status.to_string() } }, "spec": {} });
+    let mut facts = read(object);
+    let small = facts.size();
+    let kept = facts.reply.status.as_mut().unwrap();
+    assert_eq!(kept.unknown_keys.capacity() + kept.differs.capacity(), 0);
+    kept.differs = vec![String::new(); 2000];
+    assert!(facts.size() >= small + 2000 * size_of::<String>());
+}
+
+#[test]
 fn oversized_failure_reason_is_cut_and_oversized_status_unread() {
     let long = "x".repeat(200_000);
     let object = json!({

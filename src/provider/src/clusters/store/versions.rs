@@ -7,6 +7,7 @@ use std::sync::Arc;
 use upgrade::Version;
 
 use super::{ClusterState, State};
+use crate::engine::Server;
 
 impl State {
     /// If the servers of the API changed, the version that the server once reported may be
@@ -17,28 +18,38 @@ impl State {
         }
     }
 
-    fn oldest_node<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Version> {
+    fn oldest_node<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Server> {
         let labelled = self.control_plane.iter();
         let labelled = labelled.filter_map(|name| self.nodes.get(name));
         let nodes = labelled.chain(others.filter_map(|name| self.nodes.get(name)));
-        nodes.filter_map(|node| node.kubelet.parse().ok()).min()
+        let servers = nodes.filter_map(|node| {
+            Some(Server {
+                version: node.kubelet.parse().ok()?,
+                node: Some(node.name.clone()),
+                machine: None,
+            })
+        });
+        servers.min_by(Server::order)
     }
 }
 
 impl ClusterState {
     /// The oldest version that may serve the API: of the server that answered, of every Node
-    /// labelled as control plane, and of the Nodes that the caller adds.
+    /// labelled as control plane, and of the Nodes that the caller adds. The caller knows their
+    /// Machines.
     #[must_use]
-    pub fn oldest<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Version> {
+    pub fn oldest<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Server> {
         self.read(|state| {
             let server = state.link.as_ref().and_then(|link| link.server.clone());
-            state.oldest_node(others).into_iter().chain(server).min()
+            let server = server.map(Server::somewhere);
+            let all = state.oldest_node(others).into_iter().chain(server);
+            all.min_by(Server::order)
         })
     }
 
     /// Like [`Self::oldest`], without the version that the server reported.
     #[must_use]
-    pub fn oldest_node<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Version> {
+    pub fn oldest_node<'a>(&self, others: impl Iterator<Item = &'a str>) -> Option<Server> {
         self.read(|state| state.oldest_node(others))
     }
 
@@ -113,13 +124,21 @@ mod tests {
             node("worker", "v1.30.1", "1"),
         ]);
         let none = std::iter::empty;
-        assert_eq!(state.oldest(none()), Some(version("v1.35.4")));
-        assert_eq!(state.oldest_node(none()), Some(version("v1.36.3")));
+        let told = |oldest: Option<Server>| {
+            let Server { version, node, .. } = oldest.unwrap();
+            (version.to_string(), node)
+        };
+        let of = |version: &str, node: Option<&str>| (version.to_owned(), node.map(str::to_owned));
+        assert_eq!(told(state.oldest(none())), of("v1.35.4", None));
+        let cp = of("v1.36.3", Some("cp"));
+        assert_eq!(told(state.oldest_node(none())), cp);
         assert!(state.serves(&version("v1.37.0")), "it is news");
         assert!(!state.serves(&version("v1.37.0")));
-        assert_eq!(state.oldest(none()), Some(version("v1.36.3")));
+        assert_eq!(told(state.oldest(none())), cp);
+        state.serves(&version("v1.36.3"));
+        assert_eq!(told(state.oldest(none())), cp, "of equal ones the Node");
         let known = || ["worker"].into_iter();
-        assert_eq!(state.oldest(known()), Some(version("v1.30.1")));
+        assert_eq!(told(state.oldest(known())), of("v1.30.1", Some("worker")));
     }
 
     #[tokio::test]
