@@ -19,7 +19,7 @@
 //! - `folder`: the files of the node, below a root that tests choose.
 //! - `node`, `manifests`, `certificates`, `room`: what the node itself says.
 //! - `etcd`: what the members say, over etcd's JSON gateway; `own`: the one of this node.
-//! - `connect`: a client of the API server; `api`: what the cluster says.
+//! - `connect`: a client of the API server; `api`: what the cluster says; `mirrors`: its static pods.
 //! - `kubeadm`, `rendered`, `drift`: what kubeadm would write, against what is there.
 //! - `look`: puts them together into a [`upgrade::control_plane::Survey`].
 //! - `lease`, `leases`, `lock`: who may change the control plane.
@@ -47,6 +47,7 @@ mod leases;
 mod lock;
 mod look;
 mod manifests;
+mod mirrors;
 mod node;
 mod own;
 mod raise;
