@@ -32,16 +32,42 @@ impl Address {
         }
     }
 
-    /// Whether the address belongs to this machine. Nothing is sent.
-    pub(super) async fn is_here(&self) -> bool {
+    /// Where the host is. Nothing is sent to it.
+    pub(super) async fn place(&self) -> Place {
         let found = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
-        let own = own();
-        found.into_iter().flatten().any(|one| is_of(one.ip(), &own))
+        let found = found.into_iter().flatten().map(|one| one.ip());
+        Place::of(&found.collect::<Vec<_>>(), &own())
     }
 
     /// The name that the server's certificate must have.
     pub(super) fn server_name(&self) -> Option<ServerName<'static>> {
         ServerName::try_from(self.host.clone()).ok()
+    }
+}
+
+/// Where a host is, by all of its addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// This machine, by a name or an address that each machine has for itself.
+    Loopback,
+    /// This machine.
+    Here,
+    /// This machine and others.
+    Shared,
+    /// Not this machine, or nobody knows.
+    Elsewhere,
+}
+
+impl Place {
+    fn of(found: &[IpAddr], own: &[IpAddr]) -> Self {
+        let here = found.iter().filter(|one| is_of(**one, own)).count();
+        let is_loopback = |one: &IpAddr| one.to_canonical().is_loopback();
+        match here {
+            0 => Self::Elsewhere,
+            _ if here < found.len() => Self::Shared,
+            _ if found.iter().all(is_loopback) => Self::Loopback,
+            _ => Self::Here,
+        }
     }
 }
 
@@ -130,6 +156,21 @@ mod tests {
         // Of the same network, and of one for documentation (RFC 5737).
         for text in ["10.9.0.3", "192.0.2.9", "0.0.0.0", "fd00::8"] {
             assert!(!is_of(text.parse().unwrap(), &own), "{text}: {own:?}");
+        }
+    }
+
+    #[test]
+    fn name_of_several_machines_is_not_this_one_alone() {
+        let own = ["10.9.0.2".parse().unwrap()];
+        for (found, place) in [
+            (vec![], Place::Elsewhere),
+            (vec!["10.9.0.3"], Place::Elsewhere),
+            (vec!["10.9.0.3", "10.9.0.2"], Place::Shared),
+            (vec!["10.9.0.2", "127.0.1.1"], Place::Here),
+            (vec!["127.0.1.1", "::1"], Place::Loopback),
+        ] {
+            let found: Vec<_> = found.iter().map(|text| text.parse().unwrap()).collect();
+            assert_eq!(Place::of(&found, &own), place, "{found:?}");
         }
     }
 

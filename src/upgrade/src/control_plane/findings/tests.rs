@@ -470,6 +470,20 @@ fn external_etcd_without_one_of_three_goes_on() {
 }
 
 #[test]
+fn learner_of_an_external_etcd_has_no_vote_in_its_majority() {
+    let mut survey = healthy();
+    survey.kind = Kind::External;
+    survey.me = None;
+    survey.members.truncate(2);
+    survey.members[1].learner = true;
+    let found = findings(&survey);
+    assert!(
+        found.iter().all(|one| one.class == Class::Warn),
+        "{found:#?}"
+    );
+}
+
+#[test]
 fn member_of_an_external_etcd_on_this_node_counts() {
     let mut survey = healthy();
     survey.kind = Kind::External;
