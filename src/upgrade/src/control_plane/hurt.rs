@@ -145,7 +145,11 @@ mod tests {
         external.miss(Source::Etcd, "its alarms: no answer");
         assert!(external.hurt().is_some());
         external.me = None;
-        assert_eq!(external.hurt(), None, "its members are no part of this node");
+        assert_eq!(
+            external.hurt(),
+            None,
+            "its members are no part of this node"
+        );
         external.me = None;
         external.miss(Source::Api, "no answer");
         assert!(external.hurt().is_some());
