@@ -38,7 +38,8 @@ impl Survey {
             | Source::Certificate
             | Source::Room
             | Source::Kubeadm
-            | Source::Runtime => false,
+            | Source::Runtime
+            | Source::Archive => false,
         };
         let missed = self.unseen.iter().find(|unseen| needed(unseen.source))?;
         Some(told(missed.source, &missed.why))
@@ -129,6 +130,7 @@ mod tests {
             (Source::Room, false),
             (Source::Kubeadm, false),
             (Source::Runtime, false),
+            (Source::Archive, false),
         ] {
             let mut survey = of(vec![member(1)]);
             survey.miss(source, "no answer");

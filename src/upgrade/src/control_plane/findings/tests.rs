@@ -106,6 +106,12 @@ const ROWS: &[(Code, Class, &[&str], Change)] = &[
     (Code::NotSeen, Class::Refuse, &["not YAML"], |s| {
         s.miss(Source::Manifest, "not YAML")
     }),
+    (
+        Code::NotSeen,
+        Class::Refuse,
+        &["etcd.tar", "ctr images export"],
+        |s| s.miss(Source::Archive, "etcd.tar: no image in it has a name"),
+    ),
     (Code::NotSeen, Class::Warn, &["a.crt"], |s| {
         s.miss(Source::Certificate, "a.crt")
     }),
