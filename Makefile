@@ -132,6 +132,7 @@ attacker: setup ## test attacks against each part
 	cargo test --quiet -p careen-deploy --bins --test sysroot -- refuse registry verif room fetch container clock
 	cargo test --quiet -p careen-provider --lib --test engine --test hooks --test mortal --test release
 	cargo test --quiet -p kubectl-careen --test view
+	cargo test --quiet -p careen-control --test mirrors
 	cargo test --quiet -p host --test snapshot --test snapshot_traps --test critical --test record
 	cargo test --quiet -p host --lib -- trust programs repository
 	cargo test --quiet -p careen-stage --test boots --test units

@@ -1,10 +1,10 @@
 //! What the API server says about the control plane, asked with admin.conf.
 
 use client::chain;
-use futures::future::{try_join, try_join5};
+use futures::future::{try_join, try_join4};
 use hyper::Uri;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Node};
 use kube::api::{Api, ListParams, ObjectList};
 use kube::{Client, ResourceExt as _};
 use upgrade::control_plane::{Component, LOCK, LOCK_NAMESPACE, Lock, Name, Other, Owner, Source};
@@ -13,13 +13,18 @@ use crate::cluster::Configuration;
 use crate::connect::{self, ADMIN, NAMESPACE, PATIENCE, connect_to};
 use crate::folder::Folder;
 use crate::lease;
-use crate::manifests::{Manifest, tag};
+use crate::manifests::Manifest;
+use crate::mirrors::{self, Mirrors};
 
 /// The annotation in which Cluster API names the owner of a Node's Machine.
 const OWNER: &str = "cluster.x-k8s.io/owner-kind";
 
-/// More control-plane nodes or pods than any cluster has. A longer list is cut by the server.
+/// More control-plane nodes than any cluster has. A longer list is cut by the server.
 const MOST: u32 = 100;
+
+/// The label that kubeadm gives to control-plane Nodes. NodeRestriction does not let a kubelet give
+/// it to its own Node.
+const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 
 /// What the cluster says.
 #[derive(Debug, Default)]
@@ -75,32 +80,31 @@ async fn look_at(folder: &Folder, node: &str, server: Option<Uri>) -> Result<Clu
 
 async fn ask(client: Client, node: &str) -> Result<Cluster, String> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
-    let pods: Api<Pod> = Api::namespaced(client.clone(), NAMESPACE);
     let leases: Api<Lease> = Api::namespaced(client.clone(), LOCK_NAMESPACE);
-    let nodes: Api<Node> = Api::all(client);
-    let of_pods = ListParams::default()
-        .labels("tier=control-plane")
-        .limit(MOST);
-    let of_nodes = ListParams::default()
-        .labels("node-role.kubernetes.io/control-plane")
-        .limit(MOST);
-    let asked = try_join5(
+    let nodes: Api<Node> = Api::all(client.clone());
+    let of_nodes = ListParams::default().labels(CONTROL_PLANE).limit(MOST);
+    let of_all = ListParams::default().limit(MOST);
+    let asked = try_join4(
         maps.get("kubeadm-config"),
         nodes.get_opt(node),
         leases.get_opt(LOCK),
-        pods.list(&of_pods),
         nodes.list(&of_nodes),
     );
-    let of_all = ListParams::default().limit(MOST);
     let asked = try_join(asked, nodes.list(&of_all));
-    let ((map, own, lease, pods, members), all) = asked.await.map_err(|error| chain(&error))?;
+    let ((map, own, lease, members), all) = asked.await.map_err(|error| chain(&error))?;
     let own = own.ok_or_else(|| format!("the cluster has no Node {node}"))?;
+    if !is_whole(&members) {
+        return Err(format!(
+            "more than {MOST} Nodes have the label {CONTROL_PLANE}"
+        ));
+    }
+    let Mirrors { others, own_ready } = mirrors::of(client, node, &members.items).await?;
     Ok(Cluster {
         configuration: configuration(&map)?,
         owner: Owner::of(own.annotations().get(OWNER).map(String::as_str)),
         lock: lease.and_then(|lease| lease::lock(&lease)),
-        others: pods.iter().filter_map(|pod| other(pod, node)).collect(),
-        own_ready: pods.iter().filter_map(|pod| own_ready(pod, node)).collect(),
+        others,
+        own_ready,
         not_ready: not_ready(&members.items, node),
         alone: is_alone(&all, node),
     })
@@ -113,43 +117,6 @@ pub(crate) fn configuration(map: &ConfigMap) -> Result<Configuration, String> {
     Configuration::parse(text).map_err(|why| format!("the ConfigMap kubeadm-config: {why}"))
 }
 
-/// A static pod of another node, as the kubelet there mirrors it. A pod without a version is none
-/// of kubeadm's.
-fn other(pod: &Pod, node: &str) -> Option<Other> {
-    let component = Component::named(pod.labels().get("component")?)?;
-    let spec = pod.spec.as_ref()?;
-    let on = spec.node_name.as_deref().filter(|on| *on != node)?;
-    let container = spec
-        .containers
-        .iter()
-        .find(|one| one.name == component.name())?;
-    let text = tag(container.image.as_deref()?);
-    // etcd's tags have no v.
-    let version = text.parse().or_else(|_| format!("v{text}").parse()).ok()?;
-    Some(Other {
-        node: on.into(),
-        component,
-        version,
-        ready: is_ready(pod),
-    })
-}
-
-/// The component of a static pod of this node that is Ready.
-fn own_ready(pod: &Pod, node: &str) -> Option<Component> {
-    let on = pod.spec.as_ref()?.node_name.as_deref()?;
-    let component = Component::named(pod.labels().get("component")?)?;
-    (on == node && is_ready(pod)).then_some(component)
-}
-
-fn is_ready(pod: &Pod) -> bool {
-    let conditions = pod
-        .status
-        .as_ref()
-        .and_then(|status| status.conditions.as_ref());
-    let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|one| one.type_ == "Ready" && one.status == "True")
-}
-
 fn not_ready(nodes: &[Node], node: &str) -> Vec<Name> {
     let sick = others(nodes, node).filter(|one| !node_is_ready(one));
     sick.map(|one| one.name_any().into()).collect()
@@ -157,16 +124,17 @@ fn not_ready(nodes: &[Node], node: &str) -> Vec<Name> {
 
 /// Whether no other Node takes pods. In a cluster with more Nodes than were listed, one does.
 fn is_alone(nodes: &ObjectList<Node>, node: &str) -> bool {
-    let is_whole = nodes
-        .metadata
-        .continue_
-        .as_deref()
-        .is_none_or(str::is_empty);
     let takes_pods = |one: &Node| {
         let spec = one.spec.as_ref();
         node_is_ready(one) && spec.is_none_or(|spec| spec.unschedulable != Some(true))
     };
-    is_whole && !others(&nodes.items, node).any(takes_pods)
+    is_whole(nodes) && !others(&nodes.items, node).any(takes_pods)
+}
+
+/// Whether the list has all, and the server has not cut it.
+fn is_whole(nodes: &ObjectList<Node>) -> bool {
+    let more = nodes.metadata.continue_.as_deref();
+    more.is_none_or(str::is_empty)
 }
 
 fn others<'a>(nodes: &'a [Node], node: &'a str) -> impl Iterator<Item = &'a Node> {
@@ -184,30 +152,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    fn pod(node: &str, image: &str, ready: &str) -> Pod {
-        let value = json!({
-            "metadata": { "labels": { "component": "kube-apiserver", "tier": "control-plane" } },
-            "spec": { "nodeName": node, "containers": [{ "name": "kube-apiserver", "image": image }] },
-            "status": { "conditions": [{ "type": "Ready", "status": ready }] },
-        });
-        serde_json::from_value(value).unwrap()
-    }
-
-    #[test]
-    fn the_pods_of_other_nodes_say_their_version() {
-        let image = "registry.k8s.io/kube-apiserver:v1.36.3";
-        let found = other(&pod("cp-2", image, "True"), "cp-1").unwrap();
-        assert_eq!(found.version.to_string(), "v1.36.3");
-        assert!(found.ready);
-        assert!(!other(&pod("cp-2", image, "False"), "cp-1").unwrap().ready);
-        assert_eq!(
-            other(&pod("cp-1", image, "True"), "cp-1"),
-            None,
-            "the own one"
-        );
-        assert_eq!(other(&pod("cp-2", "kube-apiserver", "True"), "cp-1"), None);
-    }
 
     fn node(name: &str, ready: &str) -> Node {
         let value = json!({ "metadata": { "name": name },
@@ -243,13 +187,6 @@ mod tests {
         assert!(alone(&[&own, &sick, &cordoned], Some("")));
         assert!(!alone(&[&own, &well], None));
         assert!(!alone(&[&own], Some("more Nodes than one page")));
-    }
-
-    #[test]
-    fn own_pods_count_when_they_are_ready() {
-        let of = |node, ready| own_ready(&pod(node, "kube-apiserver:v1.36.3", ready), "cp-1");
-        assert_eq!(of("cp-1", "True"), Some(Component::ApiServer));
-        assert_eq!((of("cp-1", "False"), of("cp-2", "True")), (None, None));
     }
 
     #[test]

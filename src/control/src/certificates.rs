@@ -11,11 +11,16 @@ use crate::folder::Folder;
 const FOLDER: &str = "/etc/kubernetes";
 
 /// The certificates that kubeadm renews, below [`FOLDER`].
-const FILES: [&str; 7] = [
+const FILES: [&str; 3] = [
     "pki/apiserver.crt",
     "pki/apiserver-kubelet-client.crt",
-    "pki/apiserver-etcd-client.crt",
     "pki/front-proxy-client.crt",
+];
+
+/// Those of its own etcd. With an external one kubeadm renews none of them, and what is left of an
+/// earlier member counts for nothing.
+const OF_ETCD: [&str; 4] = [
+    "pki/apiserver-etcd-client.crt",
     "pki/etcd/server.crt",
     "pki/etcd/peer.crt",
     "pki/etcd/healthcheck-client.crt",
@@ -55,9 +60,14 @@ impl Certificates {
             external: external(folder, kind),
             ..Self::default()
         };
-        let files = FILES.map(|name| (name, of_pem as fn(&str) -> Result<Validity, String>));
+        let of_etcd: &[&str] = match kind {
+            Kind::Stacked => &OF_ETCD,
+            Kind::External => &[],
+        };
+        let files = FILES.iter().chain(of_etcd);
+        let files = files.map(|name| (*name, of_pem as fn(&str) -> Result<Validity, String>));
         let kubeconfigs = KUBECONFIGS.map(|name| (name, of_kubeconfig as _));
-        for (name, parse) in files.into_iter().chain(kubeconfigs) {
+        for (name, parse) in files.chain(kubeconfigs) {
             let path = format!("{FOLDER}/{name}");
             match folder.read(&path) {
                 Ok(text) => found.take(name, parse(&text)),
@@ -80,14 +90,15 @@ impl Certificates {
     }
 }
 
-/// The client certificate of an external etcd, where it is none of [`FILES`]. kubeadm does not
-/// renew it, and the survey reads it at this path to ask etcd.
+/// The client certificate of an external etcd. kubeadm does not renew it, and the survey reads it
+/// at this path to ask etcd.
 pub(crate) fn client(folder: &Folder, path: &str) -> Option<Certificate> {
-    let known = FILES.iter().any(|name| path == format!("{FOLDER}/{name}"));
-    let text = folder.read(path).ok().filter(|_| !known)?;
+    let text = folder.read(path).ok()?;
     let (from, until) = of_pem(&text).ok()?;
+    let below = path.strip_prefix(FOLDER);
+    let name = below.and_then(|name| name.strip_prefix('/'));
     Some(Certificate {
-        name: path.into(),
+        name: name.unwrap_or(path).into(),
         from,
         until,
     })
@@ -248,7 +259,12 @@ mod tests {
         assert_eq!((found.name.as_str(), found.until), (own, 1_798_761_600));
         let known = "/etc/kubernetes/pki/apiserver-etcd-client.crt";
         put(&folder, known, &pem("client"));
-        assert_eq!(client(&folder, known), None, "it is in the list already");
+        let found = client(&folder, known).unwrap();
+        assert_eq!(found.name.as_str(), "pki/apiserver-etcd-client.crt");
+        // kubeadm renews neither this one nor what an earlier member has left.
+        put(&folder, "/etc/kubernetes/pki/etcd/server.crt", &pem("etcd"));
+        let names = |kind| Certificates::read(&folder, kind).all.len();
+        assert_eq!((names(Kind::Stacked), names(Kind::External)), (2, 0));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use upgrade::Version;
-use upgrade::control_plane::{Component, Kind, Source, Survey};
+use upgrade::control_plane::{Component, Kind, Source, Survey, Verb};
 
 use crate::carried;
 use crate::folder::Folder;
@@ -49,7 +49,7 @@ pub(crate) async fn take(
         survey.versions.etcd_wanted = tag(pod);
     }
     let images: Vec<_> = pods.iter().filter_map(|(_, pod)| name(pod)).collect();
-    let carried = carried(survey, image);
+    let carried = carried(survey, image.carried.as_deref());
     match missing(&image.runtime, &images).await {
         Ok(missing) => {
             let missing = missing.iter().filter(|one| !carried.contains(one));
@@ -60,13 +60,15 @@ pub(crate) async fn take(
     }
 }
 
-/// The images that a raise would import.
-fn carried(survey: &mut Survey, image: &Image) -> Vec<String> {
-    let folder = image.carried.as_deref();
+/// The images that a raise would import. It fails on an archive that cannot be read, also if the
+/// container runtime has each image.
+fn carried(survey: &mut Survey, folder: Option<&Path>) -> Vec<String> {
     match folder.map_or(Ok(Vec::new()), carried::archives) {
         Ok(all) => all.into_iter().flat_map(|archive| archive.names).collect(),
         Err(why) => {
-            survey.miss(Source::Runtime, why);
+            if survey.verb() != Some(Verb::Nothing) {
+                survey.miss(Source::Archive, why);
+            }
             Vec::new()
         }
     }
@@ -109,5 +111,50 @@ async fn missing(runtime: &Path, images: &[String]) -> Result<Vec<String>, Strin
         Ok(Ok(missing)) => Ok(missing),
         Ok(Err(error)) => Err(format!("{path}: {error}")),
         Err(_) => Err(format!("{path}: no answer in {} s", PATIENCE.as_secs())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use upgrade::control_plane::{Class, Code, findings};
+
+    use super::*;
+
+    #[test]
+    fn carried_archive_that_cannot_be_read_refuses_an_upgrade() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut survey = Survey::of("cp-1".into(), Kind::Stacked, 1);
+        for path in [None, Some(folder.path()), Some(Path::new("/nowhere"))] {
+            assert!(carried(&mut survey, path).is_empty());
+        }
+        assert!(findings(&survey).is_empty());
+        // As `skopeo copy` writes it, without a name that containerd takes.
+        let mut archive = tar::Builder::new(Vec::new());
+        for (name, text) in [
+            ("oci-layout", "{}"),
+            ("index.json", r#"{"manifests":[{"annotations":{}}]}"#),
+        ] {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            archive
+                .append_data(&mut header, name, text.as_bytes())
+                .unwrap();
+        }
+        let file = folder.path().join("etcd.tar");
+        std::fs::write(file, archive.into_inner().unwrap()).unwrap();
+        assert!(carried(&mut survey, Some(folder.path())).is_empty());
+        let found = &findings(&survey)[0];
+        assert_eq!((found.code, found.class), (Code::NotSeen, Class::Refuse));
+        assert!(found.says.contains("etcd.tar: no image in it has a name"));
+
+        // An upgrade without a raise imports nothing.
+        let mut without = Survey::of("cp-1".into(), Kind::Stacked, 1);
+        let version: Version = "v1.36.3".parse().unwrap();
+        without.versions.cluster = Some(version.clone());
+        without.versions.image = Some(version.clone());
+        let of_all = Component::KUBERNETES.map(|one| (one, version.clone()));
+        without.versions.manifests = of_all.into();
+        assert!(carried(&mut without, Some(folder.path())).is_empty());
+        assert!(findings(&without).is_empty());
     }
 }

@@ -7,6 +7,7 @@ use crate::folder::Folder;
 use crate::manifests::Manifests;
 use crate::node::{self, NoControlPlane};
 use crate::own;
+use crate::stacked::{self, Stacked};
 
 /// Moves the leadership if the member of this node leads and another one can.
 ///
@@ -14,7 +15,7 @@ use crate::own;
 /// This is no control-plane node.
 pub async fn r#yield(folder: &Folder) -> Result<Yielding, NoControlPlane> {
     node::check(folder)?;
-    if !node::has_member(folder) {
+    if matches!(stacked::look(folder).await, Stacked::No) {
         return Ok(Yielding::Stayed(Stay::External));
     }
     let manifests = Manifests::read(folder);

@@ -10,7 +10,7 @@
 //! | `survey` | both | nothing |
 //! | `lock`, `unlock` | admin.conf | the Lease kube-system/careen-control-plane |
 //! | `save` | etcd's, and the kubelet's for kubeadm-config | /var/lib/careen/etcd |
-//! | `yield` | etcd's | which member leads |
+//! | `yield` | etcd's, and the kubelet's for kubeadm-config | which member leads |
 //!
 //! This is a program of its own because of these credentials. They open the whole cluster. The
 //! agent runs for weeks with the kubelet's credential and does not have them; this process has them
@@ -19,9 +19,10 @@
 //! - `folder`: the files of the node, below a root that tests choose.
 //! - `node`, `manifests`, `certificates`, `room`: what the node itself says.
 //! - `etcd`: what the members say, over etcd's JSON gateway; `own`: the one of this node.
-//! - `connect`: a client of the API server; `api`: what the cluster says.
+//! - `connect`: a client of the API server; `api`: what the cluster says; `mirrors`: its static pods.
 //! - `kubeadm`, `rendered`, `drift`: what kubeadm would write, against what is there.
 //! - `look`: puts them together into a [`upgrade::control_plane::Survey`].
+//! - `stacked`: whether the member of this node is kubeadm's.
 //! - `lease`, `leases`, `lock`: who may change the control plane.
 //! - `save`: a snapshot of etcd. `leadership`: another member leads.
 //! - `carried`: the container images that the new system has with it.
@@ -47,6 +48,7 @@ mod leases;
 mod lock;
 mod look;
 mod manifests;
+mod mirrors;
 mod node;
 mod own;
 mod raise;
@@ -54,6 +56,7 @@ mod render;
 mod rendered;
 mod room;
 mod save;
+mod stacked;
 
 pub use folder::Folder;
 pub use image::Image;

@@ -1,5 +1,6 @@
 //! One look at a control plane from one of its nodes.
 
+use futures::future::OptionFuture;
 use upgrade::Version;
 use upgrade::control_plane::{Component, Kind, Source, Survey};
 
@@ -35,25 +36,20 @@ pub async fn survey(order: &Order) -> Result<Survey, NoControlPlane> {
     node::check(folder)?;
     let read = Manifests::read(folder);
     let node = node::name(folder);
-    let stacked = node::has_member(folder);
-    let kind = if stacked {
-        Kind::Stacked
-    } else {
-        Kind::External
-    };
+    let etcd = read.all.get(&Component::Etcd);
+    let server = read.all.get(&Component::ApiServer);
+    let has_member = node::has_member(folder);
+    let members = OptionFuture::from(has_member.then(|| own(folder, etcd)));
+    let cluster = api::look_anywhere(folder, &node, server);
+    let (cluster, members) = futures::join!(cluster, members);
+    let kind = kind(cluster.0.as_ref().ok(), has_member);
     let mut survey = Survey::of(node.as_str().into(), kind, order.now);
     survey.versions.image.clone_from(&order.version);
     take_files(&mut survey, folder, &read);
-    let etcd = read.all.get(&Component::Etcd);
-    let server = read.all.get(&Component::ApiServer);
-    let cluster = api::look_anywhere(folder, &node, server);
-    let configuration = if stacked {
-        let (cluster, members) = futures::join!(cluster, own(folder, etcd));
+    if let (Kind::Stacked, Some(members)) = (kind, members) {
         take_etcd(&mut survey, members);
-        take_cluster(&mut survey, cluster)
-    } else {
-        take_cluster(&mut survey, cluster.await)
-    };
+    }
+    let configuration = take_cluster(&mut survey, cluster);
     if survey.kind == Kind::External {
         take_external(&mut survey, folder, &read, configuration.as_ref()).await;
     }
@@ -70,6 +66,19 @@ pub async fn survey(order: &Order) -> Result<Survey, NoControlPlane> {
         survey.miss(Source::Manifest, format!("{path} does not exist"));
     }
     Ok(survey)
+}
+
+/// Where etcd is. kubeadm-config decides, since files of an earlier member may be left on a node.
+/// They show it only while no API server answers.
+fn kind(cluster: Option<&api::Cluster>, has_member: bool) -> Kind {
+    let is_external = match cluster {
+        Some(cluster) => cluster.configuration.external.is_some(),
+        None => !has_member,
+    };
+    match is_external {
+        true => Kind::External,
+        false => Kind::Stacked,
+    }
 }
 
 fn has_manifest(folder: &Folder) -> bool {
@@ -120,9 +129,6 @@ fn take_cluster(
             survey.others = cluster.others;
             survey.nodes_not_ready = cluster.not_ready;
             survey.alone = cluster.alone;
-            if cluster.configuration.external.is_none() {
-                survey.kind = Kind::Stacked;
-            }
             survey.own_not_ready = own_not_ready(survey.kind, &cluster.own_ready);
             Some(cluster.configuration)
         }
@@ -177,9 +183,9 @@ async fn take_external(
         None => read.all.get(&Component::ApiServer).and_then(External::of),
     };
     let Some(external) = external else { return };
-    if let Some(certificate) = certificates::client(folder, &external.cert_file) {
-        survey.certificates.push(certificate);
-    }
+    survey
+        .certificates
+        .extend(certificates::client(folder, &external.cert_file));
     take_etcd(survey, elsewhere(folder, &external).await);
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 
 use k8s_openapi::api::core::v1::Pod;
 use upgrade::Version;
-use upgrade::control_plane::{Component, EtcdTag, Name};
+use upgrade::control_plane::{Component, EtcdTag, Kind, Name};
 
 use crate::folder::Folder;
 use crate::kubeadm::is_proxy;
@@ -55,6 +55,16 @@ impl Manifests {
             }
         }
         found
+    }
+
+    /// Those that kubeadm writes. The member of an external etcd may be a static pod too.
+    pub fn of_kubeadm(&self, kind: Kind) -> impl Iterator<Item = (&Component, &Manifest)> {
+        let is_written = move |component: &Component| match kind {
+            Kind::Stacked => true,
+            Kind::External => *component != Component::Etcd,
+        };
+        let all = self.all.iter();
+        all.filter(move |(component, _)| is_written(component))
     }
 
     /// The versions of those that have Kubernetes' own, and why others have none.

@@ -55,7 +55,7 @@ async fn find(
     let wanted = wanted(survey, folder, read, &cluster);
     kubeadm::render(Kubeadm::Running(folder), &wanted, into.path()).await?;
     let mut found = Found::default();
-    for (component, live) in &read.all {
+    for (component, live) in read.of_kubeadm(survey.kind) {
         let pod = written(into.path(), *component)?;
         let difference = compare(*component, &live.pod, &pod);
         found.drift.extend(difference.drift);

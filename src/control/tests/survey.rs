@@ -10,10 +10,9 @@ use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Client;
-use kube::api::{Api, Patch, PatchParams, PostParams};
-use rig::{Cluster, Root, within};
+use kube::api::{Api, PostParams};
+use rig::{Cluster, Root, codes, mirror, node, within};
 use serde_json::{Value, json};
 use testkit::control_plane::ControlPlane;
 
@@ -35,15 +34,6 @@ fn survey(root: &Path, more: &[&str]) -> (Value, Option<i32>) {
     (read, output.status.code())
 }
 
-/// The codes of the findings, but for the one about kubeadm, which these nodes do not have.
-fn codes(found: &Value) -> Vec<&str> {
-    let all = found["findings"].as_array().unwrap().iter();
-    let is_kubeadm = |one: &&Value| one["says"].as_str().unwrap().contains("kubeadm is not in");
-    all.filter(|one| !is_kubeadm(one))
-        .map(|one| one["code"].as_str().unwrap())
-        .collect()
-}
-
 /// Each file below a folder: its content and when it was changed.
 fn files(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
     let mut all = BTreeMap::new();
@@ -57,41 +47,6 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
         }
     }
     all
-}
-
-/// Gives the cluster a control-plane Node.
-async fn node(client: &Client, name: &str, annotations: Value) {
-    let node: Node = serde_json::from_value(json!({ "metadata": { "name": name,
-        "labels": { "node-role.kubernetes.io/control-plane": "" }, "annotations": annotations } }))
-    .unwrap();
-    let api: Api<Node> = Api::all(client.clone());
-    api.create(&PostParams::default(), &node).await.unwrap();
-    let ready = json!({ "status": { "conditions": [{ "type": "Ready", "status": "True",
-        "lastHeartbeatTime": "2026-11-29T00:00:00Z", "lastTransitionTime": "2026-11-29T00:00:00Z" }] } });
-    let (by, ready) = (PatchParams::default(), Patch::Merge(ready));
-    api.patch_status(name, &by, &ready).await.unwrap();
-}
-
-/// A pod as the kubelet of another node mirrors it.
-async fn mirror(client: &Client, component: &str, on: &str, version: &str) {
-    let name = format!("{component}-{on}");
-    let pod: Pod = serde_json::from_value(json!({
-        "metadata": { "name": name, "labels": { "component": component, "tier": "control-plane" } },
-        "spec": { "nodeName": on, "automountServiceAccountToken": false, "containers": [
-            { "name": component, "image": format!("registry.k8s.io/{component}:{version}") }] },
-    }))
-    .unwrap();
-    let api: Api<Pod> = Api::namespaced(client.clone(), "kube-system");
-    // The default ServiceAccount comes some time after the namespace.
-    for _ in 0..100 {
-        match api.create(&PostParams::default(), &pod).await {
-            Ok(_) => break,
-            Err(_) => tokio::time::sleep(Duration::from_millis(300)).await,
-        }
-    }
-    let ready = json!({ "status": { "phase": "Running", "conditions": [{ "type": "Ready", "status": "True" }] } });
-    let (by, ready) = (PatchParams::default(), Patch::Merge(ready));
-    api.patch_status(&name, &by, &ready).await.unwrap();
 }
 
 async fn hold(client: &Client, holder: &str) {

@@ -1,10 +1,11 @@
 //! Where a member of etcd listens.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use hyper::Uri;
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use thiserror::Error;
 use tokio_rustls::rustls::pki_types::ServerName;
 use upgrade::control_plane::Name;
@@ -31,11 +32,11 @@ impl Address {
         }
     }
 
-    /// Whether the address belongs to this machine. Nothing is sent: the kernel chooses an address
-    /// to send from, and towards an own address that is the address itself.
-    pub(super) async fn is_here(&self) -> bool {
+    /// Where the host is. Nothing is sent to it.
+    pub(super) async fn place(&self) -> Place {
         let found = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
-        found.into_iter().flatten().any(is_here)
+        let found = found.into_iter().flatten().map(|one| one.ip());
+        Place::of(&found.collect::<Vec<_>>(), &own())
     }
 
     /// The name that the server's certificate must have.
@@ -44,16 +45,48 @@ impl Address {
     }
 }
 
-fn is_here(address: SocketAddr) -> bool {
-    let any: IpAddr = match address {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let from = UdpSocket::bind((any, 0)).and_then(|socket| {
-        socket.connect(address)?;
-        socket.local_addr()
-    });
-    from.is_ok_and(|from| from.ip() == address.ip())
+/// Where a host is, by all of its addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// This machine, by a name or an address that each machine has for itself.
+    Loopback,
+    /// This machine.
+    Here,
+    /// This machine and others.
+    Shared,
+    /// Not this machine, or nobody knows.
+    Elsewhere,
+}
+
+impl Place {
+    fn of(found: &[IpAddr], own: &[IpAddr]) -> Self {
+        let here = found.iter().filter(|one| is_of(**one, own)).count();
+        let is_loopback = |one: &IpAddr| one.to_canonical().is_loopback();
+        match here {
+            0 => Self::Elsewhere,
+            _ if here < found.len() => Self::Shared,
+            _ if found.iter().all(is_loopback) => Self::Loopback,
+            _ => Self::Here,
+        }
+    }
+}
+
+/// The addresses of this machine's network devices.
+fn own() -> Vec<IpAddr> {
+    let found = getifaddrs().into_iter().flatten();
+    found.filter_map(|one| address(&one)).collect()
+}
+
+fn address(found: &InterfaceAddress) -> Option<IpAddr> {
+    let address = found.address.as_ref()?;
+    let four = address.as_sockaddr_in().map(|four| four.ip().into());
+    four.or_else(|| address.as_sockaddr_in6().map(|six| six.ip().into()))
+}
+
+/// All of 127.0.0.0/8 is this machine, and one address of it is on a device.
+fn is_of(address: IpAddr, own: &[IpAddr]) -> bool {
+    let address = address.to_canonical();
+    address.is_loopback() || own.contains(&address)
 }
 
 impl FromStr for Address {
@@ -87,14 +120,58 @@ impl fmt::Display for Address {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+    use std::thread;
+
+    use nix::sched::{CloneFlags, unshare};
+
     use super::*;
 
+    /// This in a network namespace of its own, where a device has these addresses.
+    fn with_device<T: Send + 'static>(
+        addresses: &'static [&str],
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
+        let in_namespace = move || {
+            unshare(CloneFlags::CLONE_NEWNET).unwrap();
+            for address in addresses {
+                let mut ip = Command::new("ip");
+                ip.args(["address", "add", address, "dev", "lo"]);
+                assert!(ip.status().unwrap().success());
+            }
+            work()
+        };
+        thread::spawn(in_namespace).join().unwrap()
+    }
+
     #[test]
-    fn addresses_of_this_machine_are_known_without_an_answer() {
-        // 192.0.2.0/24 is for documentation (RFC 5737).
-        let nobody = "192.0.2.9:2379".parse().unwrap();
-        assert!(!is_here(nobody));
-        assert!(is_here("127.0.0.1:1".parse().unwrap()));
+    fn loopback_and_secondary_addresses_are_of_this_machine() {
+        let own = with_device(&["10.9.0.1/24", "10.9.0.2/24", "fd00::9/64"], own);
+        for text in ["127.0.0.1", "127.0.1.1", "::1", "10.9.0.1", "10.9.0.2"] {
+            assert!(is_of(text.parse().unwrap(), &own), "{text}: {own:?}");
+        }
+        for text in ["fd00::9", "::ffff:10.9.0.2", "::ffff:127.0.1.1"] {
+            assert!(is_of(text.parse().unwrap(), &own), "{text}: {own:?}");
+        }
+        // Of the same network, and of one for documentation (RFC 5737).
+        for text in ["10.9.0.3", "192.0.2.9", "0.0.0.0", "fd00::8"] {
+            assert!(!is_of(text.parse().unwrap(), &own), "{text}: {own:?}");
+        }
+    }
+
+    #[test]
+    fn name_of_several_machines_is_not_this_one_alone() {
+        let own = ["10.9.0.2".parse().unwrap()];
+        for (found, place) in [
+            (vec![], Place::Elsewhere),
+            (vec!["10.9.0.3"], Place::Elsewhere),
+            (vec!["10.9.0.3", "10.9.0.2"], Place::Shared),
+            (vec!["10.9.0.2", "127.0.1.1"], Place::Here),
+            (vec!["127.0.1.1", "::1"], Place::Loopback),
+        ] {
+            let found: Vec<_> = found.iter().map(|text| text.parse().unwrap()).collect();
+            assert_eq!(Place::of(&found, &own), place, "{found:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! All members of etcd, asked at the same time.
 
 use futures::future::{join_all, join3};
-use upgrade::control_plane::{Alarm, Answer, EtcdId, Listed, Member, Name, Status, members};
+use upgrade::control_plane::{Alarm, Answer, EtcdId, Listed, Member, Status, members};
 
 use super::address::Address;
 use super::client::Client;
@@ -10,7 +10,7 @@ use super::wire::{self, Addressed};
 /// What etcd says.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// The member of this node. An external etcd has one only where an endpoint is on this node.
+    /// The member of this node. An external etcd may have one too.
     pub me: Option<EtcdId>,
     /// What the own member says.
     pub own: Option<Status>,
@@ -98,7 +98,7 @@ async fn first(client: &Client, urls: &[String]) -> Answer {
     last
 }
 
-async fn status(client: &Client, address: &Address) -> Answer {
+pub(super) async fn status(client: &Client, address: &Address) -> Answer {
     let answer = client.post(address, wire::STATUS, "{}").await;
     match answer
         .map_err(|error| error.to_string())
@@ -109,76 +109,7 @@ async fn status(client: &Client, address: &Address) -> Answer {
     }
 }
 
-/// Asks the endpoints of an etcd that is not of kubeadm's, each for its health, and the first that
-/// answers for the alarms. An endpoint that does not answer has its number in place of an id.
-pub async fn external(client: &Client, endpoints: &[String]) -> Found {
-    let asked = (1..).zip(endpoints);
-    let asked = asked.map(|(number, endpoint)| ask(client, number, endpoint));
-    let asked = join_all(asked).await;
-    let mut found = Found {
-        me: own(&asked),
-        ..Found::default()
-    };
-    if let Some(address) = asked.iter().find_map(Asked::answering) {
-        match raised(client, address).await {
-            Ok(alarms) => found.alarms = alarms,
-            Err(why) => found.unread.push(format!("its alarms, {address}: {why}")),
-        }
-    }
-    let pairs: Vec<_> = asked
-        .into_iter()
-        .map(|one| (one.listed, one.answer))
-        .collect();
-    found.members = members(&pairs);
-    found
-}
-
-/// An endpoint, and what it said.
-struct Asked {
-    address: Option<Address>,
-    is_here: bool,
-    listed: Listed,
-    answer: Answer,
-}
-
-impl Asked {
-    fn answering(&self) -> Option<&Address> {
-        match self.answer {
-            Answer::Status(_) => self.address.as_ref(),
-            Answer::Silent(_) => None,
-        }
-    }
-}
-
-async fn ask(client: &Client, number: u64, endpoint: &str) -> Asked {
-    let answer = first(client, &[endpoint.to_owned()]).await;
-    let address: Option<Address> = endpoint.parse().ok();
-    let is_here = match &address {
-        Some(address) => address.is_here().await,
-        None => false,
-    };
-    let id = match &answer {
-        Answer::Status(status) => status.id,
-        Answer::Silent(_) => EtcdId(number),
-    };
-    let (name, learner) = (Name::from(endpoint), false);
-    Asked {
-        address,
-        is_here,
-        listed: Listed { id, name, learner },
-        answer,
-    }
-}
-
-/// The member of this node, if an endpoint is on this node. Its reboot takes that one away.
-fn own(asked: &[Asked]) -> Option<EtcdId> {
-    let mut here = asked.iter().filter(|one| one.is_here);
-    here.next().map(|one| one.listed.id)
-}
-
 async fn raised(client: &Client, address: &Address) -> Result<Vec<Alarm>, String> {
-    let answer = client
-        .post(address, wire::ALARMS, r#"{"action":"GET"}"#)
-        .await;
+    let answer = client.post(address, wire::ALARMS, wire::ALL_ALARMS).await;
     wire::alarms(&answer.map_err(|error| error.to_string())?)
 }

@@ -12,10 +12,12 @@ const TEXT: usize = 500;
 
 /// The status of a member.
 pub(super) const STATUS: &str = "/v3/maintenance/status";
-/// The list of members.
+/// The list of members. Each member answers from its own data.
 pub(super) const MEMBERS: &str = "/v3/cluster/member/list";
-/// The alarms.
+/// The alarms. A member needs a quorum for the answer.
 pub(super) const ALARMS: &str = "/v3/maintenance/alarm";
+/// The question for the alarms of all members.
+pub(super) const ALL_ALARMS: &str = r#"{"action":"GET"}"#;
 /// The whole database, as a stream.
 pub(super) const SNAPSHOT: &str = "/v3/maintenance/snapshot";
 /// Lets another member lead.

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
-use upgrade::control_plane::Component;
 use upgrade::control_plane::raise::{EtcdFacts, Phase, may_change_etcd};
+use upgrade::control_plane::{Component, Kind};
 
 use super::node::{Node, of_etcd};
 use super::order::{Failed, In, RaiseOrder, is_same};
@@ -58,7 +58,11 @@ impl Expected {
             differs: BTreeMap::new(),
             etcd: None,
         };
-        for (component, live) in &node.manifests.all {
+        let kind = match node.stacked {
+            true => Kind::Stacked,
+            false => Kind::External,
+        };
+        for (component, live) in node.manifests.of_kubeadm(kind) {
             let path = folder.join(format!("{component}.yaml"));
             let text = fs::read_to_string(&path);
             let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
@@ -103,5 +107,48 @@ fn is_of(order: &RaiseOrder, said: &str) -> Result<(), String> {
     match is_same(said, to) {
         true => Ok(()),
         false => Err(format!("{path} is {said:?}; expected {to}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Cluster;
+    use crate::manifests::{Manifests, parse};
+
+    const POD: &str =
+        "apiVersion: v1\nkind: Pod\nmetadata: {}\nspec: {containers: [{name: NAME}]}\n";
+
+    fn node(stacked: bool) -> Node {
+        let manifest = |component: Component| {
+            let text = POD.replace("NAME", component.name());
+            (component, parse(&text, component).unwrap())
+        };
+        Node {
+            name: "cp-1".to_owned(),
+            manifests: Manifests {
+                all: Component::ALL.into_iter().map(manifest).collect(),
+                ..Manifests::default()
+            },
+            versions: Vec::new(),
+            cluster: Cluster::default(),
+            cluster_version: "v1.36.3".parse().unwrap(),
+            stacked,
+            has_coredns: false,
+        }
+    }
+
+    #[test]
+    fn static_pod_of_an_external_etcd_is_not_kubeadms() {
+        let folder = tempfile::tempdir().unwrap();
+        for component in Component::KUBERNETES {
+            let text = POD.replace("NAME", component.name());
+            fs::write(folder.path().join(format!("{component}.yaml")), text).unwrap();
+        }
+        let external = Expected::read(&node(false), folder.path()).unwrap();
+        let expected: Vec<_> = external.texts.into_keys().collect();
+        assert!(!expected.contains(&Component::Etcd) && expected.len() == 3);
+        let why = Expected::read(&node(true), folder.path()).unwrap_err();
+        assert!(why.contains("etcd.yaml"), "{why}");
     }
 }

@@ -15,11 +15,12 @@ use upgrade::control_plane::{
 };
 
 use crate::api::Missed;
-use crate::etcd::{Address, Broken, Client, Found, Identity, identity, snapshot, stacked};
+use crate::etcd::{self, Address, Broken, Client, Found, Identity, identity, snapshot};
 use crate::folder::Folder;
 use crate::manifests::Manifests;
 use crate::node::{self, NoControlPlane};
 use crate::own;
+use crate::stacked::{self, Stacked};
 use note::Note;
 use store::{FOLDER, Store};
 
@@ -47,21 +48,25 @@ pub async fn save(folder: &Folder, order: &Order) -> Result<Saving, NoControlPla
 }
 
 async fn attempt(folder: &Folder, order: &Order) -> Result<Saved, Saving> {
-    if !node::has_member(folder) {
+    let Stacked::Here(configuration) = stacked::look(folder).await else {
         return Err(Saving::Refused(Refusal::External));
-    }
+    };
+    // The snapshot has it as well, so it may be missing beside it.
+    let (configuration, no_configuration) = match configuration {
+        Ok(found) => (Some(found.text), None),
+        Err(why) => (None, Some(why)),
+    };
     let store = Store::open(folder)?;
     let manifests = Manifests::read(folder);
-    let etcd = manifests.all.get(&Component::Etcd);
-    let (client, own) = own::member(folder, etcd).map_err(missed)?;
-    let found = stacked(&client, &own).await;
+    let manifest = manifests.all.get(&Component::Etcd);
+    let (client, own) = own::member(folder, manifest).map_err(missed)?;
+    let found = etcd::stacked(&client, &own).await;
     let size = fit(&found)?;
     let identity = identity(&client, &own).await;
     let identity = identity.map_err(|why| missed((Source::Etcd, why)))?;
     let mut removed = room::make(&store, size, order.keep)?;
     let (client, own) = (&client, &own);
     let snapshot = receive(&store, order, client, own, wanted(Use::Snapshot, size)).await?;
-    let (configuration, no_configuration) = note::configuration(folder).await;
     let note = Note {
         upgrade: &order.upgrade,
         node: &node::name(folder),

@@ -156,9 +156,62 @@ impl Cluster {
 
     /// What a survey finds at these members, asked as an external etcd, once this is true of it.
     pub async fn external_once(&self, what: &str, is: impl Fn(&Found) -> bool) -> Found {
-        let endpoints: Vec<_> = self.members.iter().map(|one| one.client.clone()).collect();
+        let all: Vec<_> = (0..self.members.len()).collect();
+        self.external_at(&all, what, is).await
+    }
+
+    /// The same, with the addresses of these members as the endpoints.
+    pub async fn external_at(
+        &self,
+        at: &[usize],
+        what: &str,
+        is: impl Fn(&Found) -> bool,
+    ) -> Found {
+        let endpoints: Vec<_> = at
+            .iter()
+            .map(|at| self.members[*at].client.clone())
+            .collect();
         let client = self.client();
         until(what, is, async || external(&client, &endpoints).await).await
+    }
+
+    /// Cuts a running member off from its peers, as if the network between them were away. Clients
+    /// still reach it. The others start again, with certificates of another authority.
+    pub fn cut_off(&mut self, at: usize) {
+        let others: Vec<_> = (0..self.members.len()).filter(|one| *one != at).collect();
+        for other in &others {
+            self.kill(*other);
+        }
+        let authority = Authority::new();
+        let peers: Vec<_> = others.iter().map(|one| self.named_peer(*one)).collect();
+        for other in others {
+            let pair = authority.sign("peer");
+            for (flag, end, text) in [
+                ("--peer-trusted-ca-file", "ca", &authority.certificate),
+                ("--peer-cert-file", "crt", &pair.certificate),
+                ("--peer-key-file", "key", &pair.key),
+            ] {
+                let path = self.folder.path().join(format!("peer-{other}.{end}"));
+                fs::write(&path, text).unwrap();
+                let flag = format!("{flag}={}", path.display());
+                self.members[other].arguments.push(flag);
+            }
+            self.go(other, &peers.join(","), "existing");
+        }
+    }
+
+    /// Demands a user of each client. Careen has none.
+    pub async fn demand_users(&self) {
+        let client = self.client().patient_for(PATIENCE);
+        let first = self.address(0);
+        for (path, body) in [
+            ("/v3/auth/user/add", r#"{"name":"root","password":"x"}"#),
+            ("/v3/auth/role/add", r#"{"name":"root"}"#),
+            ("/v3/auth/user/grant", r#"{"user":"root","role":"root"}"#),
+            ("/v3/auth/enable", "{}"),
+        ] {
+            client.post(&first, path, body).await.unwrap();
+        }
     }
 
     /// Once all of so many members are healthy.
@@ -192,10 +245,15 @@ impl Cluster {
 
     /// Raises an alarm of a member by hand.
     pub async fn raise(&self, member: EtcdId, alarm: &str) {
+        self.raise_at(0, member, alarm).await;
+    }
+
+    /// The same at another member.
+    pub async fn raise_at(&self, at: usize, member: EtcdId, alarm: &str) {
         let id = member.0;
         let body = format!(r#"{{"action":"ACTIVATE","memberID":"{id}","alarm":"{alarm}"}}"#);
-        let (client, first) = (self.client(), self.address(0));
-        let raised = client.post(&first, "/v3/maintenance/alarm", body);
+        let (client, address) = (self.client(), self.address(at));
+        let raised = client.post(&address, "/v3/maintenance/alarm", body);
         raised.await.unwrap();
     }
 

@@ -4,9 +4,11 @@
 mod certificates;
 mod cluster;
 mod node;
+mod objects;
 mod program;
 
 pub use certificates::Authority;
 pub use cluster::{Cluster, within};
 pub use node::Root;
-pub use program::{answer, command, shown};
+pub use objects::{mirror, mirror_named, node, report, worker};
+pub use program::{answer, codes, command, shown};

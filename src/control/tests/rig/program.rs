@@ -26,6 +26,15 @@ pub fn answer(root: &Root, arguments: &[&str]) -> (Value, Option<i32>) {
     (read, output.status.code())
 }
 
+/// The codes of a survey's findings, but for the one about kubeadm, which these nodes do not have.
+pub fn codes(found: &Value) -> Vec<&str> {
+    let all = found["findings"].as_array().unwrap().iter();
+    let is_kubeadm = |one: &&Value| one["says"].as_str().unwrap().contains("kubeadm is not in");
+    all.filter(|one| !is_kubeadm(one))
+        .map(|one| one["code"].as_str().unwrap())
+        .collect()
+}
+
 /// What a person sees: standard output, standard error and the exit code.
 pub fn shown(root: &Root, arguments: &[&str]) -> (String, String, Option<i32>) {
     let output = command(root.path(), arguments).output().unwrap();

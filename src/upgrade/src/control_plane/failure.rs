@@ -70,5 +70,9 @@ const fn words(source: Source) -> (&'static str, &'static str) {
             "a request to the container runtime failed",
             "Check its unit, and compare `crictl images` with `kubeadm config images list`",
         ),
+        Source::Archive => (
+            "an archive of container images in the new system cannot be read",
+            "Build the system without it, or write it again with `ctr images export`",
+        ),
     }
 }

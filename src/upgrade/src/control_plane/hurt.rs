@@ -29,13 +29,17 @@ impl Survey {
 
     fn unanswered(&self) -> Option<String> {
         let needed = |source| match source {
-            Source::Credential | Source::Api | Source::Etcd | Source::Manifest => true,
-            // What is before the API servers is no part of this node.
+            Source::Credential | Source::Api | Source::Manifest => true,
+            // An external etcd of which no member is here is no part of this node. Its API server
+            // is not Ready without it.
+            Source::Etcd => self.kind == Kind::Stacked || self.me.is_some(),
+            // What is before the API servers is no part of this node, either.
             Source::Endpoint
             | Source::Certificate
             | Source::Room
             | Source::Kubeadm
-            | Source::Runtime => false,
+            | Source::Runtime
+            | Source::Archive => false,
         };
         let missed = self.unseen.iter().find(|unseen| needed(unseen.source))?;
         Some(told(missed.source, &missed.why))
@@ -126,6 +130,7 @@ mod tests {
             (Source::Room, false),
             (Source::Kubeadm, false),
             (Source::Runtime, false),
+            (Source::Archive, false),
         ] {
             let mut survey = of(vec![member(1)]);
             survey.miss(source, "no answer");
@@ -138,6 +143,15 @@ mod tests {
         assert_eq!(external.hurt(), None, "it is on no node of ours");
         external.me = Some(EtcdId(2));
         assert!(external.hurt().unwrap().contains("no route"));
+        external.members[0].sick = None;
+        external.miss(Source::Etcd, "its alarms: no answer");
+        assert!(external.hurt().is_some());
+        external.me = None;
+        assert_eq!(
+            external.hurt(),
+            None,
+            "its members are no part of this node"
+        );
         external.me = None;
         external.miss(Source::Api, "no answer");
         assert!(external.hurt().is_some());

@@ -114,7 +114,7 @@ fn members(survey: &Survey) -> String {
         }
         (Kind::Stacked, None) => format!("{healthy} of {all} healthy"),
         (Kind::External, None) => {
-            format!("{healthy} of {all} endpoints healthy; none is on this node")
+            format!("{healthy} of {all} healthy; none is on this node")
         }
     }
 }

@@ -228,6 +228,8 @@ pub enum Source {
     Kubeadm,
     /// The container runtime.
     Runtime,
+    /// An archive of container images that the new system carries.
+    Archive,
 }
 
 /// More members than etcd is made for.

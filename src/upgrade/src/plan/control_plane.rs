@@ -100,7 +100,7 @@ mod tests {
         let text = rehearsed.control_plane.join("\n");
         for part in [
             "etcd: external, and kubeadm does not change it",
-            "members: 1 of 1 endpoints healthy; none is on this node",
+            "members: 1 of 1 healthy; none is on this node",
             "ExternalEtcd: etcd is external",
             "SingleMember: this node has the only API server",
         ] {

@@ -22,9 +22,12 @@ const BY_HAND: &str = r#"
 cd /run/bench
 api="curl -sS --fail -o /dev/null --cacert ca.crt --cert admin.crt --key admin.key"
 all=https://api.test:6443/api/v1
+pods="$all/namespaces/kube-system/pods?labelSelector=tier%3Dcontrol-plane"
 $api $all/namespaces/kube-system/configmaps/kubeadm-config \
   -o /dev/null $all/nodes/cp-1 \
-  -o /dev/null "$all/namespaces/kube-system/pods?labelSelector=tier%3Dcontrol-plane" \
+  -o /dev/null "$pods&fieldSelector=spec.nodeName%3Dcp-1" \
+  -o /dev/null "$pods&fieldSelector=spec.nodeName%3Dcp-2" \
+  -o /dev/null "$pods&fieldSelector=spec.nodeName%3Dcp-3" \
   -o /dev/null "$all/nodes?labelSelector=node-role.kubernetes.io%2Fcontrol-plane" \
   -o /dev/null "$all/nodes?limit=100" \
   -o /dev/null https://api.test:6443/apis/coordination.k8s.io/v1/namespaces/kube-system/leases
@@ -120,7 +123,7 @@ fn rows(surveys: &[f64], floors: &[f64], counts: Vec<f64>, calls: Vec<f64>) -> V
         row(
             "   requests to the API server",
             counts,
-            "6: one for each kind of object",
+            "8: one for each kind of object, and for the pods of each node",
         ),
         row(
             "   calls to etcd",

@@ -82,11 +82,12 @@ fn are(names: &[String]) -> String {
     format!("{} {verb}", listed(names))
 }
 
-/// The endpoints of an external etcd are not a healthy majority.
+/// The members of an external etcd are not a healthy majority.
 fn minority(members: &[Member]) -> Option<Finding> {
-    let sick: Vec<_> = members.iter().filter(|one| !one.is_healthy()).collect();
-    let healthy = members.len() - sick.len();
-    (healthy * 2 <= members.len() && !members.is_empty()).then(|| {
+    let voters: Vec<_> = members.iter().filter(|one| !one.learner).collect();
+    let sick: Vec<_> = voters.iter().filter(|one| !one.is_healthy()).collect();
+    let healthy = voters.len() - sick.len();
+    (healthy * 2 <= voters.len() && !members.is_empty()).then(|| {
         let names = listed(sick.iter().map(|one| one.called()));
         let says = format!(
             "the external etcd does not have a healthy majority: {names}. Look at etcd first."

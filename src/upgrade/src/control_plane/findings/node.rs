@@ -19,7 +19,8 @@ fn missed(Unseen { source, why }: &Unseen) -> Finding {
         Source::Credential => (Code::NoAdminCredential, Class::Refuse),
         Source::Api | Source::Endpoint => (Code::ApiAway, Class::Wait),
         Source::Etcd => (Code::EtcdUnhealthy, Class::Wait),
-        Source::Manifest => (Code::NotSeen, Class::Refuse),
+        // The raise imports each of them, after the node has left its load balancers.
+        Source::Manifest | Source::Archive => (Code::NotSeen, Class::Refuse),
         Source::Certificate | Source::Room | Source::Kubeadm | Source::Runtime => {
             (Code::NotSeen, Class::Warn)
         }

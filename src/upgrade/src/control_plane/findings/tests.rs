@@ -106,6 +106,12 @@ const ROWS: &[(Code, Class, &[&str], Change)] = &[
     (Code::NotSeen, Class::Refuse, &["not YAML"], |s| {
         s.miss(Source::Manifest, "not YAML")
     }),
+    (
+        Code::NotSeen,
+        Class::Refuse,
+        &["etcd.tar", "ctr images export"],
+        |s| s.miss(Source::Archive, "etcd.tar: no image in it has a name"),
+    ),
     (Code::NotSeen, Class::Warn, &["a.crt"], |s| {
         s.miss(Source::Certificate, "a.crt")
     }),
@@ -467,6 +473,20 @@ fn external_etcd_without_one_of_three_goes_on() {
     let found: Vec<_> = found.map(|one| (one.code, one.class)).collect();
     let warned = [Code::EtcdUnhealthy, Code::ExternalEtcd].map(|code| (code, Class::Warn));
     assert_eq!(found, warned);
+}
+
+#[test]
+fn learner_of_an_external_etcd_has_no_vote_in_its_majority() {
+    let mut survey = healthy();
+    survey.kind = Kind::External;
+    survey.me = None;
+    survey.members.truncate(2);
+    survey.members[1].learner = true;
+    let found = findings(&survey);
+    assert!(
+        found.iter().all(|one| one.class == Class::Warn),
+        "{found:#?}"
+    );
 }
 
 #[test]
