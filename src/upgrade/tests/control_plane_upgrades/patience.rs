@@ -136,6 +136,49 @@ fn hurt_part_keeps_the_lock_although_the_time_is_over() {
     assert!(node.control().holds_the_lock() && node.up().is_taken());
 }
 
+/// A raised and drained node. A person has removed its lock, and another upgrade has it.
+fn raised_without_the_lock() -> Node {
+    let mut node = drained(patient(Phase::Drained));
+    let version = "v1.36.3".parse().unwrap();
+    node.control_mut().raise = Raise::Raised { version };
+    node.busy = Some("cp-2/8");
+    node.pass(91);
+    node
+}
+
+#[test]
+fn raised_node_is_looked_at_although_another_has_the_lock() {
+    let mut node = raised_without_the_lock();
+    wait(&mut node, 660);
+    assert_eq!(refusal(&node), "ControlPlaneBusy");
+    assert!(node.steps.ends_with(&["Survey", "Release", "Undo"]));
+    assert!(!node.steps.contains(&"Unlock"), "{:?}", node.steps);
+    let mut node = raised_without_the_lock();
+    node.survey.miss(Source::Etcd, "connection refused");
+    wait(&mut node, 1800);
+    let Phase::Halted { reason } = &node.up().phase else {
+        panic!("{:?} after {:?}", node.up().phase, node.steps)
+    };
+    assert!(matches!(reason, Reason::ControlPlaneHurt { .. }));
+    assert!(node.up().is_taken(), "the cordon stays");
+}
+
+#[test]
+fn raised_node_without_the_lock_is_looked_at_after_hours() {
+    let mut node = raised_without_the_lock();
+    node.run();
+    node.policy.window = closed();
+    node.survey.miss(Source::Etcd, "connection refused");
+    wait(&mut node, 600);
+    assert!(node.up().is_taken(), "{:?}", node.steps);
+    node.survey = survey();
+    node.run();
+    assert!(node.steps.ends_with(&["Survey", "Release"]));
+    let surveys = node.steps.len();
+    wait(&mut node, 3000);
+    assert_eq!(node.steps.len(), surveys, "once it is given back");
+}
+
 #[test]
 fn raise_that_has_begun_waits_on() {
     let mut node = raising();

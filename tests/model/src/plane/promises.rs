@@ -36,7 +36,7 @@ pub fn decided(state: &mut State, former: Option<&Upgrade>, up: &Upgrade, act: A
         }
         Do::Reboot(_) if is_armed => takes(state, &plane, RECENT),
         Do::Bless(letter) => blesses(state, &plane, letter),
-        Do::Release | Do::Control(Task::Unlock) => gives_back(state, &plane, up),
+        Do::Release | Do::Control(Task::Unlock) => gives_back(state, &plane, up, what),
         Do::Fetch
         | Do::Verify
         | Do::Rehearse
@@ -123,10 +123,11 @@ fn blesses(state: &mut State, plane: &Plane, letter: char) {
     }
 }
 
-/// After a turn that has touched this node's part.
-fn gives_back(state: &mut State, plane: &Plane, up: &Upgrade) {
+/// After a turn that has touched this node's part. The node is kept also without the lock, which a
+/// person may have removed.
+fn gives_back(state: &mut State, plane: &Plane, up: &Upgrade, what: Do) {
     let looked_at = matches!(up.phase, Phase::Halted { .. }) || up.phase.is_end();
-    let ours = plane.lease == Lease::Ours(number(state));
+    let ours = what == Do::Release || plane.lease == Lease::Ours(number(state));
     let seen = plane.ghost.looked;
     if plane.ghost.touched && ours && !looked_at && !seen.is_some_and(|looked| looked.well) {
         state.breaks("a member that is not seen well after its turn keeps node and lock");
