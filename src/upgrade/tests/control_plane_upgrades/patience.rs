@@ -136,6 +136,52 @@ fn hurt_part_keeps_the_lock_although_the_time_is_over() {
     assert!(node.control().holds_the_lock() && node.up().is_taken());
 }
 
+/// The same steps, while each request for the lock fails.
+fn wait_without_the_lock(node: &mut Node, seconds: u64) {
+    let task = Task::Lock;
+    for _ in 0..seconds / 10 {
+        if node.up().phase.is_end() {
+            return;
+        }
+        if node.step() == Act::Begin(Step::Control { task }) {
+            let failed = task.failed(&"no route");
+            node.seen.turn.finished = finished(Step::Control { task }, Outcome::Failed(failed));
+        }
+        node.pass(10);
+    }
+}
+
+#[test]
+fn lock_at_an_address_that_is_away_costs_no_try() {
+    let away = |wait_seconds| {
+        let mut node = drained(patient(Phase::Drained));
+        node.policy.control_plane.wait_seconds = wait_seconds;
+        node.survey.miss(Source::Api, "no route");
+        node.pass(91);
+        wait_without_the_lock(&mut node, 7200);
+        node
+    };
+    let mut node = away(0);
+    assert!(is_waiting(&node), "{:?}", node.up().phase);
+    let asked = node.steps.iter().filter(|step| **step == "Lock");
+    assert_eq!(asked.count(), 1, "{:?}", node.steps);
+    node.survey = survey();
+    wait(&mut node, 60);
+    assert!(node.steps.contains(&"Reboot"), "{:?}", node.steps);
+    assert_eq!(refusal(&away(600)), "ApiAway");
+}
+
+#[test]
+fn lock_that_fails_beside_a_clean_look_costs_its_tries() {
+    let mut node = drained(patient(Phase::Drained));
+    node.pass(91);
+    wait_without_the_lock(&mut node, 7200);
+    let Phase::Failed { reason } = &node.up().phase else {
+        panic!("{:?} after {:?}", node.up().phase, node.steps)
+    };
+    assert!(matches!(reason, Reason::ControlFailed { .. }), "{reason}");
+}
+
 /// A raised and drained node. A person has removed its lock, and another upgrade has it.
 fn raised_without_the_lock() -> Node {
     let mut node = drained(patient(Phase::Drained));
