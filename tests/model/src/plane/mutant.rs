@@ -63,6 +63,14 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
                 *seen = now;
             }
         }
+        // The drain's reading of the lock counts at the arming too.
+        Mutant::ReadsNoLockBeforeTheArming if up.phase == Phase::Drained => {
+            if let Lock::Held { seen } = &mut control.lock
+                && now.at <= seen.at.plus_seconds(300)
+            {
+                *seen = now;
+            }
+        }
         Mutant::SavesNoEtcd => control.snapshot = Snapshot::NotHere,
         Mutant::ForgetsTheRaise => {
             let look = control.look.as_mut();

@@ -11,7 +11,7 @@ use crate::world::{Act, Do, State};
 /// How old a look or the lock may be before what other members feel, in seconds.
 const RECENT: u16 = 300;
 
-/// The same of the look before a trial is armed.
+/// The same of the look and the lock before a trial is armed.
 const ARMING: u16 = 90;
 
 /// Checks a decision. `former` is the upgrade before it, and `up` after it.
@@ -64,15 +64,15 @@ fn takes(state: &mut State, plane: &Plane, limit: u16) {
     if !spares {
         state.breaks("a member leaves only while the others are seen to keep the quorum");
     }
-    has_the_lock(state, plane);
+    has_the_lock(state, plane, limit);
     if plane.folder == Folder::Own {
         state.breaks("nothing begins without the shared /etc/kubernetes");
     }
 }
 
 /// A person who removes the lock takes it from an upgrade that looks again soon.
-fn has_the_lock(state: &mut State, plane: &Plane) {
-    let recent = |seen: u16| state.running.now <= seen + RECENT;
+fn has_the_lock(state: &mut State, plane: &Plane, limit: u16) {
+    let recent = |seen: u16| state.running.now <= seen + limit;
     let held = plane.lease == Lease::Ours(number(state)) || plane.ghost.robbed;
     if !(held && plane.ghost.locked.is_some_and(recent)) {
         state.breaks("one member at a time: only with the lock");
