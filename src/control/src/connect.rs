@@ -7,9 +7,10 @@ use client::kubeconfig::{self, Variables};
 use hyper::Uri;
 use kube::Client;
 use kube::config::Kubeconfig;
+use upgrade::control_plane::Component;
 
 use crate::folder::Folder;
-use crate::manifests::Manifest;
+use crate::manifests::{Manifest, Manifests};
 
 /// The credential of the administrator.
 pub(crate) const ADMIN: &str = "/etc/kubernetes/admin.conf";
@@ -39,6 +40,12 @@ pub(crate) fn own(server: &Manifest) -> Result<Uri, String> {
     address
         .parse()
         .map_err(|error| format!("{address}: {error}"))
+}
+
+/// The same, read from the node's files; `None` if its manifest does not say it.
+pub(crate) fn own_server(folder: &Folder) -> Option<Uri> {
+    let read = Manifests::read(folder);
+    own(read.all.get(&Component::ApiServer)?).ok()
 }
 
 /// A client of another server than the one that the file names.

@@ -1,6 +1,7 @@
 //! Reads and writes the lock at the API server, with admin.conf.
 
 use client::chain;
+use hyper::Uri;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, DeleteParams, PostParams, Preconditions};
@@ -8,7 +9,7 @@ use kube::{Client, Error, ResourceExt as _};
 use upgrade::control_plane::{Failure, Held, Holder, LOCK, LOCK_NAMESPACE, News, Source};
 use upgrade::names::STATUS;
 
-use crate::connect::{ADMIN, connect};
+use crate::connect::{ADMIN, PATIENCE, connect_to, own_server};
 use crate::folder::Folder;
 use crate::lease;
 
@@ -28,14 +29,33 @@ pub(crate) enum Wrote {
 }
 
 impl Leases {
-    /// Uses the administrator's credential.
-    pub fn open(folder: &Folder) -> Result<Self, Failure> {
-        let client: Result<Client, _> = connect(folder, ADMIN);
+    /// Uses the administrator's credential: at the address in admin.conf, or if it does not answer,
+    /// at that of this node's own API server. Both write to one etcd, so there is one lock.
+    pub async fn open(folder: &Folder) -> Result<Self, Failure> {
+        let first = Self::at(folder, None)?;
+        if first.answers().await {
+            return Ok(first);
+        }
+        let Some(own) = own_server(folder) else {
+            return Ok(first);
+        };
+        let own = Self::at(folder, Some(own))?;
+        Ok(if own.answers().await { own } else { first })
+    }
+
+    fn at(folder: &Folder, server: Option<Uri>) -> Result<Self, Failure> {
+        let client: Result<Client, _> = connect_to(folder, ADMIN, server);
         let client = client.map_err(|why| Failure::new(Source::Credential, why))?;
         Ok(Self {
             leases: Api::namespaced(client.clone(), LOCK_NAMESPACE),
             nodes: Api::all(client),
         })
+    }
+
+    /// Whether a server answers, if only by a refusal of the credential.
+    async fn answers(&self) -> bool {
+        let read = tokio::time::timeout(PATIENCE, self.read()).await;
+        read.is_ok_and(|read| read.map_or_else(|why| why.source != Source::Api, |_| true))
     }
 
     /// The Lease, if there is one. The API server answers from etcd, not from a cache.

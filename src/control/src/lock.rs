@@ -13,7 +13,7 @@ use crate::lease;
 use crate::leases::{Leases, Wrote};
 use crate::node::{self, NoControlPlane};
 
-/// How long all of it may take.
+/// How long all of it may take. An address that does not answer takes a third of it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How often others may change the lock between a look and a write.
@@ -26,7 +26,7 @@ const ROUNDS: u32 = 8;
 pub async fn lock(folder: &Folder, id: &UpgradeId, now: u64) -> Result<Locking, NoControlPlane> {
     node::check(folder)?;
     let taken = async {
-        let (me, leases) = begin(folder, id)?;
+        let (me, leases) = begin(folder, id).await?;
         take(&me, &leases, now).await
     };
     let taken = tokio::time::timeout(PATIENCE, taken).await;
@@ -42,7 +42,7 @@ pub async fn lock(folder: &Folder, id: &UpgradeId, now: u64) -> Result<Locking, 
 pub async fn unlock(folder: &Folder, id: &UpgradeId) -> Result<Unlocking, NoControlPlane> {
     node::check(folder)?;
     let released = async {
-        let (me, leases) = begin(folder, id)?;
+        let (me, leases) = begin(folder, id).await?;
         release(me, &leases).await
     };
     let released = tokio::time::timeout(PATIENCE, released).await;
@@ -51,10 +51,10 @@ pub async fn unlock(folder: &Folder, id: &UpgradeId) -> Result<Unlocking, NoCont
         .unwrap_or_else(Unlocking::Failed))
 }
 
-fn begin(folder: &Folder, id: &UpgradeId) -> Result<(Holder, Leases), Failure> {
+async fn begin(folder: &Folder, id: &UpgradeId) -> Result<(Holder, Leases), Failure> {
     let me = Holder::new(&node::name(folder), id.clone());
     let me = me.map_err(|error| Failure::new(Source::Certificate, error.to_string()))?;
-    Ok((me, Leases::open(folder)?))
+    Ok((me, Leases::open(folder).await?))
 }
 
 /// Each round reads the lock, so the round after a write reads it back.

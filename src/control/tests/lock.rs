@@ -186,6 +186,37 @@ async fn a_holder_that_is_over_loses_it(client: &Client, [first, second]: &[Root
 }
 
 #[test]
+fn lock_needs_no_shared_address_beside_the_own_server() {
+    let folder = tempfile::tempdir().unwrap();
+    within(async {
+        let folder = folder.path().join("cluster");
+        let plane = ControlPlane::start(&folder).await.unwrap();
+        let client = plane.client().await.unwrap();
+        let root = root(&plane, "cp-1");
+        let flags = [
+            "--advertise-address=127.0.0.1".to_owned(),
+            format!("--secure-port={}", plane.api_port()),
+        ];
+        root.manifest("kube-apiserver", "kube-apiserver:v1.36.3", &flags);
+        let admin = fs::read_to_string(plane.admin_kubeconfig()).unwrap();
+        let own = format!("127.0.0.1:{}", plane.api_port());
+        assert!(admin.contains(&own), "the shared address is another one");
+        root.put(
+            "/etc/kubernetes/admin.conf",
+            &admin.replace(&own, "127.0.0.1:1"),
+        );
+        let taken = answer(&root, &["lock", "--upgrade", "7"]);
+        assert!(held_by("cp-1/7", "free")(&taken), "{taken:?}");
+        assert!(lease(&client).await.is_some());
+        let (released, code) = answer(&root, &["unlock", "--upgrade", "7"]);
+        assert_eq!((&released["answer"], code), (&json!("released"), Some(0)));
+        plane.stop_api_server();
+        let (away, code) = answer(&root, &["lock", "--upgrade", "7"]);
+        assert_eq!((&away["source"], code), (&json!("api"), Some(1)), "{away}");
+    });
+}
+
+#[test]
 fn a_wrong_id_or_node_changes_nothing() {
     let root = Root::new();
     for verb in ["lock", "unlock", "save"] {

@@ -593,6 +593,29 @@ fn hours_that_end_after_a_trial_release_no_hurt_member() {
 }
 
 #[test]
+fn hours_that_end_after_the_raise_go_on_without_another() {
+    let mut node = Node::new(Phase::Deployed);
+    node.survey = older();
+    while !matches!(node.control().raise, Raise::Raised { .. }) {
+        node.step();
+    }
+    let open = std::mem::replace(&mut node.policy.window, closed());
+    node.run();
+    let given_back = ["Raise", "Survey", "Release", "Unlock"];
+    assert!(node.steps.ends_with(&given_back), "{:?}", node.steps);
+    assert!(!node.up().is_taken() && !node.control().holds_the_lock());
+    assert!(matches!(node.control().raise, Raise::Raised { .. }));
+    node.pass(3600);
+    node.policy.window = open;
+    node.steps.clear();
+    node.run();
+    let expected = [
+        "Lock", "Survey", "SaveEtcd", "Drain", "Snapshot", "Yield", "Arm", "Reboot",
+    ];
+    assert_eq!(node.steps, expected);
+}
+
+#[test]
 fn hours_that_end_after_the_lock_release_it() {
     let mut node = Node::new(Phase::Deployed);
     while node.steps.last() != Some(&"SaveEtcd") {

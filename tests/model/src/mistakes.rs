@@ -76,6 +76,7 @@ pub enum Mutant {
     TrustsAnOldLook,
     TakesNoLock,
     TrustsAnOldLock,
+    ReadsNoLockBeforeTheArming,
     SavesNoEtcd,
     KeepsTheSnapshotOfAnotherTurn,
     ForgetsTheRaise,
@@ -102,11 +103,12 @@ pub enum Mutant {
 }
 
 /// Every mistake about a control plane.
-pub const OF_CONTROL_PLANES: [Mutant; 27] = [
+pub const OF_CONTROL_PLANES: [Mutant; 28] = [
     Mutant::LeavesWithoutAQuorum,
     Mutant::TrustsAnOldLook,
     Mutant::TakesNoLock,
     Mutant::TrustsAnOldLock,
+    Mutant::ReadsNoLockBeforeTheArming,
     Mutant::SavesNoEtcd,
     Mutant::KeepsTheSnapshotOfAnotherTurn,
     Mutant::ForgetsTheRaise,

@@ -8,6 +8,7 @@
 //! changes nothing.
 
 mod configuration;
+mod elsewhere;
 mod expected;
 mod node;
 mod order;
@@ -30,6 +31,7 @@ pub use order::RaiseOrder;
 use crate::carried::Importer;
 use crate::manifests::Manifests;
 use configuration::Upgrade;
+use elsewhere::Elsewhere;
 use expected::Expected;
 use node::Node;
 use order::{Failed, In};
@@ -183,7 +185,16 @@ impl Raise<'_> {
             patches: order.patches.as_deref(),
             timeouts: self.timeouts,
         });
-        let ran = run::run(order, ledger, self.lock, how, &text).await;
+        let instead = self.node.instead.as_ref();
+        let instead = instead.map(|own| Elsewhere::write(&order.folder, own));
+        let instead = instead.transpose().during(Phase::Kubeadm)?;
+        let files = run::Files {
+            ledger,
+            lock: self.lock,
+            kubeconfig: instead.as_ref().map(Elsewhere::path),
+        };
+        let ran = run::run(order, &files, how, &text).await;
+        drop(instead);
         let followed = watch.stop();
         let wrong = ledger.pages().during(Phase::Ledger)?;
         let wrong = raise::not_written(etcd, &wrong);

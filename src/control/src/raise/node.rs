@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use hyper::Uri;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{Api, ListParams};
 use upgrade::Version;
@@ -12,7 +13,7 @@ use super::order::{Failed, In, RaiseOrder};
 use super::serving::PAUSE;
 use crate::api::{self, Cluster};
 use crate::certificates::Certificates;
-use crate::connect::{ADMIN, NAMESPACE, connect};
+use crate::connect::{self, ADMIN, NAMESPACE, connect_to};
 use crate::manifests::{self, Manifest, Manifests};
 use crate::node;
 
@@ -29,6 +30,8 @@ pub(super) struct Node {
     pub cluster_version: Version,
     pub stacked: bool,
     pub has_coredns: bool,
+    /// The address of the own API server, where the one in admin.conf does not answer.
+    pub instead: Option<Uri>,
 }
 
 impl Node {
@@ -40,7 +43,8 @@ impl Node {
         let (versions, unread) = read.versions();
         all_read(&read.unread).during(Phase::Look)?;
         all_read(&unread).during(Phase::Look)?;
-        let cluster = cluster(order, &name).await?;
+        let server = read.all.get(&Component::ApiServer);
+        let (cluster, instead) = cluster(order, &name, server).await?;
         let stacked = cluster.configuration.external.is_none();
         has_etcd(&read, stacked).during(Phase::Look)?;
         let version = cluster.configuration.version.clone();
@@ -48,7 +52,10 @@ impl Node {
             name,
             versions: versions.into_values().collect(),
             cluster_version: version.ok_or("no version").during(Phase::Look)?,
-            has_coredns: has_coredns(order).await.during(Phase::Look)?,
+            has_coredns: has_coredns(order, instead.clone())
+                .await
+                .during(Phase::Look)?,
+            instead,
             manifests: read,
             cluster,
             stacked,
@@ -111,12 +118,21 @@ fn all_read(unread: &[String]) -> Result<(), String> {
     unread.first().map_or(Ok(()), |why| Err(why.clone()))
 }
 
-/// After a repair the API server has just been started.
-async fn cluster(order: &RaiseOrder, name: &str) -> Result<Cluster, Failed> {
+/// What the cluster says, and the address that says it instead of the one in admin.conf. After a
+/// repair the API server has just been started.
+async fn cluster(
+    order: &RaiseOrder,
+    name: &str,
+    server: Option<&Manifest>,
+) -> Result<(Cluster, Option<Uri>), Failed> {
     let begun = Instant::now();
     loop {
-        match api::look(&order.folder, name).await {
-            Ok(cluster) => return Ok(cluster),
+        let (looked, away) = api::look_anywhere(&order.folder, name, server).await;
+        match looked {
+            Ok(cluster) => {
+                let own = server.filter(|_| away.is_some()).map(connect::own);
+                return Ok((cluster, own.transpose().during(Phase::Look)?));
+            }
             Err((Source::Api, _)) if begun.elapsed() < order.serving => {
                 tokio::time::sleep(PAUSE).await;
             }
@@ -126,8 +142,8 @@ async fn cluster(order: &RaiseOrder, name: &str) -> Result<Cluster, Failed> {
 }
 
 /// kubeadm finds CoreDNS by this label.
-async fn has_coredns(order: &RaiseOrder) -> Result<bool, String> {
-    let client = connect(&order.folder, ADMIN)?;
+async fn has_coredns(order: &RaiseOrder, server: Option<Uri>) -> Result<bool, String> {
+    let client = connect_to(&order.folder, ADMIN, server)?;
     let all: Api<Deployment> = Api::namespaced(client, NAMESPACE);
     let one = ListParams::default().labels("k8s-app=kube-dns").limit(1);
     let found = all.list(&one).await;

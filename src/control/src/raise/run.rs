@@ -1,5 +1,6 @@
 //! The run of kubeadm. It is never ended from here: half an upgrade is worse than a late one.
 
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -26,22 +27,32 @@ const CONFIGURATION: &str = "upgrade.yaml";
 /// How often etcd is asked for its version meanwhile.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Runs `kubeadm upgrade` to its end. It holds the lock as its standard input: a raise that begins
-/// after this program was killed waits for it.
+/// The files of a run.
+pub(super) struct Files<'a> {
+    pub ledger: &'a Ledger,
+    /// kubeadm holds it as its standard input: a raise that begins after this program was killed
+    /// waits for it.
+    pub lock: &'a File,
+    /// Another kubeconfig than admin.conf.
+    pub kubeconfig: Option<&'a Path>,
+}
+
+/// Runs `kubeadm upgrade` to its end.
 pub(super) async fn run(
     order: &RaiseOrder,
-    ledger: &Ledger,
-    lock: &File,
+    files: &Files<'_>,
     how: Run,
     configuration: &str,
 ) -> Result<(), String> {
+    let ledger = files.ledger;
     let folder = ledger.folder();
     let file = folder.join(CONFIGURATION);
     let written = host::durable::write(&file, configuration.as_bytes(), 0o600);
     written.map_err(|error| error.to_string())?;
     let log = folder.join(LOG);
     let said = |error: io::Error| format!("{}: {error}", order.kubeadm.display());
-    let kubeadm = started(order, lock, how, &file, &log).map_err(said)?;
+    let arguments = arguments(how, &file, files.kubeconfig);
+    let kubeadm = started(order, files.lock, &arguments, &log).map_err(said)?;
     let status = to_its_end(order, ledger, kubeadm).await.map_err(said)?;
     match status.success() {
         true => Ok(()),
@@ -49,23 +60,29 @@ pub(super) async fn run(
     }
 }
 
-fn started(
-    order: &RaiseOrder,
-    lock: &File,
-    how: Run,
-    file: &Path,
-    log: &Path,
-) -> io::Result<Child> {
+fn arguments<'a>(how: Run, file: &'a Path, kubeconfig: Option<&'a Path>) -> Vec<&'a OsStr> {
+    let how = match how {
+        Run::Apply => &["upgrade", "apply", "--yes"][..],
+        Run::Node => &["upgrade", "node"],
+    };
+    let pair = |flag: &'static str, path: &'a Path| [OsStr::new(flag), path.as_os_str()];
+    let mut all: Vec<_> = how.iter().map(OsStr::new).collect();
+    all.extend(pair("--config", file));
+    all.extend(
+        kubeconfig
+            .into_iter()
+            .flat_map(|path| pair("--kubeconfig", path)),
+    );
+    all
+}
+
+fn started(order: &RaiseOrder, lock: &File, arguments: &[&OsStr], log: &Path) -> io::Result<Child> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     let log = options.open(log)?;
     let mut command = Command::from(programs::alone(&order.kubeadm, &path(&order.old_kubelet)));
-    command.arg("upgrade").args(match how {
-        Run::Apply => &["apply", "--yes"][..],
-        Run::Node => &["node"],
-    });
-    command.arg("--config").arg(file);
     command
+        .args(arguments)
         .envs(proxies(order))
         .stdin(Stdio::from(lock.try_clone()?))
         .stdout(Stdio::from(log.try_clone()?))
@@ -143,6 +160,16 @@ mod tests {
         let old = [PathBuf::from("/run/old"), PathBuf::from("/run/older")];
         let expected = format!("/run/old:/run/older:{}", programs::PATH);
         assert_eq!(path(&old), expected);
+    }
+
+    #[test]
+    fn another_kubeconfig_is_named_to_kubeadm() {
+        let file = Path::new("/a.yaml");
+        let words = |how, kubeconfig| arguments(how, file, kubeconfig).join(OsStr::new(" "));
+        let apply = words(Run::Apply, None);
+        assert_eq!(apply, "upgrade apply --yes --config /a.yaml");
+        let node = words(Run::Node, Some(Path::new("/run/b")));
+        assert_eq!(node, "upgrade node --config /a.yaml --kubeconfig /run/b");
     }
 
     #[test]

@@ -50,6 +50,31 @@ fn virtual_address_that_is_away_ends_no_trial() {
 }
 
 #[test]
+fn another_member_that_dies_in_the_trial_ends_no_trial() {
+    let mut node = Node::on_trial();
+    node.survey.members[2].sick = Some("no route".into());
+    node.survey.nodes_not_ready = vec!["cp-3".into()];
+    node.run();
+    assert_eq!(node.up().phase, Phase::Upgraded, "{:?}", node.steps);
+    assert!(!node.control().holds_the_lock());
+}
+
+#[test]
+fn quorum_that_is_lost_in_the_trial_may_come_back() {
+    let mut node = Node::on_trial();
+    let members = node.survey.members.iter_mut();
+    members.for_each(|one| one.sick = Some("no leader".into()));
+    for _ in 0..20 {
+        assert!(matches!(node.run(), Act::Wait(_)));
+        assert!(matches!(node.up().phase, Phase::Trial { .. }));
+        node.pass(30);
+    }
+    node.survey = survey();
+    node.run();
+    assert_eq!(node.up().phase, Phase::Upgraded, "{:?}", node.steps);
+}
+
+#[test]
 fn survey_that_always_fails_ends_the_trial() {
     let mut node = Node::on_trial();
     for _ in 0..200 {

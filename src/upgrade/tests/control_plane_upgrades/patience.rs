@@ -136,6 +136,95 @@ fn hurt_part_keeps_the_lock_although_the_time_is_over() {
     assert!(node.control().holds_the_lock() && node.up().is_taken());
 }
 
+/// The same steps, while each request for the lock fails.
+fn wait_without_the_lock(node: &mut Node, seconds: u64) {
+    let task = Task::Lock;
+    for _ in 0..seconds / 10 {
+        if node.up().phase.is_end() {
+            return;
+        }
+        if node.step() == Act::Begin(Step::Control { task }) {
+            let failed = task.failed(&"no route");
+            node.seen.turn.finished = finished(Step::Control { task }, Outcome::Failed(failed));
+        }
+        node.pass(10);
+    }
+}
+
+#[test]
+fn lock_at_an_address_that_is_away_costs_no_try() {
+    let away = |wait_seconds| {
+        let mut node = drained(patient(Phase::Drained));
+        node.policy.control_plane.wait_seconds = wait_seconds;
+        node.survey.miss(Source::Api, "no route");
+        node.pass(91);
+        wait_without_the_lock(&mut node, 7200);
+        node
+    };
+    let mut node = away(0);
+    assert!(is_waiting(&node), "{:?}", node.up().phase);
+    let asked = node.steps.iter().filter(|step| **step == "Lock");
+    assert_eq!(asked.count(), 1, "{:?}", node.steps);
+    node.survey = survey();
+    wait(&mut node, 60);
+    assert!(node.steps.contains(&"Reboot"), "{:?}", node.steps);
+    assert_eq!(refusal(&away(600)), "ApiAway");
+}
+
+#[test]
+fn lock_that_fails_beside_a_clean_look_costs_its_tries() {
+    let mut node = drained(patient(Phase::Drained));
+    node.pass(91);
+    wait_without_the_lock(&mut node, 7200);
+    let Phase::Failed { reason } = &node.up().phase else {
+        panic!("{:?} after {:?}", node.up().phase, node.steps)
+    };
+    assert!(matches!(reason, Reason::ControlFailed { .. }), "{reason}");
+}
+
+/// A raised and drained node. A person has removed its lock, and another upgrade has it.
+fn raised_without_the_lock() -> Node {
+    let mut node = drained(patient(Phase::Drained));
+    let version = "v1.36.3".parse().unwrap();
+    node.control_mut().raise = Raise::Raised { version };
+    node.busy = Some("cp-2/8");
+    node.pass(91);
+    node
+}
+
+#[test]
+fn raised_node_is_looked_at_although_another_has_the_lock() {
+    let mut node = raised_without_the_lock();
+    wait(&mut node, 660);
+    assert_eq!(refusal(&node), "ControlPlaneBusy");
+    assert!(node.steps.ends_with(&["Survey", "Release", "Undo"]));
+    assert!(!node.steps.contains(&"Unlock"), "{:?}", node.steps);
+    let mut node = raised_without_the_lock();
+    node.survey.miss(Source::Etcd, "connection refused");
+    wait(&mut node, 1800);
+    let Phase::Halted { reason } = &node.up().phase else {
+        panic!("{:?} after {:?}", node.up().phase, node.steps)
+    };
+    assert!(matches!(reason, Reason::ControlPlaneHurt { .. }));
+    assert!(node.up().is_taken(), "the cordon stays");
+}
+
+#[test]
+fn raised_node_without_the_lock_is_looked_at_after_hours() {
+    let mut node = raised_without_the_lock();
+    node.run();
+    node.policy.window = closed();
+    node.survey.miss(Source::Etcd, "connection refused");
+    wait(&mut node, 600);
+    assert!(node.up().is_taken(), "{:?}", node.steps);
+    node.survey = survey();
+    node.run();
+    assert!(node.steps.ends_with(&["Survey", "Release"]));
+    let surveys = node.steps.len();
+    wait(&mut node, 3000);
+    assert_eq!(node.steps.len(), surveys, "once it is given back");
+}
+
 #[test]
 fn raise_that_has_begun_waits_on() {
     let mut node = raising();

@@ -63,6 +63,15 @@ fn mislead_about(mutant: Mutant, up: &mut Upgrade, seen: &mut Observation) {
                 *seen = now;
             }
         }
+        // What counts at the drain counts at the arming too.
+        Mutant::ReadsNoLockBeforeTheArming if up.phase == Phase::Drained => {
+            if let Lock::Held { seen } = &mut control.lock
+                && seen.boot == now.boot
+                && now.at <= seen.at.plus_seconds(300)
+            {
+                *seen = now;
+            }
+        }
         Mutant::SavesNoEtcd => control.snapshot = Snapshot::NotHere,
         Mutant::ForgetsTheRaise => {
             let look = control.look.as_mut();
@@ -141,6 +150,7 @@ pub fn distort(
         (Mutant::KeepsTheSnapshotOfAnotherTurn, Some(control)) if control.snapshot.is_due() => {
             control.snapshot = kept.unwrap_or_default();
         }
+        (Mutant::ReadsNoLockBeforeTheArming, Some(control)) => keep_the_time(was, control),
         (Mutant::UnlocksWhatHasHalted, _) if was.is_some_and(may_unlock) => {
             let ended = seen.turn.finished.is_some();
             if !ended && matches!(act, Act::Wait(None)) && seen.turn.running.is_none() {
@@ -148,6 +158,16 @@ pub fn distort(
             }
         }
         _ => {}
+    }
+}
+
+/// Trust in an old lock does not make it newer: only an answer does, after which it was asked for.
+fn keep_the_time(was: Option<&Upgrade>, control: &mut Control) {
+    let was = was.and_then(|up| up.control.as_ref());
+    if let (Some(Lock::Held { seen }), Lock::Held { seen: now }) =
+        (was.map(|was| &was.lock), &mut control.lock)
+    {
+        now.clone_from(seen);
     }
 }
 

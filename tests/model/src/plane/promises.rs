@@ -11,7 +11,7 @@ use crate::world::{Act, Do, State};
 /// How old a look or the lock may be before what other members feel, in seconds.
 const RECENT: u16 = 300;
 
-/// The same of the look before a trial is armed.
+/// The same of the look and the lock before a trial is armed.
 const ARMING: u16 = 90;
 
 /// Checks a decision. `former` is the upgrade before it, and `up` after it.
@@ -36,7 +36,7 @@ pub fn decided(state: &mut State, former: Option<&Upgrade>, up: &Upgrade, act: A
         }
         Do::Reboot(_) if is_armed => takes(state, &plane, RECENT),
         Do::Bless(letter) => blesses(state, &plane, letter),
-        Do::Release | Do::Control(Task::Unlock) => gives_back(state, &plane, up),
+        Do::Release | Do::Control(Task::Unlock) => gives_back(state, &plane, up, what),
         Do::Fetch
         | Do::Verify
         | Do::Rehearse
@@ -64,15 +64,15 @@ fn takes(state: &mut State, plane: &Plane, limit: u16) {
     if !spares {
         state.breaks("a member leaves only while the others are seen to keep the quorum");
     }
-    has_the_lock(state, plane);
+    has_the_lock(state, plane, limit);
     if plane.folder == Folder::Own {
         state.breaks("nothing begins without the shared /etc/kubernetes");
     }
 }
 
 /// A person who removes the lock takes it from an upgrade that looks again soon.
-fn has_the_lock(state: &mut State, plane: &Plane) {
-    let recent = |seen: u16| state.running.now <= seen + RECENT;
+fn has_the_lock(state: &mut State, plane: &Plane, limit: u16) {
+    let recent = |seen: u16| state.running.now <= seen + limit;
     let held = plane.lease == Lease::Ours(number(state)) || plane.ghost.robbed;
     if !(held && plane.ghost.locked.is_some_and(recent)) {
         state.breaks("one member at a time: only with the lock");
@@ -123,10 +123,11 @@ fn blesses(state: &mut State, plane: &Plane, letter: char) {
     }
 }
 
-/// After a turn that has touched this node's part.
-fn gives_back(state: &mut State, plane: &Plane, up: &Upgrade) {
+/// After a turn that has touched this node's part. The node is kept also without the lock, which a
+/// person may have removed.
+fn gives_back(state: &mut State, plane: &Plane, up: &Upgrade, what: Do) {
     let looked_at = matches!(up.phase, Phase::Halted { .. }) || up.phase.is_end();
-    let ours = plane.lease == Lease::Ours(number(state));
+    let ours = what == Do::Release || plane.lease == Lease::Ours(number(state));
     let seen = plane.ghost.looked;
     if plane.ghost.touched && ours && !looked_at && !seen.is_some_and(|looked| looked.well) {
         state.breaks("a member that is not seen well after its turn keeps node and lock");

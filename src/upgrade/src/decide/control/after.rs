@@ -71,10 +71,11 @@ fn unhealthy(detail: String, s: &Situation<'_>) -> Move {
 }
 
 /// Before the node is given back, if the upgrade has touched its part: it must be well. Nobody goes
-/// on over a part that is not, so the cordon and the lock stay until a person has looked.
+/// on over a part that is not, so the cordon and the lock stay until a person has looked. The cordon
+/// stays also where a person has removed the lock and another upgrade has it.
 pub(in super::super) fn before_the_release(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     let control = up.control.as_ref().filter(|_| is_touched(up))?;
-    if !up.holds_the_lock() {
+    if up.has_let_go() {
         return None;
     }
     match part(control, s) {

@@ -2,12 +2,13 @@
 
 use super::super::change::{Change, Move};
 use super::super::situation::Situation;
-use super::pace::{ARMING, RECENT, again, begin, is_within, look_again, with_raise};
+use super::pace::{AGAIN, ARMING, RECENT, again, begin, is_within, look_again, with_raise};
 use super::patience;
 use crate::control_plane::{Code, Task};
 use crate::id::Moment;
 use crate::reason::Reason;
 use crate::record::{Control, Lock, Raise, Upgrade};
+use crate::step::StepKind;
 
 /// Before the new system is written: what speaks against the upgrade is said before anything
 /// changes.
@@ -27,7 +28,7 @@ pub(in super::super) fn before_the_drain(up: &Upgrade, s: &Situation<'_>) -> Opt
     if is_cut_raise(control, s) {
         return None;
     }
-    lock(control, RECENT, s)
+    lock(up, control, RECENT, s)
         .or_else(|| look(control, RECENT, s))
         .or_else(|| control.snapshot.is_due().then(|| begin(Task::SaveEtcd)))
 }
@@ -68,7 +69,7 @@ pub(in super::super) fn must_go_on(up: &Upgrade) -> bool {
 pub(in super::super) fn before_the_arming(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
     let control = up.control.as_ref()?;
     // A person may have removed it in the drain.
-    lock(control, ARMING, s)
+    lock(up, control, ARMING, s)
         .or_else(|| lead(control, s))
         .or_else(|| look(control, ARMING, s))
 }
@@ -78,11 +79,11 @@ pub(in super::super) fn is_stale(up: &Upgrade, s: &Situation<'_>) -> bool {
     up.control.as_ref().is_some_and(|control| {
         let look = control.look.as_ref();
         let looked = look.is_some_and(|look| is_within(&look.seen, RECENT, s));
-        !looked || lock(control, RECENT, s).is_some()
+        !looked || lock(up, control, RECENT, s).is_some()
     })
 }
 
-fn lock(control: &Control, recent: u64, s: &Situation<'_>) -> Option<Move> {
+fn lock(up: &Upgrade, control: &Control, recent: u64, s: &Situation<'_>) -> Option<Move> {
     match &control.lock {
         Lock::Held { seen } if is_within(seen, recent, s) => None,
         // Its return is seen.
@@ -97,9 +98,18 @@ fn lock(control: &Control, recent: u64, s: &Situation<'_>) -> Option<Move> {
             Some(wait(Task::Lock, control, seen, waits, s))
         }
         Lock::Free | Lock::Asked | Lock::Held { .. } => {
-            Some(begin(Task::Lock).after([Change::Control(control.asking())]))
+            let ask = || begin(Task::Lock).after([Change::Control(control.asking())]);
+            Some(look_after_a_failure(up, control, s).unwrap_or_else(ask))
         }
     }
+}
+
+/// A lock that failed is asked for again when a look has found nothing to wait for. So an API server
+/// that is away, or an etcd without a quorum, costs one try for as long as it lasts.
+fn look_after_a_failure(up: &Upgrade, control: &Control, s: &Situation<'_>) -> Option<Move> {
+    let retry = up.retry.as_ref();
+    let failed = retry.is_some_and(|retry| retry.is_of(StepKind::Control(Task::Lock)));
+    failed.then(|| look(control, AGAIN, s)).flatten()
 }
 
 fn look(control: &Control, recent: u64, s: &Situation<'_>) -> Option<Move> {
