@@ -25,13 +25,14 @@ async fn replica(lease: &str, identity: &str) -> Result<Replica> {
     let (lead, leads) = watch::channel(Lead::No);
     let (stop, stopped) = oneshot::channel::<()>();
     let client = plane().await?.client().await?;
+    let (_, called) = watch::channel(None);
     let until = async move {
         let _ = stopped.await;
     };
     Ok(Replica {
         leads,
         stop: Some(stop),
-        task: tokio::spawn(run(client, candidate, lead, until)),
+        task: tokio::spawn(run(client, candidate, lead, called, until)),
     })
 }
 
