@@ -135,6 +135,7 @@ mod tests {
             cluster_version: "v1.36.3".parse().unwrap(),
             stacked,
             has_coredns: false,
+            instead: None,
         }
     }
 
