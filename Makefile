@@ -133,6 +133,7 @@ attacker: setup ## test attacks against each part
 	cargo test --quiet -p careen-provider --lib --test engine --test hooks --test mortal --test release
 	cargo test --quiet -p kubectl-careen --test view
 	cargo test --quiet -p careen-control --test mirrors
+	cargo test --quiet -p prepared --test leftovers --test settings
 	cargo test --quiet -p host --test snapshot --test snapshot_traps --test critical --test record
 	cargo test --quiet -p host --lib -- trust programs repository
 	cargo test --quiet -p careen-stage --test boots --test units
