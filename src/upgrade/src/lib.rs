@@ -55,7 +55,7 @@ pub use image::{Deployment, ImageFacts, ImageInfo, Room};
 pub use keys::{Keys, Pause};
 pub use observe::{
     Api, Asked, Cause, Causes, Check, ControlPlaneSeen, Health, Hooks, LastTrial, Machine,
-    NoNetwork, NodeView, Observation, OneShot, TrialEnd, TrialNote, Turn, Unsound,
+    Membership, NoNetwork, NodeView, Observation, OneShot, TrialEnd, TrialNote, Turn, Unsound,
 };
 pub use phase::Phase;
 pub use policy::{Broken, Policy, PolicyRead};

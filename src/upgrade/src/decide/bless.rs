@@ -100,8 +100,11 @@ pub(super) fn blessed(up: &Upgrade, s: &Situation<'_>) -> Move {
 /// Whether `kubeadm upgrade node` has not run, or what it wrote may be gone. The old system
 /// restores its kubelet's state whenever it boots after a trial. Between the blessing and this boot
 /// the power may have brought it up once more, since the loader replays no journal, or a person at
-/// the menu.
+/// the menu. A machine without a cluster has no kubelet to configure.
 fn owes_kubeadm(up: &Upgrade, s: &Situation<'_>) -> bool {
+    if !s.joined {
+        return false;
+    }
     let kubeadm = &up.attempt.kubeadm;
     kubeadm.due || kubeadm.configured.as_ref() != Some(&s.seen.turn.boot)
 }

@@ -18,7 +18,8 @@ pub(super) fn give_back(up: &Upgrade, s: &Situation<'_>) -> Option<Act> {
     if let Some(first) = post_hooks(up, s) {
         return Some(first);
     }
-    if s.reached {
+    // Without a Node there is nobody to tell.
+    if s.reached || !s.joined {
         Some(Act::Begin(Step::Release))
     } else {
         s.connecting()

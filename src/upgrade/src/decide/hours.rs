@@ -16,9 +16,10 @@ use crate::window::{Door, NO_TIME};
 /// After this many seconds the agent looks again whether the clock is set.
 const AGAIN: u64 = 10;
 
-/// What happens instead of going on; nothing while the hours are open.
+/// What happens instead of going on; nothing while the hours are open. A machine that nobody uses
+/// has no hours.
 pub(super) fn closed(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
-    if control::must_go_on(up) {
+    if control::must_go_on(up) || !s.joined {
         return None;
     }
     if s.lacks_the_time() {

@@ -69,6 +69,8 @@ fn next(up: &Upgrade, s: &Situation<'_>) -> Move {
 fn take(up: &Upgrade, s: &Situation<'_>) -> Move {
     match wanted::check_machine(s.seen) {
         Err(reason) if up.custody.taken().is_none() => Move::give_up(reason),
+        // Nobody uses the machine, so there is nothing to take.
+        Ok(()) | Err(_) if !s.joined => Move::look([Change::Phase(Phase::Drained)]),
         Ok(()) | Err(_) => {
             control::before_the_drain(up, s).unwrap_or_else(|| drain::take(up, &up.custody, s))
         }
@@ -80,7 +82,7 @@ fn verified(up: &Upgrade, s: &Situation<'_>) -> Move {
         None => Move::wait(),
         Some(Err(reason)) => Move::give_up(reason),
         Some(Ok(())) => control::before_the_deployment(up, s)
-            .or_else(|| rehearse(up))
+            .or_else(|| rehearse(up).filter(|_| s.joined))
             .unwrap_or_else(|| deploy::deploy(up, s)),
     }
 }

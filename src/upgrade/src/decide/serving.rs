@@ -43,8 +43,11 @@ impl Less {
 }
 
 /// The comparison. A record without a note of the old system, as a released agent writes it, is
-/// compared with nothing.
+/// compared with nothing, and neither is a machine that has left its cluster since.
 pub(super) fn compared(up: &Upgrade, s: &Situation<'_>) -> Compared {
+    if !s.joined {
+        return Compared::default();
+    }
     let (units, of_units) = units(up, s);
     let (node, of_node) = node(up, s);
     let warned = of_units.into_iter().chain(of_node).map(|lack| lack.what);

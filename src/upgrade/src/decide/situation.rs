@@ -2,7 +2,7 @@
 
 use super::decision::Act;
 use crate::id::{Moment, SinceBoot};
-use crate::observe::{Api, Asked, Observation, OneShot};
+use crate::observe::{Api, Asked, Membership, Observation, OneShot};
 use crate::policy::{Policy, PolicyRead};
 use crate::reason::Reason;
 use crate::record::Upgrade;
@@ -40,6 +40,8 @@ pub(super) struct Situation<'a> {
     pub(super) read: &'a PolicyRead,
     /// The last policy that held: what is under way goes on with it.
     pub(super) policy: &'a Policy,
+    /// Whether this machine is a node of a cluster. Nobody uses one that is not.
+    pub(super) joined: bool,
     /// Whether the API server is reached.
     pub(super) reached: bool,
     /// Whether a one-shot entry is set.
@@ -52,6 +54,10 @@ impl<'a> Situation<'a> {
             seen,
             read,
             policy,
+            joined: match seen.node.membership {
+                Membership::Joined => true,
+                Membership::Unjoined => false,
+            },
             reached: matches!(seen.node.api, Api::Reached { .. }),
             armed: seen.machine.one_shot == OneShot::Set,
         }
@@ -125,8 +131,11 @@ impl<'a> Situation<'a> {
 
     /// The skew against the API server as it is now; nothing while its version is not known. On a
     /// control plane the server is raised to the image's version first, and the survey looks at the
-    /// one of this node.
+    /// one of this node. A host without a cluster has no server to fit: its claim says the version.
     pub(super) fn skew(&self, up: &Upgrade) -> Option<Result<(), Reason>> {
+        if !self.joined {
+            return Some(Ok(()));
+        }
         let Api::Reached {
             version: Some(server),
             ..

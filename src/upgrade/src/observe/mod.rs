@@ -11,7 +11,7 @@ pub use api::{Api, NoNetwork};
 pub use health::{Check, Health};
 pub use last_trial::{LastTrial, TrialEnd, TrialNote};
 pub use machine::{ControlPlaneSeen, Hooks, Machine, OneShot, STAGED, Unsound};
-pub use node_view::{Asked, NodeView};
+pub use node_view::{Asked, Membership, NodeView};
 pub use turn::Turn;
 
 pub use crate::cause::{Cause, Causes};

@@ -7,6 +7,8 @@ use crate::target::RawRequest;
 /// Our Node, as this agent last saw it, and whether the API server answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeView {
+    /// Whether this machine is a node of a cluster.
+    pub membership: Membership,
     /// The name of our Node, once the agent has seen it.
     pub name: Option<String>,
     /// The requester's annotations.
@@ -36,6 +38,18 @@ pub struct NodeView {
     pub api: Api,
 }
 
+/// Whether this machine is a node of a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Membership {
+    /// It is, or it was and is not prepared to leave: its Node is the API server's.
+    #[default]
+    Joined,
+    /// It is a prepared host without a cluster. careen-host asks for an image, and nobody uses the
+    /// machine: there is no Node, no pod and no kubelet. [`NodeView::api`] is then the API server of
+    /// the management cluster, as careen-host reaches it.
+    Unjoined,
+}
+
 /// What the requester asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
@@ -51,6 +65,7 @@ impl Default for NodeView {
     /// The state before the API server was first reached.
     fn default() -> Self {
         Self {
+            membership: Membership::Joined,
             name: None,
             request: Asked::Unknown,
             paused: None,
