@@ -22,6 +22,7 @@ use upgrade::observe::{Cause, Check};
 use upgrade::{Phase, Policy, Reason, Record, Upgrade, UpgradeId, limits, names};
 
 use crate::kubelet::patches;
+use crate::unjoined;
 use program::Failure;
 pub use work::Work;
 
@@ -216,6 +217,10 @@ pub async fn run_noting(
     work: Work,
     limit: Duration,
 ) -> Result<(), String> {
+    if unjoined::look(&Places::running(root)).is_some() {
+        // There is no kubelet to configure, and kubeadm would wait for a server.
+        return Ok(());
+    }
     if work == Work::KubeletConfig && !notes.owes_restart.exists() {
         // The API server of this node begins after its kubelet, and kubeadm would wait for it.
         notes.fail(TOO_EARLY, Cause::ApiServer);

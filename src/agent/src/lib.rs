@@ -38,5 +38,6 @@ pub mod task;
 pub mod trial;
 mod trial_settings;
 mod trusted_files;
+pub mod unjoined;
 pub mod watchdog;
 mod zones;

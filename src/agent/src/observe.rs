@@ -2,10 +2,13 @@
 
 use upgrade::decide::RecordRead;
 use upgrade::serving::{Offer, Serving};
-use upgrade::{BootId, Finished, Health, NodeView, Observation, Record, SinceBoot, Step, Turn};
+use upgrade::{
+    BootId, Finished, Health, Membership, NodeView, Observation, Record, SinceBoot, Step, Turn,
+};
 
 use crate::access::Local;
 use crate::node_state::Link;
+use crate::unjoined;
 
 /// What the loop itself knows in addition to the machine.
 pub struct Around<'a> {
@@ -28,12 +31,26 @@ pub struct Around<'a> {
 pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> Observation {
     let link = around.link;
     let trial = around.local.as_ref();
+    let health = health(around.local.clone(), &seen.turn.boot, link, read);
+    let (node, health) = match seen.node.membership {
+        Membership::Joined => {
+            let api = trial.map_or_else(|| link.api.clone(), |_| link.api_in_trial());
+            (
+                NodeView {
+                    api,
+                    ..node(link, read)
+                },
+                health,
+            )
+        }
+        Membership::Unjoined => {
+            let health = unjoined::health(health, &seen.node);
+            (seen.node, health)
+        }
+    };
     Observation {
         machine: seen.machine,
-        node: NodeView {
-            api: trial.map_or_else(|| link.api.clone(), |_| link.api_in_trial()),
-            ..node(link, read)
-        },
+        node,
         turn: Turn {
             running: around.running,
             finished: around.finished,
@@ -47,7 +64,7 @@ pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> 
                 ..Serving::default()
             },
             network: trial.map_or(Ok(()), |local| local.network.clone()),
-            health: health(around.local, &seen.turn.boot, link, read),
+            health,
             ..seen.turn
         },
     }
@@ -57,6 +74,7 @@ pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> 
 fn node(link: &Link, read: &RecordRead) -> NodeView {
     let of_the_record = |holds: &dyn Fn(&Record) -> bool| read.as_ref().is_ok_and(holds);
     NodeView {
+        membership: Membership::Joined,
         name: link.node.as_ref().map(|node| node.name.clone()),
         request: link.asked.clone(),
         paused: link.paused.clone(),

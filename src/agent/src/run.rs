@@ -232,7 +232,12 @@ impl<H: NodeAccess> Agent<H> {
                 seen.turn.running = Some(step.clone());
                 let policy = Arc::new(in_force(&policy).clone());
                 let server = self.link.version_of_the_server();
-                let known = Known { node, server };
+                let membership = seen.node.membership;
+                let known = Known {
+                    node,
+                    membership,
+                    server,
+                };
                 self.work = Some(Work::begin(
                     self.tools.clone(),
                     step,

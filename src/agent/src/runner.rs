@@ -8,7 +8,8 @@ use tokio::task::JoinHandle;
 use upgrade::record::Control;
 use upgrade::serving::NodePod;
 use upgrade::{
-    Doing, Finished, Outcome, Policy, Reason, Step, Target, Upgrade, UpgradeId, Version, Wanted,
+    Doing, Finished, Membership, Outcome, Policy, Reason, Step, Target, Upgrade, UpgradeId,
+    Version, Wanted,
 };
 
 use crate::access::{Errand, NodeAccess, StepEnd};
@@ -19,6 +20,8 @@ use crate::step::{self, Order, Tools};
 pub struct Known {
     /// The Node's name.
     pub node: Option<String>,
+    /// Whether this machine is a node of a cluster.
+    pub membership: Membership,
     /// The API server's version, by which the step was allowed. `None` while the agent does not
     /// reach the server.
     pub server: Option<Version>,
@@ -57,7 +60,11 @@ impl Work {
         known: Known,
         policy: Arc<Policy>,
     ) -> Self {
-        let Known { node, server } = known;
+        let Known {
+            node,
+            membership,
+            server,
+        } = known;
         let (cancel, cancelled) = watch::channel(false);
         let (doing, progress) = watch::channel(None);
         let errand = Errand {
@@ -72,6 +79,7 @@ impl Work {
             step: step.clone(),
             image: upgrade.and_then(image),
             node: node.clone(),
+            membership,
             is_taken: upgrade.is_some_and(|up| up.custody.taken().is_some()),
             kubelet: upgrade.and_then(kubelet),
             deployment: upgrade.and_then(|up| up.to.clone()),

@@ -8,10 +8,6 @@ use upgrade::names;
 
 use crate::error::Result;
 
-/// The folder of careen-host, below Careen's own on the physical root: outside /etc and /var, so
-/// that no cleaning and no image touches it.
-const FOLDER: &str = "host";
-
 /// The folders that all other paths start from.
 #[derive(Clone, Debug)]
 pub struct Paths {
@@ -34,10 +30,11 @@ impl Paths {
         below(&self.places.root, path)
     }
 
-    /// The folder of the record, the ledgers and the marks.
+    /// The folder of the record, the ledgers and the marks. It is on the physical root, outside of
+    /// /etc and /var, so that no cleaning and no image touches it.
     #[must_use]
     pub fn state(&self) -> PathBuf {
-        self.places.state().join(FOLDER)
+        self.places.state().join(names::HOST_DIR)
     }
 
     /// Exists once the bootstrap data of this claim have begun to run.
@@ -79,7 +76,13 @@ impl Paths {
     /// What careen-agent is asked for before the host has joined.
     #[must_use]
     pub fn request(&self) -> PathBuf {
-        self.run("host-request")
+        self.run(names::HOST_REQUEST)
+    }
+
+    /// Since when the host reaches its management cluster in this boot.
+    #[must_use]
+    pub fn reached(&self) -> PathBuf {
+        self.run(names::HOST_REACHED)
     }
 
     /// A person's order to clean a quarantined host.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use upgrade::SinceBoot;
 
 use crate::api::{Api, Own};
+use crate::disk::Owner;
 use crate::error::Result;
 use crate::facts::{facts, hostname};
 use crate::hands::Hands;
@@ -57,6 +58,7 @@ impl<'a> Turns<'a> {
     /// A step has failed. The next turn decides again.
     pub fn turn(&mut self, hands: &mut dyn Hands, api: &mut dyn Api) -> Result<Duration> {
         let told = self.ask(api);
+        self.note_reached(&told, hands.now())?;
         let mut passed = self.host.pass(hands, &told)?;
         let mut left = PASSES;
         while passed.again && left > 0 {
@@ -72,6 +74,21 @@ impl<'a> Turns<'a> {
         self.phase = passed.status.phase;
         self.beat(hands.now(), api);
         Ok(pause(self.phase))
+    }
+
+    /// Tells careen-agent that a trial of this boot can be managed.
+    fn note_reached(&self, told: &Told, now: SinceBoot) -> Result<()> {
+        let path = self.host.paths.reached();
+        match told.claimed {
+            Claimed::Unknown(_) => Ok(()),
+            Claimed::No | Claimed::By(_) if path.exists() => Ok(()),
+            Claimed::No | Claimed::By(_) => {
+                let text = now.0.to_string();
+                self.host
+                    .disk
+                    .write(&path, text.as_bytes(), Owner::root(0o600))
+            }
+        }
     }
 
     fn beat(&mut self, now: SinceBoot, api: &mut dyn Api) {

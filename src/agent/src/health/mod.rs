@@ -62,9 +62,11 @@ const WANTED: [&str; 2] = ["/usr/lib/careen/wanted.d", "/etc/careen/wanted.d"];
 /// Pause before a check that failed in the rehearsal runs again.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// Checks forever. `served` is what the old system did. `found` receives the changes.
+/// Checks forever. `joined`: the machine is a node of a cluster, so it needs its kubelet. `served` is
+/// what the old system did. `found` receives the changes.
 pub async fn run(
     id: &UpgradeId,
+    joined: bool,
     served: &Serving,
     policy: Arc<Policy>,
     found: watch::Sender<Option<Local>>,
@@ -72,7 +74,7 @@ pub async fn run(
     // The agent does not wait for these: they decide nothing, and a slow one must not delay the
     // verdict.
     tokio::spawn(report_wanted(Arc::clone(&policy), found.subscribe()));
-    let mut checks = Checks::begin(served, &policy).await;
+    let mut checks = Checks::begin(joined, served, &policy).await;
     loop {
         let runs = found.borrow().as_ref().is_some_and(Local::runs);
         let now = checks.round(id, runs).await;
@@ -88,6 +90,7 @@ pub async fn run(
 
 /// The checks of one trial, with what earlier rounds have shown.
 struct Checks {
+    joined: bool,
     required: UserChecks,
     network: Network,
     units: UnitsWatch,
@@ -98,12 +101,13 @@ struct Checks {
 }
 
 impl Checks {
-    async fn begin(served: &Serving, policy: &Policy) -> Self {
+    async fn begin(joined: bool, served: &Serving, policy: &Policy) -> Self {
         let mut network = Network::follow(KUBELET_CONF.into());
         // Without this wait, a verdict of the first round would mistake a missing network for an
         // unreachable API server.
         network.first().await;
         Self {
+            joined,
             required: UserChecks::read(
                 &paths(REQUIRED),
                 &policy.health,
@@ -131,10 +135,10 @@ impl Checks {
             self.required.round().await;
         }
         let runtime = runtime::check(Path::new(runtime::SOCKET)).await;
-        let kubelet = kubelet::check().await;
+        let kubelet = self.kubelet().await;
         self.causes.look(&runtime, &kubelet).await;
         let credential = credential::check(Path::new(KUBELET_CONF), &kubelet);
-        let kubeadm = kubeadm::check(id).await;
+        let kubeadm = self.kubeadm(id).await;
         self.checked.round().await;
         let started = self.sandbox.now();
         let (runtime, of_runtime) = self.causes.of_runtime(runtime);
@@ -152,6 +156,21 @@ impl Checks {
             system: self.system.round().await,
             settings: self.system.settings(),
             causes: self.causes(id, [of_runtime, of_kubelet]),
+        }
+    }
+
+    /// A machine without a cluster has no kubelet that could run.
+    async fn kubelet(&self) -> Check {
+        match self.joined {
+            true => kubelet::check().await,
+            false => Check::Pass,
+        }
+    }
+
+    async fn kubeadm(&self, id: &UpgradeId) -> Check {
+        match self.joined {
+            true => kubeadm::check(id).await,
+            false => Check::Pass,
         }
     }
 

@@ -13,8 +13,8 @@ use upgrade::plan::Found;
 use upgrade::serving::Serving;
 use upgrade::step::Effect;
 use upgrade::{
-    BootId, Deployment, Home, LastTrial, Machine, NodeView, Observation, Policy, Reason, Record,
-    SinceBoot, Turn, UpgradeId, Version, names,
+    BootId, Deployment, Home, LastTrial, Machine, Observation, Policy, Reason, Record, SinceBoot,
+    Turn, UpgradeId, Version, names,
 };
 
 use super::saved;
@@ -26,7 +26,7 @@ use crate::step::snapshot::{self, Snapshots};
 use crate::step::{arm, control, deploy, kubeadm, reboot};
 use crate::task::{Task, Verb};
 use crate::trusted_files;
-use crate::{clock, control_plane, health, last_trial, limits, trial_settings, watchdog};
+use crate::{clock, control_plane, health, last_trial, limits, trial_settings, unjoined, watchdog};
 
 /// This machine.
 pub struct Node {
@@ -113,7 +113,8 @@ impl Node {
                 integrity: None,
                 booted,
             },
-            node: NodeView::default(),
+            // A prepared host has no Node: careen-host speaks for it.
+            node: unjoined::look(&self.places).unwrap_or_default(),
             turn: Turn {
                 started: fixed.started,
                 wall: os::wall(),
@@ -308,7 +309,8 @@ impl NodeAccess for Node {
         // What an earlier boot has left is not of this one.
         last_trial::evidence::note(&self.places, &self.places.root);
         let noting = last_trial::note(&self.places, &served, found.subscribe());
-        let checks = health::run(&id, &served, policy, found);
+        let joined = unjoined::look(&self.places).is_none();
+        let checks = health::run(&id, joined, &served, policy, found);
         tokio::join!(checks, noting);
     }
 }

@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use upgrade::serving::{NodePod, Serving};
 use upgrade::step::Effect;
-use upgrade::{Deployment, Reason, Step, Target, Version};
+use upgrade::{Deployment, Membership, Reason, Step, Target, Version};
 
 use crate::access::{Errand, NodeAccess, StepEnd};
 use crate::cluster::Cluster;
@@ -67,6 +67,8 @@ pub struct Order {
     pub image: Option<Target>,
     /// The name of the Node, as far as it is known.
     pub node: Option<String>,
+    /// Whether this machine is a node of a cluster.
+    pub membership: Membership,
     /// Whether the upgrade has taken the node from its users and not given it back.
     pub is_taken: bool,
     /// The kubelet's version in the image, once it is known.
@@ -120,7 +122,13 @@ pub async fn perform<H: NodeAccess>(
             let machine = tools.node.serves(&errand.policy);
             return server.drain(spent_seconds, system, machine).await;
         }
-        Step::Release => return server.release().await,
+        Step::Release => {
+            return match order.membership {
+                Membership::Joined => server.release().await,
+                // There is no Node.
+                Membership::Unjoined => Ok(StepEnd::Done(Effect::Plain)),
+            };
+        }
         Step::Unmark => return server.unmark(order.is_taken).await,
         Step::Settle => return server.settle().await,
         Step::Fetch { target } => Task::Deploy(Verb::Fetch { target }),
@@ -144,7 +152,12 @@ pub async fn perform<H: NodeAccess>(
             });
         }
         Step::Arm { deployment } => {
-            if server.ask_before_arming(system).await? == StepEnd::Cancelled {
+            // kubeadm changes nothing on a machine without a kubelet.
+            let asked = match order.membership {
+                Membership::Joined => server.ask_before_arming(system).await?,
+                Membership::Unjoined => StepEnd::Done(Effect::Plain),
+            };
+            if asked == StepEnd::Cancelled {
                 return Ok(StepEnd::Cancelled);
             }
             let work = tried::before_arming(&*tools.node, &tools.held, &errand.policy);

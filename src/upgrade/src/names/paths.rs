@@ -86,8 +86,36 @@ pub const MANIFESTS: &str = "/etc/kubernetes/manifests";
 /// The kubelet's credential.
 pub const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 
+/// The folder of careen-host, in [`STATE_DIR`]. A machine with this folder is a prepared host.
+pub const HOST_DIR: &str = "host";
+/// The image that careen-host asks for before the host joins, in [`RUN_DIR`].
+pub const HOST_REQUEST: &str = "host-request";
+/// Since when careen-host reaches its management cluster in this boot, in [`RUN_DIR`].
+pub const HOST_REACHED: &str = "host-reached";
+
 /// Their rows of the table.
 pub(super) const ROWS: &[Name] = &[
+    row(
+        HOST_DIR,
+        Kind::Path,
+        "careen-host",
+        "agent, careen-host",
+        "below the physical root; only on a prepared host",
+    ),
+    row(
+        HOST_REQUEST,
+        Kind::Path,
+        "careen-host",
+        "agent",
+        "JSON: the fields of a request",
+    ),
+    row(
+        HOST_REACHED,
+        Kind::Path,
+        "careen-host",
+        "agent",
+        "milliseconds since the boot",
+    ),
     row(
         STATE_DIR,
         Kind::Path,
