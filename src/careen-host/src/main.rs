@@ -68,7 +68,10 @@ fn run(paths: &Paths) -> Result<(), String> {
     let mut hands = real()?;
     writable()?;
     let settings = Settings::read(Path::new(FILE)).map_err(|error| error.to_string())?;
-    let name = settings.name.clone().unwrap_or_else(facts::hostname);
+    let name = settings
+        .name
+        .clone()
+        .unwrap_or_else(|| facts::hostname(paths));
     let ignore = settings.bootstrap.ignore.clone();
     let mut api = Cluster::new(paths, settings, name)?;
     let mut turns = Turns::new(Host::new(paths, &OnDisk), ignore);

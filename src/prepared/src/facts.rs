@@ -3,17 +3,19 @@
 use std::fs;
 
 use nix::ifaddrs::getifaddrs;
-use nix::unistd::gethostname;
 use serde_json::{Value, json};
 use upgrade::phase::Class;
 
 use crate::paths::Paths;
 
+/// Where the kernel shows the host name.
+const HOSTNAME: &str = "/proc/sys/kernel/hostname";
+
 /// The host name.
 #[must_use]
-pub fn hostname() -> String {
-    let name = gethostname().unwrap_or_default();
-    name.to_string_lossy().into_owned()
+pub fn hostname(paths: &Paths) -> String {
+    let name = fs::read_to_string(paths.below(HOSTNAME)).unwrap_or_default();
+    name.trim().to_owned()
 }
 
 /// The facts, as fields of a CareenHost's status.
@@ -23,10 +25,10 @@ pub fn facts(paths: &Paths) -> Value {
     let image = host::image_info::read(&paths.places.root).ok();
     let image_version = image.map(|image| image.kubernetes.to_string());
     json!({
-        "hostname": hostname(),
+        "hostname": hostname(paths),
         "machineID": read("/etc/machine-id").trim(),
         "bootID": read(host::os::BOOT_ID).trim(),
-        "addresses": addresses(),
+        "addresses": addresses(paths),
         "architecture": architecture(),
         "capacity": {
             "cpu": std::thread::available_parallelism().map_or(1, usize::from).to_string(),
@@ -89,8 +91,8 @@ fn memory(meminfo: &str) -> String {
 }
 
 /// The addresses that other machines can reach, apart from those of a network plugin.
-fn addresses() -> Vec<Value> {
-    let mut all = vec![json!({ "type": "Hostname", "address": hostname() })];
+fn addresses(paths: &Paths) -> Vec<Value> {
+    let mut all = vec![json!({ "type": "Hostname", "address": hostname(paths) })];
     let Ok(found) = getifaddrs() else {
         return all;
     };

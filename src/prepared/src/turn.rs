@@ -125,7 +125,7 @@ impl<'a> Turns<'a> {
         let data = data.map(|(id, data)| {
             let handed = Handed {
                 data,
-                hostname: hostname(),
+                hostname: hostname(self.host.paths),
                 provider_id: claim.provider_id.clone(),
                 failure_domain: own.failure_domain.clone(),
                 ignore: self.ignore.clone(),

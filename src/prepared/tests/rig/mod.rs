@@ -185,4 +185,5 @@ fn fill(root: &Path) {
     }
     put(&root.join("etc/hosts"), "127.0.0.1 localhost\n");
     put(&root.join("etc/machine-id"), "1");
+    put(&root.join("proc/sys/kernel/hostname"), "n-1\n");
 }

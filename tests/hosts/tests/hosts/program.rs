@@ -1,128 +1,22 @@
-//! careen-host's own requests and decisions, on a host in a folder, from its registration to its
-//! second machine. kubeadm, the kubelet and careen-agent are played.
-
-#[path = "../../../../src/prepared/tests/rig/mod.rs"]
-mod rig;
-
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+//! careen-host from its registration to its second machine.
 
 use anyhow::{Context, Result, ensure};
-use careen_host::cluster::Cluster;
-use clap::Parser;
-use hosts_tests::{IMAGE, Running, Scene, plane};
+use hosts_tests::{Running, Scene, plane};
 use infrastructure::{Phase, Policy};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::api::{Api, DeleteParams};
-use kubectl::cli::Cli;
-use kubectl::console::Console;
-use kubectl::render::Look;
 use prepared::settings::Settings;
-use prepared::turn::Turns;
-use prepared::{Host, OnDisk};
 use provider::kinds::policies::REGISTRATIONS;
 use provider::kinds::{CareenHost, CareenMachine, HostRegistration};
 use serde_json::json;
-use upgrade::decide::RecordStore as _;
-use upgrade::{Phase as Upgraded, RawRequest, Record, Upgrade};
 
-use rig::{Rig, WORKER};
+use crate::hosted::{self, Program, WORKER};
 
 const SPACE: &str = "program";
 const NAME: &str = "n-1";
 
-/// The program of a host, as a thread. Dropping it ends the program between two turns.
-struct Program {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<String>>,
-}
-
-impl Program {
-    fn start(settings: Settings) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || live(settings, &stopped));
-        Self {
-            stop,
-            thread: Some(thread),
-        }
-    }
-
-    /// Ends it, and returns what kubeadm ran, by claim.
-    fn end(mut self) -> String {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.take().unwrap().join().unwrap()
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Turns until the test ends. The pauses are shorter than a host's.
-fn live(settings: Settings, stop: &AtomicBool) -> String {
-    let mut rig = Rig::new();
-    let before = rig.tree();
-    let paths = rig.paths.clone();
-    play_agent(&rig, "made", IMAGE);
-    let mut api = Cluster::new(&paths, settings, NAME.to_owned()).unwrap();
-    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
-    let begun = Instant::now();
-    while !stop.load(Ordering::Relaxed) {
-        rig.machine.now = 60_000 + u64::try_from(begun.elapsed().as_millis()).unwrap();
-        turns.turn(&mut rig.machine, &mut api).unwrap();
-        answer(&rig);
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    assert_eq!(rig.tree(), before, "the host is as it was");
-    let runs: Vec<_> = rig.machine.runs.values().collect();
-    format!("{runs:?}")
-}
-
-/// Answers as careen-agent does when the image runs already.
-fn answer(rig: &Rig) {
-    let Ok(text) = std::fs::read_to_string(rig.paths.request()) else {
-        return;
-    };
-    let request: RawRequest = serde_json::from_str(&text).unwrap();
-    play_agent(rig, &request.id.unwrap(), &request.image.unwrap());
-}
-
-fn play_agent(rig: &Rig, id: &str, image: &str) {
-    let places = &rig.paths.places;
-    let (booted, _) = host::boot::booted(&places.sysroot, &places.root).unwrap();
-    let (id, target) = (id.parse().unwrap(), image.parse().unwrap());
-    let mut upgrade = Upgrade::new(id, RawRequest::scheduled(image), target, booted.clone());
-    (upgrade.phase, upgrade.to) = (Upgraded::Upgraded, Some(booted));
-    let mut store = host::record::Store::new(&places.sysroot);
-    let last = store.read().map_or(0, |record| record.generation);
-    let record = Record {
-        upgrade: Some(upgrade),
-        generation: last + 1,
-        ..Record::default()
-    };
-    store.store(&record).unwrap();
-}
-
-/// Types a command line of `kubectl careen host`, and returns what it prints.
 async fn kubectl(line: &str) -> Result<String> {
-    let kubeconfig = plane().await?.admin_kubeconfig();
-    let start = format!(
-        "kubectl-careen --kubeconfig {} host -n {SPACE}",
-        kubeconfig.display()
-    );
-    let words = start.split_whitespace().chain(line.split_whitespace());
-    let cli = Cli::try_parse_from(words)?;
-    let (mut console, captured) = Console::captured(Look::default(), None);
-    kubectl::run(&cli, &mut console).await?;
-    Ok(captured.out())
+    hosted::kubectl(&plane().await?.admin_kubeconfig(), SPACE, line).await
 }
 
 /// What a person puts on a host as /etc/careen/host.toml.
@@ -138,13 +32,7 @@ async fn settings(scene: &Scene) -> Result<Settings> {
             kubectl("token --registration rack-a").await
         })
         .await?;
-    // Everybody may write in the folder of temporary files itself.
-    let folder = tempfile::tempdir()?;
-    let file = folder.path().join("host.toml");
-    std::fs::write(&file, text)?;
-    let mut settings = Settings::read(&file)?;
-    settings.name = Some(NAME.to_owned());
-    Ok(settings)
+    hosted::settings(&text, NAME)
 }
 
 #[tokio::test]

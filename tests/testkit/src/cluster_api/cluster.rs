@@ -20,6 +20,7 @@ use crate::control_plane::ControlPlane;
 
 const BOOTSTRAP: &str = "bootstrap.cluster.x-k8s.io";
 const CONTROL_PLANE: &str = "controlplane.cluster.x-k8s.io";
+const CAREEN: &str = "infrastructure.cluster.x-k8s.io";
 const RIG_CONTROL_PLANE: &str = "controlplane.rig.careen.dev";
 
 /// A Cluster. Its name is also the name of its namespace.
@@ -48,6 +49,29 @@ impl Cluster {
     pub async fn with_workers(plane: &ControlPlane, name: &str, version: &str) -> Result<Self> {
         let this = Self::prepare(plane, name).await?;
         this.apply_cluster(plane, RIG_CONTROL_PLANE, "RigControlPlane")
+            .await?;
+        this.control_plane_reaches(version).await?;
+        Ok(this)
+    }
+
+    /// The same on prepared hosts, which careen-provider's infrastructure provider gives.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the API server refuses.
+    pub async fn on_prepared_hosts(
+        plane: &ControlPlane,
+        name: &str,
+        version: &str,
+    ) -> Result<Self> {
+        let this = Self::with_secrets(plane, name).await?;
+        let object = json!({
+            "apiVersion": format!("{CAREEN}/v1alpha1"), "kind": "CareenCluster", "metadata": this.named(name),
+            "spec": { "controlPlaneEndpoint": { "host": "127.0.0.1", "port": plane.api_port() } },
+        });
+        objects::apply(&this.client, &object).await?;
+        let control_plane = (RIG_CONTROL_PLANE, "RigControlPlane");
+        this.apply_cluster_of(plane, control_plane, (CAREEN, "CareenCluster"))
             .await?;
         this.control_plane_reaches(version).await?;
         Ok(this)
@@ -150,6 +174,38 @@ impl Cluster {
         objects::apply(&self.client, &object).await
     }
 
+    /// Creates a MachineDeployment on prepared hosts. The CareenMachineTemplate has its name.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the API server refuses.
+    pub async fn deployment_on_hosts(
+        &self,
+        name: &str,
+        (replicas, version): (u32, &str),
+    ) -> Result<DynamicObject> {
+        let node = json!({ "nodeRegistration": { "name": "{{ ds.meta_data.local_hostname }}" } });
+        let config = json!({
+            "apiVersion": format!("{BOOTSTRAP}/v1beta2"), "kind": "KubeadmConfigTemplate", "metadata": self.named(name),
+            "spec": { "template": { "spec": { "joinConfiguration": node } } },
+        });
+        objects::apply(&self.client, &config).await?;
+        let bootstrap =
+            json!({ "apiGroup": BOOTSTRAP, "kind": "KubeadmConfigTemplate", "name": name });
+        let hosts = json!({ "apiGroup": CAREEN, "kind": "CareenMachineTemplate", "name": name });
+        let object = json!({
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDeployment", "metadata": self.named(name),
+            "spec": {
+                "clusterName": self.name, "replicas": replicas, "selector": {},
+                "template": { "spec": {
+                    "clusterName": self.name, "version": version,
+                    "bootstrap": { "configRef": bootstrap }, "infrastructureRef": hosts,
+                } },
+            },
+        });
+        objects::apply(&self.client, &object).await
+    }
+
     /// Changes the version, or anything else, of an object of this Cluster with a merge patch.
     ///
     /// # Errors
@@ -246,6 +302,12 @@ impl Cluster {
 
     /// Namespace, secrets and the RigCluster.
     async fn prepare(plane: &ControlPlane, name: &str) -> Result<Self> {
+        let this = Self::with_secrets(plane, name).await?;
+        this.rig_cluster(plane).await?;
+        Ok(this)
+    }
+
+    async fn with_secrets(plane: &ControlPlane, name: &str) -> Result<Self> {
         let this = Self {
             client: plane.client().await?,
             name: name.to_owned(),
@@ -272,24 +334,37 @@ impl Cluster {
         }
         let accounts = json!({ "tls.crt": base64(plane, "pki/sa.pub")?, "tls.key": base64(plane, "pki/sa.key")? });
         this.secret("sa", accounts).await?;
-        let object = json!({
-            "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "RigCluster", "metadata": this.named(name),
-            "spec": { "controlPlaneEndpoint": { "host": "127.0.0.1", "port": plane.api_port() } },
-        });
-        objects::apply(&this.client, &object).await?;
-        let status =
-            json!({ "initialization": { "provisioned": true }, "conditions": [true_now("Ready")] });
-        this.set_status(GROUP, "RigCluster", status).await?;
         Ok(this)
     }
 
+    async fn rig_cluster(&self, plane: &ControlPlane) -> Result<()> {
+        let object = json!({
+            "apiVersion": format!("{GROUP}/{VERSION}"), "kind": "RigCluster", "metadata": self.named(&self.name),
+            "spec": { "controlPlaneEndpoint": { "host": "127.0.0.1", "port": plane.api_port() } },
+        });
+        objects::apply(&self.client, &object).await?;
+        let status =
+            json!({ "initialization": { "provisioned": true }, "conditions": [true_now("Ready")] });
+        self.set_status(GROUP, "RigCluster", status).await
+    }
+
     async fn apply_cluster(&self, plane: &ControlPlane, group: &str, kind: &str) -> Result<()> {
+        self.apply_cluster_of(plane, (group, kind), (GROUP, "RigCluster"))
+            .await
+    }
+
+    async fn apply_cluster_of(
+        &self,
+        plane: &ControlPlane,
+        (group, kind): (&str, &str),
+        (of_hosts, cluster): (&str, &str),
+    ) -> Result<()> {
         let object = json!({
             "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": self.named(&self.name),
             "spec": {
                 "controlPlaneEndpoint": { "host": "127.0.0.1", "port": plane.api_port() },
                 "controlPlaneRef": { "apiGroup": group, "kind": kind, "name": self.name },
-                "infrastructureRef": { "apiGroup": GROUP, "kind": "RigCluster", "name": self.name },
+                "infrastructureRef": { "apiGroup": of_hosts, "kind": cluster, "name": self.name },
             },
         });
         objects::apply(&self.client, &object).await?;

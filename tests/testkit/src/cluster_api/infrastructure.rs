@@ -108,8 +108,7 @@ impl Infrastructure {
     ///
     /// Fails when the API server refuses a definition.
     pub async fn start(client: Client, hosts: impl Hosts) -> Result<Self> {
-        let file = programs::home().join("cluster-api/infrastructure.yaml");
-        definitions::install(&client, &manifests::read(&file)?).await?;
+        install_kinds(&client).await?;
         let machines = ApiResource::from_gvk(&machine_kind());
         let owners = ApiResource::from_gvk(&owner_kind());
         let api = Api::all_with(client.clone(), &machines);
@@ -125,6 +124,16 @@ impl Infrastructure {
             .run(reconcile, |_, _: &Trouble, _| Action::requeue(AGAIN), world);
         Ok(Self(tokio::spawn(controller.for_each(|_| async {}))))
     }
+}
+
+/// Installs the definitions of the rig's kinds.
+///
+/// # Errors
+///
+/// Fails when the API server refuses one.
+pub async fn install_kinds(client: &Client) -> Result<()> {
+    let file = programs::home().join("cluster-api/infrastructure.yaml");
+    definitions::install(client, &manifests::read(&file)?).await
 }
 
 /// The kind of the rig's machines.

@@ -24,6 +24,10 @@ const NAMESPACE: &str = "careen-system";
 /// The catalogue of the rig; see [`Provider::catalogue`].
 pub const CATALOGUE: &str = "rig";
 
+/// Its releases, of which a management cluster has one.
+const RUNTIME_EXTENSION: &str = "provider/runtime-extension-components.yaml";
+const INFRASTRUCTURE: &str = "infrastructure/infrastructure-components.yaml";
+
 /// The kinds in the release that are only for pods.
 const FOR_PODS: [&str; 3] = ["Service", "PodDisruptionBudget", "Deployment"];
 
@@ -43,10 +47,24 @@ impl Provider {
     /// Fails when it does not build, the API server rejects an object, or core does not discover
     /// it.
     pub async fn start(plane: &ControlPlane) -> Result<Self> {
+        Self::start_as(plane, RUNTIME_EXTENSION, &[]).await
+    }
+
+    /// The same with its infrastructure provider.
+    ///
+    /// # Errors
+    ///
+    /// As [`Provider::start`].
+    pub async fn start_with_hosts(plane: &ControlPlane) -> Result<Self> {
+        Self::start_as(plane, INFRASTRUCTURE, &["--infrastructure"]).await
+    }
+
+    async fn start_as(plane: &ControlPlane, release: &str, more: &[&str]) -> Result<Self> {
         let program = program()?;
         let admin = plane.client().await?;
         let [hooks, metrics] = ports::free()?;
-        install(&admin, hooks).await?;
+        install(&admin, release, hooks).await?;
+        let more = more.iter().map(|flag| (*flag).to_owned());
         let arguments = [
             format!(
                 "--kubeconfig={}",
@@ -55,6 +73,7 @@ impl Provider {
             format!("--hook-address=127.0.0.1:{hooks}"),
             format!("--metrics-address=127.0.0.1:{metrics}"),
         ];
+        let arguments: Vec<String> = arguments.into_iter().chain(more).collect();
         let log = plane.dir().join("logs/careen-provider.log");
         let mut this = Self {
             metrics,
@@ -126,8 +145,8 @@ fn source() -> &'static Path {
 }
 
 /// Applies in the order of the file, because later objects are in the namespace that comes first.
-async fn install(admin: &Client, hooks: u16) -> Result<()> {
-    let file = source().join("packaging/provider/runtime-extension-components.yaml");
+async fn install(admin: &Client, release: &str, hooks: u16) -> Result<()> {
+    let file = source().join("packaging").join(release);
     for mut object in manifests::read(&file)? {
         match object["kind"].as_str().unwrap_or_default() {
             kind if FOR_PODS.contains(&kind) => continue,
