@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
-use rig::{adopted, far, kubectl_careen};
+use rig::{adopted, far, kubectl_careen, prepared_host};
 use soak::Soak;
 use testkit::{programs, registry};
 
@@ -175,6 +175,9 @@ async fn run(wanted: Run) -> Result<bool> {
     let any = |is: fn(&str) -> bool| chosen.iter().any(|scenario| is(scenario.name));
     if any(scenarios::is_on_cluster_api) {
         adopted::build()?;
+    }
+    if any(scenarios::wants_a_prepared_host) {
+        prepared_host::build()?;
     }
     if any(scenarios::types_kubectl_careen) {
         kubectl_careen::build()?;

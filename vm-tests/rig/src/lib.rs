@@ -21,6 +21,7 @@ pub mod lanes;
 pub mod node;
 pub mod overlay;
 pub mod patience;
+pub mod prepared_host;
 pub mod progress;
 pub mod qemu;
 pub mod qmp;

@@ -14,6 +14,7 @@ mod a_node_health_operator_resets_the_trial;
 mod a_node_without_its_module_and_huge_pages_falls_back;
 mod a_person_boots_the_old_system_of_a_blessed_node;
 mod a_person_reboots_at_every_step;
+mod a_prepared_host_joins_and_is_given_back;
 mod a_site_without_a_steady_api_server;
 mod a_system_without_a_network_is_not_blessed_alone;
 mod a_volume_that_detaches_late_delays_the_reboot;
@@ -88,6 +89,7 @@ pub const ALL: &[Scenario] = &[
     a_moved_default_on_stock_grub_does_not_loop::SCENARIO,
     a_person_boots_the_old_system_of_a_blessed_node::SCENARIO,
     a_person_reboots_at_every_step::SCENARIO,
+    a_prepared_host_joins_and_is_given_back::SCENARIO,
     bad_images::SERVICE_DIES,
     a_site_without_a_steady_api_server::SCENARIO,
     a_system_without_a_network_is_not_blessed_alone::SCENARIO,
@@ -143,17 +145,28 @@ pub const ALL: &[Scenario] = &[
 #[must_use]
 pub fn is_on_cluster_api(name: &str) -> bool {
     let those = [
+        a_prepared_host_joins_and_is_given_back::SCENARIO,
         cluster_api_holds_at_a_bad_image_and_heals::SCENARIO,
         cluster_api_upgrades_a_node::SCENARIO,
     ];
     those.iter().any(|that| that.name == name)
 }
 
+/// Whether a scenario runs careen-host. It must be built before the scenario starts, as well.
+#[must_use]
+pub fn wants_a_prepared_host(name: &str) -> bool {
+    name == a_prepared_host_joins_and_is_given_back::SCENARIO.name
+}
+
 /// Whether a scenario runs `kubectl careen`. The rig builds it before the scenario starts, so that
 /// the build takes no time from the node.
 #[must_use]
 pub fn types_kubectl_careen(name: &str) -> bool {
-    name == kubectl_careen_takes_a_node_there_and_back::SCENARIO.name
+    let those = [
+        a_prepared_host_joins_and_is_given_back::SCENARIO,
+        kubectl_careen_takes_a_node_there_and_back::SCENARIO,
+    ];
+    those.iter().any(|that| that.name == name)
 }
 
 /// Whether a scenario needs a registry. Its programs must be there before it starts, because a lane

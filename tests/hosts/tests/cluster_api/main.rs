@@ -53,7 +53,7 @@ impl World {
         let managers = Managers::start_these(&these, Version::NEWEST, &plane).await?;
         install_kinds(&client).await?;
         let provider = Provider::start_with_hosts(&plane).await?;
-        let cluster = Cluster::on_prepared_hosts(&plane, CLUSTER, VERSION).await?;
+        let cluster = Cluster::on_prepared_hosts(&plane, "127.0.0.1", (CLUSTER, VERSION)).await?;
         let mut hosts = Vec::new();
         register(&client).await?;
         for name in HOSTS {

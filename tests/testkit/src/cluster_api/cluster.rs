@@ -54,24 +54,26 @@ impl Cluster {
         Ok(this)
     }
 
-    /// The same on prepared hosts, which careen-provider's infrastructure provider gives.
+    /// The same on prepared hosts, which careen-provider's infrastructure provider gives. They reach
+    /// the API server at `server`.
     ///
     /// # Errors
     ///
     /// Fails when the API server refuses.
     pub async fn on_prepared_hosts(
         plane: &ControlPlane,
-        name: &str,
-        version: &str,
+        server: &str,
+        (name, version): (&str, &str),
     ) -> Result<Self> {
         let this = Self::with_secrets(plane, name).await?;
         let object = json!({
             "apiVersion": format!("{CAREEN}/v1alpha1"), "kind": "CareenCluster", "metadata": this.named(name),
-            "spec": { "controlPlaneEndpoint": { "host": "127.0.0.1", "port": plane.api_port() } },
+            "spec": { "controlPlaneEndpoint": { "host": server, "port": plane.api_port() } },
         });
         objects::apply(&this.client, &object).await?;
         let control_plane = (RIG_CONTROL_PLANE, "RigControlPlane");
-        this.apply_cluster_of(plane, control_plane, (CAREEN, "CareenCluster"))
+        let endpoint = json!({ "host": server, "port": plane.api_port() });
+        this.apply_cluster_of(endpoint, control_plane, (CAREEN, "CareenCluster"))
             .await?;
         this.control_plane_reaches(version).await?;
         Ok(this)
@@ -349,20 +351,21 @@ impl Cluster {
     }
 
     async fn apply_cluster(&self, plane: &ControlPlane, group: &str, kind: &str) -> Result<()> {
-        self.apply_cluster_of(plane, (group, kind), (GROUP, "RigCluster"))
+        let endpoint = json!({ "host": "127.0.0.1", "port": plane.api_port() });
+        self.apply_cluster_of(endpoint, (group, kind), (GROUP, "RigCluster"))
             .await
     }
 
     async fn apply_cluster_of(
         &self,
-        plane: &ControlPlane,
+        endpoint: Value,
         (group, kind): (&str, &str),
         (of_hosts, cluster): (&str, &str),
     ) -> Result<()> {
         let object = json!({
             "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": self.named(&self.name),
             "spec": {
-                "controlPlaneEndpoint": { "host": "127.0.0.1", "port": plane.api_port() },
+                "controlPlaneEndpoint": endpoint,
                 "controlPlaneRef": { "apiGroup": group, "kind": kind, "name": self.name },
                 "infrastructureRef": { "apiGroup": of_hosts, "kind": cluster, "name": self.name },
             },
