@@ -8,6 +8,7 @@ mod leaving;
 mod lost;
 mod machines;
 mod messages;
+mod pools;
 mod registrations;
 mod scene;
 mod templates;

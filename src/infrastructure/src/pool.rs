@@ -1,0 +1,270 @@
+//! A pool: how many machines it has, which one goes, and which one is upgraded in place next.
+//!
+//! Core makes a Machine for each CareenMachine of the pool and drains it when it goes. It knows no
+//! upgrade in place of a pool, so the order of upgrades is ours.
+
+use thiserror::Error;
+
+/// How many machines one look makes at most.
+const AT_ONCE: usize = 10;
+
+/// What is known of a pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pool {
+    /// It is being deleted.
+    pub deleting: bool,
+    /// It has our finalizer.
+    pub finalizer: bool,
+    /// The replicas that its MachinePool wants. `None` without a MachinePool.
+    pub wanted: Option<usize>,
+    /// It is paused, or its Cluster is.
+    pub paused: bool,
+    /// How many machines may be unavailable at once.
+    pub max_unavailable: usize,
+    /// `spec.providerIDList`.
+    pub provider_ids: Vec<String>,
+    /// What its status says.
+    pub shown: PoolShown,
+}
+
+/// What the status of a pool says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PoolShown {
+    /// All machines that are wanted are nodes.
+    pub ready: bool,
+    /// The machines that stay.
+    pub replicas: usize,
+    /// Those of them that run the wanted image.
+    pub up_to_date: usize,
+}
+
+/// A machine of a pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Member {
+    /// Its name, which its Machine has as well.
+    pub name: String,
+    /// When it was made, in seconds since 1970.
+    pub made: i64,
+    /// It is being deleted, or its Machine is.
+    pub leaving: bool,
+    /// Core has made its Machine.
+    pub machine: bool,
+    /// Somebody has annotated the Machine with `cluster.x-k8s.io/delete-machine`.
+    pub marked: bool,
+    /// The provider id of its Node, once it is a node.
+    pub provider_id: Option<String>,
+    /// Its Node is Ready, and no upgrade is under way.
+    pub available: bool,
+    /// It runs the wanted image.
+    pub up_to_date: bool,
+    /// Its upgrade to the wanted image is under way.
+    pub upgrading: bool,
+    /// Its upgrade to the wanted image failed.
+    pub failed: bool,
+}
+
+/// One write for a pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PoolAct {
+    /// Keep the pool until its machines are gone.
+    AddFinalizer,
+    /// Let it go.
+    RemoveFinalizer,
+    /// Make so many machines.
+    Create(usize),
+    /// Annotate the Machine of this member, so that core prefers it.
+    Mark(String),
+    /// Delete the Machine of this member. Core drains it, and deletes the member.
+    DeleteMachine(String),
+    /// Delete this member, for which core has made no Machine yet.
+    DeleteMember(String),
+    /// Bring this member to the wanted image, in place.
+    Upgrade(String),
+    /// Write `spec.providerIDList`.
+    ListIds(Vec<String>),
+    /// Write the status.
+    Show(PoolShown),
+}
+
+/// Why nothing is done now.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PoolWhy {
+    /// It has no MachinePool.
+    #[error("the pool has no MachinePool: nothing is done")]
+    NoOwner,
+    /// It is paused.
+    #[error("the pool or its Cluster is paused")]
+    Paused,
+    /// Its machines are about to go.
+    #[error("{left} machines are about to go")]
+    Leaving {
+        /// How many.
+        left: usize,
+    },
+    /// It is gone.
+    #[error("the pool is gone")]
+    Gone,
+    /// An upgrade failed.
+    #[error(
+        "machine {name} failed to upgrade: no other machine is upgraded. See its Node, then correct the image or the machine."
+    )]
+    Failed {
+        /// The machine.
+        name: String,
+    },
+    /// As many machines are unavailable as may be.
+    #[error("{away} machines are unavailable, of {allowed} that may be: the upgrade waits")]
+    Unavailable {
+        /// How many are.
+        away: usize,
+        /// How many may be.
+        allowed: usize,
+    },
+    /// Machines are not nodes yet.
+    #[error("{nodes} of {wanted} machines are nodes")]
+    Joining {
+        /// How many are.
+        nodes: usize,
+        /// How many are wanted.
+        wanted: usize,
+    },
+    /// Nothing is left to do.
+    #[error("all machines run the wanted image")]
+    Settled,
+}
+
+/// What to write next, or why nothing.
+pub fn decide_pool(pool: &Pool, members: &[Member]) -> Result<PoolAct, PoolWhy> {
+    if pool.deleting {
+        return leave(pool, members);
+    }
+    let wanted = pool.wanted.ok_or(PoolWhy::NoOwner)?;
+    if pool.paused {
+        return Err(PoolWhy::Paused);
+    }
+    if !pool.finalizer {
+        return Ok(PoolAct::AddFinalizer);
+    }
+    list(pool, members)
+        .or_else(|| scale(wanted, members))
+        .or_else(|| show(pool, wanted, members))
+        .map_or_else(|| upgrade(pool, wanted, members), Ok)
+}
+
+/// The pool goes after its machines.
+fn leave(pool: &Pool, members: &[Member]) -> Result<PoolAct, PoolWhy> {
+    if !pool.finalizer {
+        return Err(PoolWhy::Gone);
+    }
+    if let Some(member) = members.iter().find(|one| !one.leaving) {
+        return Ok(delete(member));
+    }
+    match members.len() {
+        0 => Ok(PoolAct::RemoveFinalizer),
+        left => Err(PoolWhy::Leaving { left }),
+    }
+}
+
+fn delete(member: &Member) -> PoolAct {
+    let name = member.name.clone();
+    match member.machine {
+        true => PoolAct::DeleteMachine(name),
+        false => PoolAct::DeleteMember(name),
+    }
+}
+
+/// An id stays in the list until its member is gone, which is after the fence: core deletes the Node
+/// of an id that has left the list.
+fn list(pool: &Pool, members: &[Member]) -> Option<PoolAct> {
+    let mut ids: Vec<_> = members
+        .iter()
+        .filter_map(|one| one.provider_id.clone())
+        .collect();
+    ids.sort();
+    (ids != pool.provider_ids).then_some(PoolAct::ListIds(ids))
+}
+
+fn scale(wanted: usize, members: &[Member]) -> Option<PoolAct> {
+    let stay: Vec<_> = staying(members).collect();
+    if stay.len() < wanted {
+        return Some(PoolAct::Create((wanted - stay.len()).min(AT_ONCE)));
+    }
+    let too_many = stay.len() > wanted;
+    let goes = stay.into_iter().max_by_key(|one| dispensable(one));
+    goes.filter(|_| too_many)
+        .map(|one| match one.machine && !one.marked {
+            true => PoolAct::Mark(one.name.clone()),
+            false => delete(one),
+        })
+}
+
+fn staying(members: &[Member]) -> impl Iterator<Item = &Member> {
+    members.iter().filter(|one| !one.leaving)
+}
+
+/// Which one goes first: one that a person has marked, then one that does not serve, one that runs
+/// another image, and the newest.
+fn dispensable(member: &Member) -> (bool, bool, bool, i64, &str) {
+    let (marked, serves) = (member.marked, member.available);
+    (
+        marked,
+        !serves,
+        !member.up_to_date,
+        member.made,
+        &member.name,
+    )
+}
+
+fn show(pool: &Pool, wanted: usize, members: &[Member]) -> Option<PoolAct> {
+    let nodes = staying(members).filter(|one| one.provider_id.is_some());
+    let shown = PoolShown {
+        ready: nodes.count() >= wanted,
+        replicas: staying(members).count(),
+        up_to_date: staying(members).filter(|one| one.up_to_date).count(),
+    };
+    (shown != pool.shown).then_some(PoolAct::Show(shown))
+}
+
+/// One machine after the other, as many at once as may be unavailable. A machine that is unavailable
+/// for any cause counts. One failure stops the pool.
+fn upgrade(pool: &Pool, wanted: usize, members: &[Member]) -> Result<PoolAct, PoolWhy> {
+    if let Some(failed) = staying(members).find(|one| one.failed) {
+        let name = failed.name.clone();
+        return Err(PoolWhy::Failed { name });
+    }
+    let nodes: Vec<_> = staying(members)
+        .filter(|one| one.provider_id.is_some())
+        .collect();
+    let is_due = |one: &&&Member| !one.up_to_date && !one.upgrading;
+    let due: Vec<_> = nodes.iter().filter(is_due).copied().collect();
+    if due.is_empty() {
+        let nodes = nodes.len();
+        return Err(match nodes < wanted {
+            true => PoolWhy::Joining { nodes, wanted },
+            false => settled(members),
+        });
+    }
+    let away = staying(members).filter(|one| !one.available).count();
+    let allowed = pool.max_unavailable;
+    let oldest = |available: bool| {
+        let all = due.iter().filter(|one| one.available == available);
+        all.min_by_key(|one| (one.made, &one.name))
+    };
+    // One that is unavailable already costs nobody anything more.
+    let next = oldest(true)
+        .filter(|_| away < allowed)
+        .or_else(|| oldest(false).filter(|_| away <= allowed));
+    let next = next.ok_or(PoolWhy::Unavailable { away, allowed })?;
+    Ok(PoolAct::Upgrade(next.name.clone()))
+}
+
+fn settled(members: &[Member]) -> PoolWhy {
+    let under_way = staying(members).filter(|one| one.upgrading).count();
+    match under_way {
+        0 => PoolWhy::Settled,
+        away => PoolWhy::Unavailable {
+            away,
+            allowed: away,
+        },
+    }
+}

@@ -1,0 +1,238 @@
+//! The pool: how many machines, which one goes, and the order of upgrades in place.
+
+use infrastructure::{Member, Pool, PoolAct, PoolShown, PoolWhy, decide_pool};
+
+fn pool(wanted: usize) -> Pool {
+    Pool {
+        finalizer: true,
+        wanted: Some(wanted),
+        max_unavailable: 1,
+        ..Pool::default()
+    }
+}
+
+/// A machine that serves and runs the wanted image.
+fn member(name: &str, made: i64) -> Member {
+    Member {
+        name: name.to_owned(),
+        made,
+        machine: true,
+        provider_id: Some(format!("careen://fleet/{name}")),
+        available: true,
+        up_to_date: true,
+        ..Member::default()
+    }
+}
+
+fn old(name: &str, made: i64) -> Member {
+    Member {
+        up_to_date: false,
+        ..member(name, made)
+    }
+}
+
+/// The decision once the list of ids and the status are written.
+fn decide(pool: &Pool, members: &[Member]) -> Result<PoolAct, PoolWhy> {
+    let mut pool = pool.clone();
+    loop {
+        match decide_pool(&pool, members) {
+            Ok(PoolAct::ListIds(ids)) => pool.provider_ids = ids,
+            Ok(PoolAct::Show(shown)) => pool.shown = shown,
+            other => return other,
+        }
+    }
+}
+
+#[test]
+fn pool_without_an_owner_or_paused_is_left_alone() {
+    let none = Pool {
+        wanted: None,
+        ..pool(3)
+    };
+    assert_eq!(decide_pool(&none, &[]), Err(PoolWhy::NoOwner));
+    let paused = Pool {
+        paused: true,
+        ..pool(3)
+    };
+    assert_eq!(decide_pool(&paused, &[]), Err(PoolWhy::Paused));
+    let new = Pool {
+        finalizer: false,
+        ..pool(3)
+    };
+    assert_eq!(decide_pool(&new, &[]), Ok(PoolAct::AddFinalizer));
+}
+
+#[test]
+fn pool_makes_what_is_missing_in_bounded_steps() {
+    assert_eq!(decide(&pool(3), &[member("a", 1)]), Ok(PoolAct::Create(2)));
+    assert_eq!(decide(&pool(300), &[]), Ok(PoolAct::Create(10)));
+    let leaves = Member {
+        leaving: true,
+        ..member("b", 2)
+    };
+    let members = [member("a", 1), leaves];
+    assert_eq!(decide(&pool(2), &members), Ok(PoolAct::Create(1)));
+}
+
+#[test]
+fn id_stays_listed_until_its_machine_is_gone() {
+    let leaves = Member {
+        leaving: true,
+        ..member("b", 2)
+    };
+    let found = decide_pool(&pool(1), &[leaves, member("a", 1)]);
+    let ids = ["careen://fleet/a", "careen://fleet/b"].map(str::to_owned);
+    assert_eq!(found, Ok(PoolAct::ListIds(ids.into())));
+}
+
+#[test]
+fn marked_sick_and_old_machines_go_before_others() {
+    let sick = Member {
+        available: false,
+        ..member("sick", 1)
+    };
+    let marked = Member {
+        marked: true,
+        ..member("marked", 1)
+    };
+    let (new, first) = (member("new", 9), member("first", 2));
+    let goes = |members: &[Member]| decide(&pool(members.len() - 1), members);
+    let name = |name: &str| name.to_owned();
+    let all = [
+        first.clone(),
+        old("old", 1),
+        sick.clone(),
+        marked,
+        new.clone(),
+    ];
+    assert_eq!(goes(&all), Ok(PoolAct::DeleteMachine(name("marked"))));
+    let rest = [first.clone(), old("old", 1), sick, new.clone()];
+    assert_eq!(goes(&rest), Ok(PoolAct::Mark(name("sick"))));
+    let rest = [first.clone(), old("old", 1), new.clone()];
+    assert_eq!(goes(&rest), Ok(PoolAct::Mark(name("old"))));
+    assert_eq!(goes(&[first, new]), Ok(PoolAct::Mark(name("new"))));
+    let unmade = Member {
+        machine: false,
+        available: false,
+        ..member("unmade", 5)
+    };
+    let found = goes(&[member("a", 1), unmade]);
+    assert_eq!(found, Ok(PoolAct::DeleteMember(name("unmade"))));
+}
+
+#[test]
+fn no_more_machines_are_away_than_may_be() {
+    let two = Pool {
+        max_unavailable: 2,
+        ..pool(4)
+    };
+    let down = Member {
+        available: false,
+        ..member("down", 1)
+    };
+    let members = [down.clone(), old("b", 3), old("c", 2), old("d", 4)];
+    assert_eq!(decide(&two, &members), Ok(PoolAct::Upgrade("c".to_owned())));
+    let under_way = Member {
+        upgrading: true,
+        available: false,
+        ..old("c", 2)
+    };
+    let members = [down, old("b", 3), under_way.clone(), old("d", 4)];
+    let waits = PoolWhy::Unavailable {
+        away: 2,
+        allowed: 2,
+    };
+    assert_eq!(decide(&two, &members), Err(waits));
+    let one = PoolWhy::Unavailable {
+        away: 1,
+        allowed: 1,
+    };
+    let members = [under_way, old("b", 3)];
+    assert_eq!(decide(&pool(2), &members), Err(one));
+}
+
+#[test]
+fn one_failure_stops_the_pool() {
+    let failed = Member {
+        failed: true,
+        ..old("a", 1)
+    };
+    let why = PoolWhy::Failed {
+        name: "a".to_owned(),
+    };
+    assert_eq!(decide(&pool(2), &[failed, old("b", 2)]), Err(why));
+}
+
+#[test]
+fn sick_machine_is_upgraded_when_no_other_may_be() {
+    let sick = Member {
+        available: false,
+        ..old("sick", 1)
+    };
+    let members = [sick.clone(), old("b", 2)];
+    let two = Pool {
+        max_unavailable: 2,
+        ..pool(2)
+    };
+    assert_eq!(decide(&two, &members), Ok(PoolAct::Upgrade("b".to_owned())));
+    let found = decide(&pool(2), &members);
+    assert_eq!(found, Ok(PoolAct::Upgrade("sick".to_owned())));
+    let too_many = [sick.clone(), Member { made: 2, ..sick }];
+    let waits = PoolWhy::Unavailable {
+        away: 2,
+        allowed: 1,
+    };
+    assert_eq!(decide(&pool(2), &too_many), Err(waits));
+}
+
+#[test]
+fn deleted_pool_goes_after_its_machines() {
+    let gone = Pool {
+        deleting: true,
+        wanted: None,
+        ..pool(2)
+    };
+    let leaves = Member {
+        leaving: true,
+        ..member("a", 1)
+    };
+    let unmade = Member {
+        machine: false,
+        ..member("b", 2)
+    };
+    let found = decide_pool(&gone, &[leaves.clone(), unmade]);
+    assert_eq!(found, Ok(PoolAct::DeleteMember("b".to_owned())));
+    assert_eq!(
+        decide_pool(&gone, &[leaves]),
+        Err(PoolWhy::Leaving { left: 1 })
+    );
+    assert_eq!(decide_pool(&gone, &[]), Ok(PoolAct::RemoveFinalizer));
+}
+
+#[test]
+fn status_counts_what_stays() {
+    let joins = Member {
+        provider_id: None,
+        available: false,
+        ..member("b", 2)
+    };
+    let ids = vec!["careen://fleet/a".to_owned()];
+    let listed = Pool {
+        provider_ids: ids,
+        ..pool(2)
+    };
+    let shown = PoolShown {
+        ready: false,
+        replicas: 2,
+        up_to_date: 2,
+    };
+    let members = [member("a", 1), joins];
+    assert_eq!(decide_pool(&listed, &members), Ok(PoolAct::Show(shown)));
+    let why = PoolWhy::Joining {
+        nodes: 1,
+        wanted: 2,
+    };
+    assert_eq!(decide(&pool(2), &members), Err(why));
+    let done = [member("a", 1), member("b", 2)];
+    assert_eq!(decide(&pool(2), &done), Err(PoolWhy::Settled));
+}
