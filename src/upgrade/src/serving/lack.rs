@@ -1,6 +1,9 @@
 //! One thing that a node lacks.
 
+use std::collections::BTreeSet;
+
 use crate::cause::Cause;
+use crate::policy::Demand;
 
 /// One thing that the node had before the drain and does not have now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,4 +29,23 @@ impl Lack {
             may_come: false,
         }
     }
+}
+
+/// What the system had before the drain and does not have now, as `judge` rates and tells it. The
+/// node's own files may be the reason, so no image is to blame. Nothing is known of a side that
+/// was not looked at.
+pub(super) fn gone(
+    before: Option<&BTreeSet<String>>,
+    now: Option<&BTreeSet<String>>,
+    judge: impl Fn(&str) -> (Demand, String),
+) -> Vec<(Demand, Lack)> {
+    let (Some(before), Some(now)) = (before, now) else {
+        return Vec::new();
+    };
+    let lack = |name: &String| {
+        let (demand, what) = judge(name);
+        let key = format!("system:{name}");
+        (demand, Lack::new(key, what, Cause::Unclear))
+    };
+    before.difference(now).map(lack).collect()
 }

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::lack::Lack;
-use crate::cause::Cause;
+use super::lack::{Lack, gone};
 use crate::policy::{Demand, Serving};
 
 /// The begin of the name of a sysctl.
@@ -32,23 +31,14 @@ pub const MOUNT: &str = "mount/";
 /// No service of the system has rules of its own for packets.
 pub const NO_PACKET_FILTER: &str = "no-packet-filter";
 
-/// What was so before the drain and is not, and how the policy rates each. The node's own files may
-/// set it, so no image is to blame.
+/// What was so before the drain and is not, and how the policy rates each.
 #[must_use]
 pub fn unset(
     before: Option<&BTreeSet<String>>,
     now: Option<&BTreeSet<String>>,
     policy: &Serving,
 ) -> Vec<(Demand, Lack)> {
-    let (Some(before), Some(now)) = (before, now) else {
-        return Vec::new();
-    };
-    let gone = before.difference(now);
-    gone.map(|name| {
-        let lack = Lack::new(format!("system:{name}"), told(name), Cause::Unclear);
-        (rating(name, policy), lack)
-    })
-    .collect()
+    gone(before, now, |name| (rating(name, policy), told(name)))
 }
 
 /// Pods of each kind need the switches. Few need the rest.

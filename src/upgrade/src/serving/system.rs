@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::lack::Lack;
-use crate::cause::Cause;
+use super::lack::{Lack, gone};
 use crate::policy::{Demand, Serving};
 
 /// The kernel enforces AppArmor profiles.
@@ -33,16 +32,10 @@ pub fn absent(
     now: Option<&BTreeSet<String>>,
     policy: &Serving,
 ) -> Vec<(Demand, Lack)> {
-    let (Some(before), Some(now)) = (before, now) else {
-        return Vec::new();
-    };
-    let gone = before.difference(now);
-    gone.map(|name| {
+    gone(before, now, |name| {
         let what = format!("the node had {} before the drain and does not", told(name));
-        let lack = Lack::new(format!("system:{name}"), what, Cause::Unclear);
-        (rating(name, policy), lack)
+        (rating(name, policy), what)
     })
-    .collect()
 }
 
 fn rating(name: &str, policy: &Serving) -> Demand {
