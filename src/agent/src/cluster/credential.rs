@@ -74,16 +74,12 @@ impl Credential {
         Ok(self.built.insert(built).client.clone())
     }
 
-    /// So many clients for the current credential, each with connections of its own.
+    /// A client for the current credential, with connections of its own.
     ///
     /// # Errors
     /// As [`Self::client`].
-    pub async fn apart(&self, count: usize) -> Result<Vec<Client>, ApiError> {
-        let mut clients = Vec::with_capacity(count);
-        for _ in 0..count {
-            clients.push(self.build().await?.client);
-        }
-        Ok(clients)
+    pub async fn apart(&self) -> Result<Client, ApiError> {
+        Ok(self.build().await?.client)
     }
 
     async fn build(&self) -> Result<Built, ApiError> {

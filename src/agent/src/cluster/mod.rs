@@ -13,11 +13,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use client::Node;
-use futures::future::join_all;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::{Api, PostParams};
 use kube::{Client, Resource};
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use credential::Credential;
 pub use error::{ApiError, refused, undrained};
@@ -38,6 +38,9 @@ pub const ADMISSION: Duration = Duration::from_secs(40);
 /// How many connections are asked for the version. Of two servers that take turns each is met, and
 /// of two that are drawn, one is missed once in sixteen times.
 const CONNECTIONS: usize = 5;
+
+/// When this time is over, no further connection is asked for the version.
+const ROUND: Duration = Duration::from_secs(20);
 
 /// The prefix that the Node authorizer puts before the node's name.
 const USER_PREFIX: &str = "system:node:";
@@ -113,24 +116,37 @@ impl Cluster {
     /// # Errors
     /// None of them answers with a version.
     pub async fn version(&self) -> Result<upgrade::Version, ApiError> {
-        let clients = self.credential.lock().await.apart(CONNECTIONS).await?;
-        let mut found: Option<Result<upgrade::Version, ApiError>> = None;
-        for said in join_all(clients.iter().map(version)).await {
-            found = Some(match (found, said) {
-                (None | Some(Err(_)), said) => said,
-                (Some(Ok(lowest)), Ok(said)) if said.is_older_than(&lowest) => Ok(said),
-                (Some(Ok(lowest)), Ok(_) | Err(_)) => Ok(lowest),
-            });
+        let end = Instant::now() + ROUND;
+        let mut found = self.version_of_one().await;
+        for _ in 1..CONNECTIONS {
+            if Instant::now() >= end {
+                break;
+            }
+            found = lowest(found, self.version_of_one().await);
         }
-        found.unwrap_or_else(|| Err(ApiError::Away("nobody was asked".to_owned())))
+        found
+    }
+
+    /// The version that a connection of its own leads to. The connection is closed before the next
+    /// one is made: five at a time doubled the memory that an idle agent keeps.
+    async fn version_of_one(&self) -> Result<upgrade::Version, ApiError> {
+        let client = self.credential.lock().await.apart().await?;
+        let info = limited(client.apiserver_version()).await?;
+        info.git_version
+            .parse()
+            .map_err(|bad: upgrade::Malformed| ApiError::Away(bad.to_string()))
     }
 }
 
-async fn version(client: &Client) -> Result<upgrade::Version, ApiError> {
-    let info = limited(client.apiserver_version()).await?;
-    info.git_version
-        .parse()
-        .map_err(|bad: upgrade::Malformed| ApiError::Away(bad.to_string()))
+fn lowest(
+    found: Result<upgrade::Version, ApiError>,
+    said: Result<upgrade::Version, ApiError>,
+) -> Result<upgrade::Version, ApiError> {
+    match (found, said) {
+        (Err(_), said) => said,
+        (Ok(lowest), Ok(said)) if said.is_older_than(&lowest) => Ok(said),
+        (Ok(lowest), Ok(_) | Err(_)) => Ok(lowest),
+    }
 }
 
 /// One read, with a limit on the time of its answer.
