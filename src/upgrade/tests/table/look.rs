@@ -12,7 +12,7 @@ fn strays() -> Vec<keys::Stray> {
 
 /// One thing more that is seen.
 pub fn changed(seen: &Observation) -> Vec<Observation> {
-    let changes: [fn(&mut Observation); 45] = [
+    let changes: [fn(&mut Observation); 46] = [
         |seen| (seen.turn.home, seen.machine.integrity) = (Home::Stage, Some(Ok(()))),
         |seen| {
             (seen.turn.home, seen.machine.integrity) =
@@ -48,6 +48,7 @@ pub fn changed(seen: &Observation) -> Vec<Observation> {
         |seen| seen.node.shielded = true,
         |seen| seen.node.stale_mark = true,
         |seen| seen.node.name = Some("another".into()),
+        |seen| seen.node.membership = Membership::Unjoined,
         |seen| (seen.machine.hooks.pre, seen.machine.hooks.post) = (true, true),
         |seen| seen.machine.version = None,
         |seen| seen.machine.architecture = "aarch64".into(),
@@ -319,6 +320,7 @@ pub fn fields(seen: &Observation) -> Vec<(&'static str, String)> {
     fields.extend(named!(
         seen.node,
         NodeView {
+            membership,
             name,
             request,
             paused,
