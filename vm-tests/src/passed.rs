@@ -37,15 +37,19 @@ const CONTENT: [&str; 15] = [
 /// The rig, except for code that no scenario runs. Each scenario depends only on its own file in
 /// it.
 const RIG: [&str; 3] = ["tests/testkit/src", "vm-tests/rig/src", "vm-tests/src"];
-const NOT_THE_RIG: [&str; 17] = [
+const NOT_THE_RIG: [&str; 21] = [
+    "tests/testkit/src/cluster_api",
     "tests/testkit/src/registry.rs",
     "tests/testkit/src/secure_registry.rs",
+    "vm-tests/rig/src/adopted",
+    "vm-tests/rig/src/adopted.rs",
     "vm-tests/rig/src/counter.rs",
     "vm-tests/rig/src/daemonset.rs",
     "vm-tests/rig/src/far",
     "vm-tests/rig/src/fate.rs",
     "vm-tests/rig/src/kubectl_careen.rs",
     "vm-tests/rig/src/overlay.rs",
+    "vm-tests/rig/src/prepared_host.rs",
     "vm-tests/rig/src/terminal.rs",
     "vm-tests/rig/src/writes.rs",
     "vm-tests/src/bench",
@@ -58,7 +62,7 @@ const NOT_THE_RIG: [&str; 17] = [
 ];
 /// Parts on which only their users depend. The DaemonSet also depends on its pod's program, which
 /// is built apart from a node's programs, and on its packaging.
-const PARTS: [(&str, &[&str]); 9] = [
+const PARTS: [(&str, &[&str]); 10] = [
     ("aged/build.sh", &["vm-tests/aged"]),
     (
         ".become_control_plane()",
@@ -83,6 +87,16 @@ const PARTS: [(&str, &[&str]); 9] = [
             "src/kubectl",
             "src/requests",
             "vm-tests/rig/src/kubectl_careen.rs",
+        ],
+    ),
+    (
+        "rig::prepared_host::",
+        &[
+            "src/careen-host",
+            "src/infrastructure",
+            "src/life",
+            "src/prepared",
+            "vm-tests/rig/src/prepared_host.rs",
         ],
     ),
     ("testkit::registry::", &["tests/testkit/src/registry.rs"]),
@@ -110,13 +124,16 @@ const SCENARIOS: &str = "vm-tests/scenarios/src";
 /// The file whose scenarios are rows.
 const BAD_IMAGES: &str = "vm-tests/scenarios/src/bad_images.rs";
 /// More content for the scenarios on Cluster API: careen-provider, which is built apart from a
-/// node's programs, its release, and the managers.
-const CLUSTER_API: [&str; 5] = [
+/// node's programs, its release, the managers, and the parts of the rig that run them.
+const CLUSTER_API: [&str; 8] = [
     "packaging",
     "src/client",
     "src/provider",
     "src/requests",
+    "tests/testkit/src/cluster_api",
     "vm-tests/cluster-api",
+    "vm-tests/rig/src/adopted",
+    "vm-tests/rig/src/adopted.rs",
 ];
 
 /// The scenarios that have passed with the current content.

@@ -17,7 +17,9 @@ use upgrade::names::VOLUMES_NOTE;
 use upgrade::policy::in_force;
 use upgrade::report::hindered::{unseen, unwritten};
 use upgrade::report::{Moment, idle};
-use upgrade::{Act, Doing, Finished, Observation, Outcome, PolicyRead, Record, SinceBoot, Step};
+use upgrade::{
+    Act, Doing, Finished, Membership, Observation, Outcome, PolicyRead, Record, SinceBoot, Step,
+};
 use upgrade::{Reason, Report, decide, report};
 
 use crate::access::NodeAccess;
@@ -33,6 +35,9 @@ use crate::report::{Reporter, ToReport};
 use crate::runner::{Ending, Known, Work};
 use crate::step::{Held, Tools};
 use crate::trial::Trial;
+
+/// How often an agent without a Node to watch looks for what careen-host asks.
+const LOOK_FOR_A_REQUEST: Duration = Duration::from_secs(5);
 
 /// Pause after the agent failed to observe the machine or to write the record.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -89,6 +94,17 @@ struct Progress;
 enum Wake {
     At(Duration),
     OnNews,
+}
+
+impl Wake {
+    /// The same, at the latest after this time.
+    fn at_most(self, limit: Option<Duration>) -> Self {
+        match (self, limit) {
+            (Self::At(pause), Some(limit)) => Self::At(pause.min(limit)),
+            (Self::OnNews, Some(limit)) => Self::At(limit),
+            (wake, None) => wake,
+        }
+    }
 }
 
 impl<H: NodeAccess> Agent<H> {
@@ -172,6 +188,7 @@ impl<H: NodeAccess> Agent<H> {
                 }
                 let read = record.map_or(read, Ok);
                 let wake = self.act(act, &read, policy.clone(), &mut seen);
+                let wake = wake.at_most(patience(seen.node.membership));
                 self.plan(&read, &policy, &seen);
                 self.metrics.show(&read, &seen, self.linked(), &policy);
                 self.tell(&read, &seen);
@@ -417,6 +434,14 @@ fn refuses(read: &RecordRead, next: Option<&Record>) -> bool {
             .is_ok_and(|read| read.answered < next.answered)
     };
     next.is_some_and(|next| next.refused.is_some() && answered(next))
+}
+
+/// The longest pause between two looks. A Node is watched, and the files of careen-host are not.
+const fn patience(membership: Membership) -> Option<Duration> {
+    match membership {
+        Membership::Joined => None,
+        Membership::Unjoined => Some(LOOK_FOR_A_REQUEST),
+    }
 }
 
 /// Before a reboot, the agent sends pending reports immediately.

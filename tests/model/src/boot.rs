@@ -253,7 +253,7 @@ fn noted(mutant: Option<Mutant>, up: &Upgrade, state: &State) -> Option<Restored
 /// Whether the unit before the kubelet is about to run `kubeadm upgrade node`.
 #[must_use]
 pub fn runs_kubeadm(state: &State) -> bool {
-    state.running.trial && !state.running.kubeadm && state.api_answers()
+    state.running.trial && !state.running.kubeadm && state.api_answers() && !state.host
 }
 
 /// That unit has failed, and the kubelet still starts.
@@ -278,8 +278,12 @@ pub fn kubeadm(state: &mut State) {
 
 /// A newer kubelet rewrites its state even when kubeadm, which needs the API server, did not run.
 /// An older kubelet cannot read the state of a newer one, and does not start without a restore. A
-/// person who picks an older system by hand when no snapshot is left has chosen that.
+/// person who picks an older system by hand when no snapshot is left has chosen that. A host without
+/// a cluster has no kubelet to start.
 fn start_kubelet(mutant: Option<Mutant>, state: &mut State) {
+    if state.host {
+        return;
+    }
     pods::boot(mutant, state);
     let letter = state.running.system.letter;
     if state.disk.kubelet > letter && (state.disk.owed || restores(state)) {

@@ -43,6 +43,8 @@ pub struct Chain {
     pub alone: bool,
     /// The node is a member of a control plane of this shape.
     pub shape: Option<Shape>,
+    /// The machine is a prepared host without a cluster.
+    pub host: bool,
     /// The number of faults in one run.
     pub left: Left,
     /// The mutant that replaces the brain, if any.
@@ -62,6 +64,7 @@ impl Chain {
             careful: false,
             alone: false,
             shape: None,
+            host: false,
             left,
             mutant,
             resting: Mutex::default(),
@@ -90,6 +93,13 @@ impl Chain {
         self
     }
 
+    /// The same model on a prepared host without a cluster.
+    #[must_use]
+    pub fn on_a_host(mut self) -> Self {
+        self.host = true;
+        self
+    }
+
     /// The same model with /boot as a separate file system, which the guard does not see.
     #[must_use]
     pub fn with_boot_apart(mut self) -> Self {
@@ -108,7 +118,15 @@ impl Chain {
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
         let operator = |chain: &Self| (chain.careful, chain.alone);
-        let machine = |chain: &Self| (chain.stuck, chain.apart, chain.kept, chain.shape);
+        let machine = |chain: &Self| {
+            (
+                chain.stuck,
+                chain.apart,
+                chain.kept,
+                chain.shape,
+                chain.host,
+            )
+        };
         let flaws = other.flaws.iter().all(|flaw| self.flaws.contains(flaw));
         let (more, less) = (self.left, other.left);
         let faults = less.all <= more.all && less.cuts <= more.cuts && less.people <= more.people;
@@ -175,9 +193,8 @@ impl Model for Chain {
             ..State::new(*flaw, self.stuck, self.left)
         };
         let states = self.flaws.iter().map(state);
-        if self.kept {
-            return states.map(State::with_kept).collect();
-        }
+        let states = states.map(|state| if self.kept { state.with_kept() } else { state });
+        let states = states.map(|state| if self.host { state.on_a_host() } else { state });
         states.collect()
     }
 

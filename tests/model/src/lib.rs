@@ -26,6 +26,7 @@
 //! - A member of a control plane (`plane`): kubeadm's moves of each manifest, its rollback, and the
 //!   ledger. The repair at a boot, etcd's minors, other members, the Lease, the mount. The functions
 //!   of `upgrade::control_plane` that ship judge this world.
+//! - A prepared host without a cluster (`host`): no Node, no pods and no kubelet.
 //! - Changes of /etc.
 //! - An agent that dies permanently in a trial.
 //! - Steps that fail before, during or after their effect.
@@ -92,6 +93,7 @@ pub mod cast;
 pub mod chain;
 pub mod check;
 pub mod fault;
+pub mod host;
 pub mod kept;
 pub mod look;
 pub mod machine;

@@ -8,6 +8,7 @@ use upgrade::{
 };
 
 use crate::cast::{self, digest};
+use crate::host;
 use crate::plane::seen;
 use crate::world::{Cordon, Do, End, Flaw, GrubEnv, Link, State};
 
@@ -21,7 +22,7 @@ pub fn look(
 ) -> Observation {
     let (run, link) = (&state.running, state.running.link);
     let step = |what: Do| step(state, what);
-    Observation {
+    let seen = Observation {
         machine: Machine {
             version: Some(cast::version(run.system.letter)),
             trial: run.trial,
@@ -68,7 +69,8 @@ pub fn look(
             },
             ..Turn::quiet(home, cast::boot_id(run.boot), moment(run.now))
         },
-    }
+    };
+    host::seen(state, seen)
 }
 
 /// Whether the static pods of a control plane serve; a worker has none.

@@ -1,12 +1,12 @@
 //! `careen-model`: explores the model. Without arguments it performs the larger run of `make soak`;
 //! with arguments it performs one exploration: `careen-model <flaw or any> <misfortunes> <cuts>
-//! <people> [mutant] [stuck] [careful] [alone] [SHAPE]`.
+//! <people> [mutant] [stuck] [careful] [alone] [host] [SHAPE]`.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;
 
 use careen_model::check::{Chain, explore_aloud};
-use careen_model::mistakes::{MUTANTS, OF_CONTROL_PLANES};
+use careen_model::mistakes::{MUTANTS, OF_CONTROL_PLANES, OF_HOSTS};
 use careen_model::plane::SHAPES;
 use careen_model::runs::{self, Run, SOAK_STATES};
 use careen_model::world::{FLAWS, Flaw, Left};
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
             Some(run) => vec![run],
             None => {
                 eprintln!(
-                    "usage: careen-model [<flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck] [careful] [alone] [Single|First|Last|Raised|Unshared]]"
+                    "usage: careen-model [<flaw or any> <misfortunes> <cuts> <people> [mutant] [stuck] [careful] [alone] [host] [Single|First|Last|Raised|Unshared]]"
                 );
                 return ExitCode::FAILURE;
             }
@@ -55,7 +55,7 @@ fn one(args: &[String]) -> Option<Run> {
         .chain([Flaw::MemberDown])
         .filter(|known| flaw == "any" || format!("{known:?}") == *flaw)
         .collect();
-    let mutants = MUTANTS.into_iter().chain(OF_CONTROL_PLANES);
+    let mutants = MUTANTS.into_iter().chain(OF_CONTROL_PLANES).chain(OF_HOSTS);
     let mutant = mutants
         .into_iter()
         .find(|known| rest.contains(&format!("{known:?}")));
@@ -76,6 +76,11 @@ fn one(args: &[String]) -> Option<Run> {
     let chain = match shape {
         Some(shape) => chain.on_a_control_plane(shape),
         None => chain,
+    };
+    let chain = if has("host") {
+        chain.on_a_host()
+    } else {
+        chain
     };
     (!flaws.is_empty()).then(|| Run {
         name: args.join(" "),

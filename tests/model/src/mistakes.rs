@@ -100,7 +100,12 @@ pub enum Mutant {
     UploadsNoVersion,
     GoesBackInATrial,
     WaitsWithoutEnd,
+    TakesAHostForANode,
+    TakesAHostForReached,
 }
+
+/// Every mistake about a prepared host without a cluster.
+pub const OF_HOSTS: [Mutant; 2] = [Mutant::TakesAHostForANode, Mutant::TakesAHostForReached];
 
 /// Every mistake about a control plane.
 pub const OF_CONTROL_PLANES: [Mutant; 28] = [

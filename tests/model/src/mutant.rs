@@ -17,8 +17,8 @@ use upgrade::serving::Serving;
 use upgrade::step::Effect;
 use upgrade::window::Hours;
 use upgrade::{
-    Act, Api, Asked, Causes, Check, Finished, Health, Home, Observation, OneShot, Outcome, Phase,
-    Policy, Record, RecordStore, SinceBoot, Step, TrialEnd, Upgrade,
+    Act, Api, Asked, Causes, Check, Finished, Health, Home, Membership, Observation, OneShot,
+    Outcome, Phase, Policy, Record, RecordStore, SinceBoot, Step, TrialEnd, Upgrade,
 };
 
 use crate::cast::{digest, version};
@@ -176,6 +176,13 @@ fn mislead_about_others(mutant: Mutant, seen: &mut Observation) {
     match mutant {
         Mutant::IgnoresATakenOffCordon => seen.node.uncordoned = false,
         Mutant::LeavesItsMark => seen.node.stale_mark = false,
+        Mutant::TakesAHostForANode => seen.node.membership = Membership::Joined,
+        Mutant::TakesAHostForReached if seen.machine.on_trial() => {
+            let version = None;
+            let since = seen.turn.started;
+            seen.node.api = Api::Reached { since, version };
+            seen.turn.health.ready = Check::Pass;
+        }
         Mutant::LeavesItsShields => seen.node.shielded = false,
         Mutant::IgnoresAStagedSystem => seen.machine.staged = false,
         Mutant::ArmsWithoutThePin => {

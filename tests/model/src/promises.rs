@@ -5,6 +5,7 @@ use upgrade::{Api, Asked, Observation, OneShot, Phase, Record, Upgrade};
 
 use crate::brain::phase;
 use crate::cast::{self, OWN};
+use crate::host;
 use crate::look::{fails, is_well_by_itself, serves};
 use crate::mutant::{SETTLE, SOAK};
 use crate::plane;
@@ -31,6 +32,7 @@ pub fn decided(state: &mut State, seen: &Observation, next: Option<&Record>, act
     }
     soaks(state, former, up);
     plane::promises::decided(state, former, up, act);
+    host::decided(state, seen, act);
     match act {
         Act::Begin(Do::Arm(system)) => arms(state, seen, former, up, system.letter),
         Act::Begin(Do::Bless(letter)) => {
@@ -327,9 +329,9 @@ fn is_unconfigured(state: &State) -> bool {
     new && !state.running.picked && is_unlike(state)
 }
 
-/// Whether another system's kubeadm configured the kubelet.
+/// Whether another system's kubeadm configured the kubelet. A host without a cluster runs none.
 pub fn is_unlike(state: &State) -> bool {
-    state.disk.configured != state.running.system.letter && !state.ghost.by_hand
+    !state.host && state.disk.configured != state.running.system.letter && !state.ghost.by_hand
 }
 
 /// Whether no party ensures that users get their node back. An agent that cannot reach the server,

@@ -1,6 +1,7 @@
 //! The explorations of `make test` and `make soak`.
 
 use crate::check::{Chain, explore};
+use crate::host;
 use crate::mistakes::Mutant;
 use crate::plane::Shape;
 use crate::way::Wrong;
@@ -182,6 +183,32 @@ pub fn control_planes() -> Vec<Run> {
     ]
 }
 
+fn of_a_host(run: Run) -> Run {
+    Run {
+        chain: run.chain.on_a_host(),
+        ..run
+    }
+}
+
+/// The explorations of `make test` on prepared hosts without a cluster.
+#[must_use]
+pub fn hosts() -> Vec<Run> {
+    vec![
+        of_a_host(run(
+            "a host and any image, one misfortune",
+            &host::FLAWS,
+            false,
+            (1, 1, 1),
+        )),
+        of_a_host(alone(run(
+            "a host and a good image where the operator blesses without an API server, two misfortunes without people",
+            &[Flaw::None],
+            false,
+            (2, 2, 0),
+        ))),
+    ]
+}
+
 /// The minimum number of states in all explorations of `make soak`. With fewer states, the model no
 /// longer explores what it must.
 pub const SOAK_STATES: usize = 1_000_000;
@@ -295,6 +322,20 @@ pub fn hunt(mutant: Mutant) -> Option<Wrong> {
 #[must_use]
 pub fn hunt_on_control_planes(mutant: Mutant) -> Option<Wrong> {
     caught(hunts_on_control_planes(Some(mutant)))
+}
+
+/// How the model catches a mistake about a prepared host without a cluster.
+#[must_use]
+pub fn hunt_on_hosts(mutant: Mutant) -> Option<Wrong> {
+    let small = |flaws: &[Flaw]| {
+        let left = Left {
+            all: 0,
+            cuts: 0,
+            people: 0,
+        };
+        Chain::new(flaws, false, left, Some(mutant)).on_a_host()
+    };
+    caught(vec![small(&[Flaw::None]), small(&[Flaw::NoNetwork])])
 }
 
 fn caught(chains: Vec<Chain>) -> Option<Wrong> {

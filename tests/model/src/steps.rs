@@ -51,7 +51,8 @@ pub fn go_on(mutant: Option<Mutant>, state: &mut State, (what, part, etc): (Do, 
         return;
     }
     let refused = what == Do::Reboot(false) && state.running.inhibited;
-    if refused || needs_api && !state.api_answers() {
+    // A host without a cluster has no Node to change.
+    if refused || needs_api && !state.host && !state.api_answers() {
         state.pc = Pc::Turn(Some((what, End::Again)));
         return;
     }
@@ -211,7 +212,9 @@ fn snapshot(state: &mut State, part: u8) {
         (state.disk.snapshot, state.disk.restored) = (None, None);
         return;
     }
-    if state.disk.kubelet != state.running.system.letter && !state.ghost.by_hand {
+    let runs_kubelet = !state.host;
+    let other = state.disk.kubelet != state.running.system.letter;
+    if runs_kubelet && other && !state.ghost.by_hand {
         state.breaks("the snapshot holds what the old kubelet wrote");
     }
     state.disk.snapshot = Some(state.disk.kubelet);
@@ -300,7 +303,7 @@ fn release(mutant: Option<Mutant>, state: &mut State) {
         state.ghost.back.get_or_insert(now);
     }
     // Pods come back if they may.
-    state.cluster.pods |= !state.cluster.cordon.set;
+    state.cluster.pods |= !state.cluster.cordon.set && !state.host;
     state.cluster.attached |= state.cluster.pods;
 }
 

@@ -355,6 +355,8 @@ pub struct State {
     pub cluster: Cluster,
     /// The control plane that the node is a member of; `None` for a worker.
     pub plane: Option<Plane>,
+    /// The machine is a prepared host without a cluster.
+    pub host: bool,
     /// The next position without faults.
     pub pc: Pc,
     /// The faults that may still occur.
@@ -425,6 +427,7 @@ impl State {
                 told: None,
             },
             plane: None,
+            host: false,
             pc: Pc::Turn(None),
             left,
             ghost: Ghost {
@@ -456,6 +459,14 @@ impl State {
         self.disk.menu.push(KEPT);
         self.disk.folders.insert((KEPT.letter, KEPT.serial));
         self.ghost.proven.insert(KEPT.letter);
+        self
+    }
+
+    /// The same state on a prepared host, which no pods use.
+    #[must_use]
+    pub fn on_a_host(mut self) -> Self {
+        self.host = true;
+        (self.cluster.pods, self.cluster.attached) = (false, false);
         self
     }
 

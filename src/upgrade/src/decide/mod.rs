@@ -86,9 +86,6 @@ use crate::step::Home;
 /// How long the Node shows the answer to one request before the agent takes the next, in seconds.
 const SHOW_THE_ANSWER: u64 = 1;
 
-/// How often an agent without a Node to watch looks for a request, in seconds.
-const LOOK_FOR_A_REQUEST: u64 = 5;
-
 /// The most moves in one decision: from a trial that has ended to the next one. More would be a
 /// fault of the rules. The agent then waits, which is safe in every phase.
 const MOST_MOVES: usize = 8;
@@ -183,9 +180,6 @@ fn next_move(next: &NextRecord<'_>, s: &Situation<'_>) -> Move {
 /// The agent may wait for hours now. So it looks for a request that came meanwhile, and for shields
 /// that the node no longer needs.
 fn before_a_long_wait(next: &NextRecord<'_>, s: &Situation<'_>) -> Act {
-    if !s.joined {
-        return s.wait_seconds(LOOK_FOR_A_REQUEST);
-    }
     if close::another_request_is_there(next, s) {
         return s.wait_seconds(SHOW_THE_ANSWER);
     }
