@@ -103,32 +103,24 @@ pub async fn perform<H: NodeAccess>(
     };
     let task = match order.step {
         Step::Rehearse => {
-            let work = tried::out(&*tools.node, &errand.policy, true);
-            if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
-                return Ok(StepEnd::Cancelled);
-            }
-            return server.rehearse(system).await;
+            return match try_checks(tools, &errand, true).await? {
+                StepEnd::Cancelled => Ok(StepEnd::Cancelled),
+                StepEnd::Done(_) => server.rehearse(system).await,
+            };
         }
         Step::Exclude => return server.exclude().await,
         Step::Drain { spent_seconds } => {
             // A drain that goes on, or that follows a trial, finds a node that others do not use.
             if spent_seconds == 0 && !order.has_tried {
                 let is_due = !tools.held.is_fresh(&errand.policy);
-                let work = tried::out(&*tools.node, &errand.policy, is_due);
-                if errand.unless_cancelled(work).await? == StepEnd::Cancelled {
+                if try_checks(tools, &errand, is_due).await? == StepEnd::Cancelled {
                     return Ok(StepEnd::Cancelled);
                 }
             }
             let machine = tools.node.serves(&errand.policy);
             return server.drain(spent_seconds, system, machine).await;
         }
-        Step::Release => {
-            return match order.membership {
-                Membership::Joined => server.release().await,
-                // There is no Node.
-                Membership::Unjoined => Ok(StepEnd::Done(Effect::Plain)),
-            };
-        }
+        Step::Release => return release(server, order.membership).await,
         Step::Unmark => return server.unmark(order.is_taken).await,
         Step::Settle => return server.settle().await,
         Step::Fetch { target } => Task::Deploy(Verb::Fetch { target }),
@@ -145,19 +137,10 @@ pub async fn perform<H: NodeAccess>(
         Step::PostHooks { upgraded } => Task::Hooks(HookPoint::Post { upgraded }),
         Step::Snapshot => {
             let pods = server.pods(order.noted.as_deref()).await;
-            let ended = tools.node.perform(Task::Snapshot, errand).await?;
-            return Ok(match ended {
-                StepEnd::Done(_) => StepEnd::Done(Effect::Saved { pods }),
-                StepEnd::Cancelled => StepEnd::Cancelled,
-            });
+            return snapshot(tools, errand, pods).await;
         }
         Step::Arm { deployment } => {
-            // kubeadm changes nothing on a machine without a kubelet.
-            let asked = match order.membership {
-                Membership::Joined => server.ask_before_arming(system).await?,
-                Membership::Unjoined => StepEnd::Done(Effect::Plain),
-            };
-            if asked == StepEnd::Cancelled {
+            if ask(&server, order.membership, system).await? == StepEnd::Cancelled {
                 return Ok(StepEnd::Cancelled);
             }
             let work = tried::before_arming(&*tools.node, &tools.held, &errand.policy);
@@ -183,6 +166,49 @@ pub async fn perform<H: NodeAccess>(
         Step::Pass => return Err(errand.not_ours()),
     };
     tools.node.perform(task, errand).await
+}
+
+/// Runs the operator's checks in the old system, where they must pass.
+async fn try_checks<H: NodeAccess>(
+    tools: &Tools<H>,
+    errand: &Errand,
+    is_due: bool,
+) -> Result<StepEnd, Reason> {
+    let work = tried::out(&*tools.node, &errand.policy, is_due);
+    errand.unless_cancelled(work).await
+}
+
+/// Gives the node back to its users. A machine without a cluster has no Node.
+async fn release(server: drain::Server<'_>, membership: Membership) -> Result<StepEnd, Reason> {
+    match membership {
+        Membership::Joined => server.release().await,
+        Membership::Unjoined => Ok(StepEnd::Done(Effect::Plain)),
+    }
+}
+
+/// Asks the API server for the last time before the arming. On a machine without a kubelet, kubeadm
+/// changes nothing that would need an answer.
+async fn ask(
+    server: &drain::Server<'_>,
+    membership: Membership,
+    system: drain::System<'_>,
+) -> Result<StepEnd, Reason> {
+    match membership {
+        Membership::Joined => server.ask_before_arming(system).await,
+        Membership::Unjoined => Ok(StepEnd::Done(Effect::Plain)),
+    }
+}
+
+/// Saves the kubelet's state, and notes these pods with it.
+async fn snapshot<H: NodeAccess>(
+    tools: &Tools<H>,
+    errand: Errand,
+    pods: Option<Vec<NodePod>>,
+) -> Result<StepEnd, Reason> {
+    Ok(match tools.node.perform(Task::Snapshot, errand).await? {
+        StepEnd::Done(_) => StepEnd::Done(Effect::Saved { pods }),
+        StepEnd::Cancelled => StepEnd::Cancelled,
+    })
 }
 
 /// Notes how the machine serves, then runs the hooks, which may stop something.
