@@ -125,7 +125,8 @@ mod tests {
         assert!(elsewhere(at, active()).await);
         let _open = tokio::net::UnixListener::bind(&socket).unwrap();
         assert!(!elsewhere(at, active()).await);
-        let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        // Another test may get a port of 127.0.0.1 as soon as it is free.
+        let port = tokio::net::TcpListener::bind("127.41.7.3:0").await.unwrap();
         let at = port.local_addr().unwrap().to_string();
         assert!(!elsewhere(&at, active()).await);
         drop(port);
