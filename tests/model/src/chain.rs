@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use stateright::{Model, Property};
 
+use crate::befall::can_befall;
 use crate::fault::{self, Fault};
 use crate::machine::calm;
 use crate::mistakes::Mutant;
@@ -202,6 +203,7 @@ impl Model for Chain {
         actions.push(Action::Goes);
         let mut faults = Vec::new();
         fault::possible(state, &mut faults);
+        faults.retain(|fault| can_befall(state, *fault));
         actions.extend(faults.into_iter().map(Action::Strikes));
     }
 

@@ -8,7 +8,7 @@ use crate::cast::{ASKS, Ask, OWN, System};
 use crate::plane::fault::{self as plane, Strike, Torn};
 use crate::plane::{raise, with};
 use crate::world::{Act, Cordon, Do, End, Flaw, Left, Pc, State};
-use crate::{boot, host, machine, steps};
+use crate::{boot, machine, steps};
 
 /// The unflushed data that a power cut loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,11 +108,6 @@ fn is_given_back(state: &State) -> bool {
 
 /// All faults that are possible in a state.
 pub fn possible(state: &State, out: &mut Vec<Fault>) {
-    any(state, out);
-    out.retain(|fault| host::can_befall(state, *fault));
-}
-
-fn any(state: &State, out: &mut Vec<Fault>) {
     let Left { all, cuts, people } = state.left;
     if all == 0 {
         return;

@@ -3,7 +3,6 @@
 
 use upgrade::{Api, Check, Membership, NodeView, Observation};
 
-use crate::fault::Fault;
 use crate::world::{Act, Do, Flaw, State};
 
 /// Every flaw that such a host can have.
@@ -50,44 +49,6 @@ pub fn seen(state: &State, mut seen: Observation) -> Observation {
     (health.kubelet, health.sandbox, health.kubeadm) = (Check::Pass, Check::Pass, Check::Pass);
     (health.ready, health.version) = (ready, Check::Pass);
     seen
-}
-
-/// Whether the fault can befall this machine. A host has no Node that others could change.
-#[must_use]
-pub const fn can_befall(state: &State, fault: Fault) -> bool {
-    !state.host
-        || match fault {
-            Fault::KubeadmFails
-            | Fault::OlderServer
-            | Fault::Pauses
-            | Fault::Cordons
-            | Fault::Uncordons
-            | Fault::CordonComesBack
-            | Fault::ExclusionComesBack
-            | Fault::Sickens
-            | Fault::Opens
-            | Fault::Shuts
-            | Fault::UnsetsTheClock
-            | Fault::Plane(_) => false,
-            Fault::Cut(_)
-            | Fault::Kill
-            | Fault::Dies
-            | Fault::Fails(_)
-            | Fault::PutBackFails
-            | Fault::RestoreStaysOut
-            | Fault::Server(_)
-            | Fault::LosesTheAnswer
-            | Fault::Asks(_)
-            | Fault::Etc
-            | Fault::Inhibits
-            | Fault::Late(_)
-            | Fault::OwnDefault
-            | Fault::Stages
-            | Fault::Imposes
-            | Fault::Unpins
-            | Fault::CleansUp
-            | Fault::Picks(_) => true,
-        }
 }
 
 /// Checks a decision on a host.

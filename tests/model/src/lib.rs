@@ -87,6 +87,7 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
+pub mod befall;
 pub mod boot;
 pub mod brain;
 pub mod cast;

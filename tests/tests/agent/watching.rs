@@ -15,7 +15,7 @@ use careen_tests::token::Place;
 use careen_tests::wire::State;
 use serde_json::json;
 use tokio::sync::watch;
-use upgrade::{Outcome, Step, Version, names};
+use upgrade::{Membership, Outcome, Step, Version, names};
 
 /// How long the test observes an idle agent. The test detects an agent that polls every ten seconds
 /// or faster half the time, and one that polls every second always.
@@ -230,6 +230,7 @@ async fn begun_under(
     };
     let known = Known {
         node: None,
+        membership: Membership::Joined,
         server: Some(allowed.clone()),
     };
     let mut work = Work::begin(tools, step, None, known, Arc::default());
