@@ -182,3 +182,19 @@ fn request_that_is_withdrawn_ends_the_upgrade_of_a_host() {
     assert!(matches!(act, Act::Wait(_)), "{act:?}");
     assert_eq!(walk.phase(), "Failed");
 }
+
+/// The image, or a fence, has removed the credential of a node whose trial began in its cluster.
+#[test]
+fn trial_of_a_node_is_not_excused_when_it_leaves_its_cluster() {
+    let mut walk = armed();
+    walk.steps.clear();
+    let up = walk.record.upgrade.as_mut().unwrap();
+    up.custody = upgrade::record::Custody::Upgrade(up.custody.take(None));
+    let act = walk.go(&mut on_trial(true));
+    assert_eq!(act, Act::Begin(Step::Reboot { force: false }));
+    assert!(!walk.steps.contains(&StepKind::Bless), "{:?}", walk.steps);
+    let up = walk.record.upgrade.as_ref().unwrap();
+    let reason = up.attempt.given_up.as_ref().unwrap();
+    assert!(!reason.blames_image(), "{reason}");
+    assert!(reason.to_string().contains("/etc/kubernetes/kubelet.conf"));
+}

@@ -38,7 +38,7 @@ const PROGRAM: &str = "/var/lib/careen-rig/careen-host";
 
 /// What kubeadm, the kubelet and pods leave. A person who prepares a host removes it.
 const LEAVE: &str = "systemctl stop careen-agent; kubeadm reset --force; systemctl stop kubelet; \
-    rm -rf /etc/cni/net.d/10-* /etc/kubernetes/* /var/lib/kubelet /var/log/pods /var/log/containers; \
+    rm -rf /etc/cni/net.d/10-* /etc/kubernetes/* /var/lib/cni /var/lib/kubelet /var/log/pods /var/log/containers; \
     rm -rf /sysroot/ostree/careen/record*; true";
 
 /// Everything around the host. Dropping it ends all but the host.

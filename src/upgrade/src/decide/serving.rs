@@ -43,7 +43,7 @@ impl Less {
 }
 
 /// The comparison. A record without a note of the old system, as a released agent writes it, is
-/// compared with nothing, and neither is a machine that has left its cluster since.
+/// compared with nothing, and neither is a machine that was never in a cluster.
 pub(super) fn compared(up: &Upgrade, s: &Situation<'_>) -> Compared {
     if !s.joined {
         return Compared::default();

@@ -129,6 +129,11 @@ impl<'a> Situation<'a> {
         Act::Wait(Some(self.seen.turn.now.plus_seconds(seconds)))
     }
 
+    /// Whether the upgrade took a node that is none any more. Its trial proves nothing of a node.
+    pub(super) fn has_left(&self, up: &Upgrade) -> bool {
+        !self.joined && up.custody.taken().is_some()
+    }
+
     /// The skew against the API server as it is now; nothing while its version is not known. On a
     /// control plane the server is raised to the image's version first, and the survey looks at the
     /// one of this node. A host without a cluster has no server to fit: its claim says the version.

@@ -9,7 +9,8 @@ use super::situation::Situation;
 use super::soak::{self, Soak};
 use super::{alone, control, rollback, unreached};
 use crate::id::{Moment, SinceBoot};
-use crate::observe::Check;
+use crate::names::KUBELET_CONF;
+use crate::observe::{Cause, Check};
 use crate::phase::Phase;
 use crate::reason::Reason;
 use crate::record::Upgrade;
@@ -35,6 +36,10 @@ pub(super) fn trial(up: &Upgrade, s: &Situation<'_>) -> Move {
     if up.attempt.given_up.is_some() {
         return rollback::leave(up, s);
     }
+    if s.has_left(up) {
+        let note = Change::GiveUpTrial(left(s));
+        return rollback::leave(up, s).after([note]);
+    }
     let notes = reinstate::note(up, s)
         .into_iter()
         .chain(unreached::reached(up, s));
@@ -43,6 +48,16 @@ pub(super) fn trial(up: &Upgrade, s: &Situation<'_>) -> Move {
     judged(up, s)
         .after(broken.into_iter().flatten())
         .after(notes)
+}
+
+/// The image has not shown that it lets a node serve, and it is not known who removed the credential.
+fn left(s: &Situation<'_>) -> Reason {
+    Reason::Unhealthy {
+        check: "credential".to_owned(),
+        detail: format!("{KUBELET_CONF} is gone, so the node has left its cluster"),
+        seconds: s.seen.turn.now.0 / 1000,
+        cause: Cause::Node,
+    }
 }
 
 /// Whether this boot bypassed the guard.

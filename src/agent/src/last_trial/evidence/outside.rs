@@ -13,7 +13,7 @@ use super::modules;
 pub(super) const PANIC: &str = "Kernel panic - not syncing: ";
 
 /// How the causes begin that the image is not to blame for.
-const OUTSIDE: [&str; 14] = [
+const OUTSIDE: [&str; 19] = [
     // kernel/watchdog.c.
     "softlockup: hung tasks",
     "Hard LOCKUP",
@@ -24,6 +24,12 @@ const OUTSIDE: [&str; 14] = [
     "Fatal local machine check",
     "Machine check from unknown source",
     "Timeout: Not all CPUs entered broadcast exception handler",
+    "Failed kernel mode recovery",
+    "Machine checks to different user pages",
+    "Too many consecutive machine checks",
+    "Too many machine checks",
+    // The same in older kernels.
+    "Timeout synchronizing machine check",
     // drivers/acpi/apei/ghes.c.
     "Fatal hardware error",
     // arch/x86/kernel/nmi.c, and drivers/watchdog/hpwdt.c: a person or a controller sends it.
