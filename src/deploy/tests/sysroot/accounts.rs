@@ -125,6 +125,20 @@ fn account_with_an_id_of_another_name_gets_a_free_one() {
 }
 
 #[test]
+fn new_user_of_an_unchanged_passwd_gets_the_moved_group() {
+    for (ours, here) in [("sshusers:x:999:\n", 998), ("web:x:800:\n", 800)] {
+        let (world, etc) = node();
+        fs::write(etc.join("group"), format!("{GROUP}{ours}")).unwrap();
+        let commit = world.fetched(&with_the_same_id());
+        world.verb("deploy", &commit).deployed();
+        let text = |name: &str| of_the_new(&world, &commit, name);
+        let web = format!("web:x:999:{here}::/:/bin/false\n");
+        assert_eq!(text("passwd"), format!("{PASSWD}{web}"));
+        assert!(text("group").contains(&format!("web:x:{here}:\n")));
+    }
+}
+
+#[test]
 fn account_that_owns_files_of_the_image_is_refused_another_id() {
     let (world, etc) = node();
     adds_a_user(&etc);

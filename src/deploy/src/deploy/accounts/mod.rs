@@ -23,7 +23,7 @@ use crate::verify::image::Tree;
 use ids::Moved;
 use kept::Kept;
 use owners::Owners;
-use table::{File, Merged, Three, merge};
+use table::{File, Merged, Three, copied, merge};
 
 /// Checks that everything that the image adds can be added.
 ///
@@ -42,7 +42,8 @@ pub struct Added {
 
 impl Added {
     /// Looks, without a change. `current` is the folder of the running deployment. libostree takes
-    /// the image's file where the node has not changed its own, and nothing is added then.
+    /// the image's file where the node has not changed its own, and nothing is added then. Groups
+    /// of its users can still have other ids here.
     pub fn by(current: &Path, image: &Tree) -> Self {
         Self::to(File::ALL.map(|file| {
             let mut texts = Texts {
@@ -61,10 +62,13 @@ impl Added {
         let moved = Moved::of(passwd.three(), group.three());
         let kept = Kept::of(passwd.three(), group.three());
         let merged = |(file, texts): (File, &Texts)| {
-            let mut three = texts.three();
+            let three = texts.three();
             let theirs = moved.applied(file, three.theirs);
-            three.theirs = &theirs;
-            (file, merge(file, three))
+            if three.ours == three.theirs {
+                return (file, copied(three, &theirs));
+            }
+            let theirs = &theirs;
+            (file, merge(file, Three { theirs, ..three }))
         };
         let files = File::ALL.into_iter().zip(&texts).map(merged).collect();
         Self { files, moved, kept }

@@ -125,6 +125,19 @@ pub fn merge(file: File, three: Three<'_>) -> Merged {
     merged
 }
 
+/// The image's file, which libostree takes where the node has the running image's. `here` is the
+/// same file with the ids of this node. Lines that the running image has too stay as they are.
+pub fn copied(three: Three<'_>, here: &str) -> Merged {
+    let known: BTreeSet<_> = three.base.lines().collect();
+    let lines = three.theirs.lines().zip(here.lines());
+    let lines = lines.map(|(there, here)| if known.contains(there) { there } else { here });
+    let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+    Merged {
+        text: (!text.lines().eq(three.ours.lines())).then_some(text),
+        ..Merged::default()
+    }
+}
+
 /// Whether a merge with this image loses nothing of it: a node with the running image's default
 /// comes to have the new one's.
 pub fn only_adds(file: File, base: &str, theirs: &str) -> bool {
@@ -234,6 +247,17 @@ mod tests {
         assert_eq!(merged.added, ["user web (998)"]);
         assert_eq!(merged.conflict, None);
         assert_eq!(passwd(&theirs, &text), Merged::default(), "done once");
+    }
+
+    #[test]
+    fn copy_of_the_image_gets_ids_in_its_new_lines_alone() {
+        let theirs = &format!("{BASE}web:x:999:990::/:\n");
+        let here = theirs.replace("990", "800");
+        let (base, ours) = (BASE, theirs);
+        let three = Three { base, theirs, ours };
+        let text = format!("{BASE}web:x:999:800::/:\n");
+        assert_eq!(copied(three, &here).text, Some(text));
+        assert_eq!(copied(three, theirs), Merged::default());
     }
 
     #[test]
