@@ -159,6 +159,53 @@ fn account_that_owns_files_of_the_image_is_refused_another_id() {
 }
 
 #[test]
+fn free_id_is_none_of_usr_lib_passwd() {
+    let (world, etc) = node();
+    adds_a_user(&etc);
+    let image = with_the_same_id()
+        .with("usr/lib/passwd", b"cockpit:x:998:998::/:\n")
+        .with("usr/lib/group", b"cockpit:x:998:\nrender:x:997:\n");
+    let commit = world.fetched(&image);
+    world.verb("deploy", &commit).deployed();
+    let text = |name: &str| of_the_new(&world, &commit, name);
+    let web = WEB.replace("998", "996");
+    assert_eq!(text("passwd"), format!("{PASSWD}{PROBE}{web}"));
+    assert_eq!(text("group"), format!("{GROUP}probe:x:999:\nweb:x:996:\n"));
+}
+
+#[test]
+fn id_of_usr_lib_that_the_node_has_given_away_is_told() {
+    let (world, etc) = node();
+    adds_a_user(&etc);
+    let image = image(3, PASSWD, GROUP, SHADOW)
+        .with("usr/lib/passwd", b"web:x:999:998::/:\n")
+        .with("usr/lib/group", b"web:x:998:\n");
+    let commit = world.fetched(&image);
+    let found = plan(&world, &["--commit", commit.as_str()]).unwrap();
+    let told =
+        "user web has the id 999 in the new image's /usr/lib/passwd, and probe has it on this node";
+    assert_eq!(found.accounts, [told]);
+    assert_eq!(found.etc_refusal, None);
+    world.verb("deploy", &commit).deployed();
+}
+
+#[test]
+fn id_of_usr_lib_that_owns_files_is_refused_another_name() {
+    let (world, etc) = node();
+    // All files of these images have the owner 0.
+    fs::write(etc.join("passwd"), PASSWD.replace("root:", "admin:")).unwrap();
+    let image = image(3, PASSWD, GROUP, SHADOW).with("usr/lib/passwd", b"web:x:0:0::/:\n");
+    let commit = world.fetched(&image);
+    let order = world.order();
+    let reason = world.verb("deploy", &commit).verdict.unwrap_err();
+    assert!(matches!(reason, Reason::AccountTaken { .. }), "{reason}");
+    let owns = "/usr/lib/passwd, and admin has it on this node; but /usr/";
+    assert!(reason.to_string().contains(owns), "{reason}");
+    assert_eq!(world.order(), order);
+    assert!(world.folders_of(&commit).is_empty());
+}
+
+#[test]
 fn same_name_with_another_id_that_owns_files_is_refused() {
     let (world, etc) = node();
     // All files of these images have the owner 0, which is nobody else's here.

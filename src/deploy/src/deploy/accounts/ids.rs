@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::owners::Owners;
-use super::table::{File, Three, entries, name, new_entries};
+use super::table::{Both, File, Three, entries, name, new_entries};
 
 /// The ids of system accounts, the first one taken last, and those of people, as in login.defs(5).
 const SYSTEM: std::ops::RangeInclusive<u64> = 100..=999;
@@ -24,9 +24,9 @@ pub struct Moved {
 
 impl Moved {
     /// Finds them. A user whose group moves gets the group's id if it moves as well.
-    pub fn of(passwd: Three<'_>, group: Three<'_>) -> Self {
-        let texts = [passwd.ours, passwd.theirs, group.ours, group.theirs];
-        let mut used: BTreeSet<u64> = texts.into_iter().flat_map(ids).map(|(_, id)| id).collect();
+    pub fn of(passwd: Both<'_>, group: Both<'_>) -> Self {
+        let mut used = used([passwd.etc, passwd.lib, group.etc, group.lib]);
+        let (passwd, group) = (passwd.etc, group.etc);
         let mut moved = Self::default();
         let mut by_name = BTreeMap::new();
         for (what, file, three) in [
@@ -113,6 +113,12 @@ fn primary(moved: &BTreeMap<u64, u64>, group: Three<'_>) -> BTreeMap<u64, u64> {
     ids(group.theirs).filter_map(here).collect()
 }
 
+/// The ids that the node and the new image have.
+fn used(files: [Three<'_>; 4]) -> BTreeSet<u64> {
+    let texts = files.into_iter().flat_map(|file| [file.ours, file.theirs]);
+    texts.flat_map(ids).map(|(_, id)| id).collect()
+}
+
 fn free(id: u64, used: &mut BTreeSet<u64>) -> Option<u64> {
     let (mut people, mut system) = (PEOPLE, SYSTEM.rev());
     if PEOPLE.contains(&id) {
@@ -141,9 +147,14 @@ mod tests {
         ours: "root:x:0:\nprobe:x:999:\n",
     };
 
+    fn both(etc: Three<'_>) -> Both<'_> {
+        let lib = Three { theirs: "", ..etc };
+        Both { etc, lib }
+    }
+
     fn moved(theirs: &str, group: Three<'_>) -> (Moved, String) {
         let (base, ours) = ("root:x:0:0::/:\n", "root:x:0:0::/:\nprobe:x:999:999::/:\n");
-        let moved = Moved::of(Three { base, theirs, ours }, group);
+        let moved = Moved::of(both(Three { base, theirs, ours }), both(group));
         let text = moved.applied(File::Passwd, theirs);
         (moved, text)
     }

@@ -1,14 +1,15 @@
 //! Accounts that this node has under another id than the new image, by the same name. The node
 //! keeps its own id. Files of the image belong to the image's id, so here they belong to somebody
-//! else: a service cannot read its files, and a program that is setgid gets another group. Pure.
+//! else: a service cannot read its files, and a program that is setgid gets another group. The same
+//! holds for an account of the image's /usr/lib whose id another name has on this node. Pure.
 
 use std::collections::BTreeMap;
 
 use super::ids::id;
 use super::owners::Owners;
-use super::table::{Three, entries, name};
+use super::table::{Both, File, Three, entries, name};
 
-/// The accounts that both have, under different ids.
+/// The accounts that both have under different ids, and those that share an id.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     users: Vec<Apart>,
@@ -29,10 +30,10 @@ struct Apart {
 
 impl Kept {
     /// Finds them.
-    pub fn of(passwd: Three<'_>, group: Three<'_>) -> Self {
+    pub fn of(passwd: Both<'_>, group: Both<'_>) -> Self {
         Self {
-            users: apart("user", passwd),
-            groups: apart("group", group),
+            users: of_file("user", File::Passwd, passwd),
+            groups: of_file("group", File::Group, group),
         }
     }
 
@@ -66,6 +67,40 @@ impl Kept {
             })
         })
     }
+}
+
+fn of_file(what: &str, file: File, both: Both<'_>) -> Vec<Apart> {
+    let Both { etc, lib } = both;
+    // A name in /etc goes before the same one in /usr/lib, as in nsswitch.conf(5).
+    let base = [etc.base, lib.base].join("\n");
+    let theirs = [etc.theirs, lib.theirs].join("\n");
+    let (base, theirs, ours) = (&base, &theirs, lib.ours);
+    let all = Three { base, theirs, ours };
+    let mut found = apart(what, all);
+    found.extend(shared(what, file, lib, all));
+    found
+}
+
+/// Accounts of the new image's /usr/lib whose id another name has on this node. They cannot get
+/// another id here.
+fn shared(what: &str, file: File, lib: Three<'_>, all: Three<'_>) -> Vec<Apart> {
+    let (running, ours) = (ids(lib.base), ids(lib.ours));
+    let one = |line: &str| {
+        let (name, there) = (name(line), id(line)?);
+        let other = super::table::name(file.taken(line, all)?);
+        let before = running.get(name).filter(|id| **id == there).copied();
+        let path = file.name();
+        let one = Apart {
+            told: format!(
+                "{what} {name} has the id {there} in the new image's /usr/lib/{path}, and {other} has it on this node"
+            ),
+            there,
+            before,
+            is_new: before.is_none(),
+        };
+        (!ours.contains_key(name)).then_some(one)
+    };
+    entries(lib.theirs).filter_map(one).collect()
 }
 
 fn apart(what: &str, three: Three<'_>) -> Vec<Apart> {
@@ -115,6 +150,16 @@ mod tests {
         }
     }
 
+    fn of_passwd(etc: Three<'_>, lib: Three<'_>) -> Kept {
+        let (base, theirs, ours) = ("", "", "");
+        let none = Three { base, theirs, ours };
+        let group = Both {
+            etc: none,
+            lib: none,
+        };
+        Kept::of(Both { etc, lib }, group)
+    }
+
     /// The user's id in the running image, on the node and in the new image.
     fn kept(base: Option<u64>, ours: u64, theirs: u64) -> Kept {
         let text = |id: u64| format!("{ROOT}web:x:{id}:0::/:\n");
@@ -125,12 +170,46 @@ mod tests {
             theirs: &theirs,
             ours: &ours,
         };
-        let group = Three {
-            base: "",
-            theirs: "",
-            ours: "",
+        let (base, theirs) = ("", "");
+        let lib = Three {
+            base,
+            theirs,
+            ..passwd
         };
-        Kept::of(passwd, group)
+        of_passwd(passwd, lib)
+    }
+
+    /// The node has `probe` with the id 999, which the new image's /usr/lib gives to `web`.
+    fn shared(running: &str) -> Kept {
+        let ours = format!("{ROOT}probe:x:999:0::/:\n");
+        let (base, theirs) = (ROOT, ROOT);
+        let etc = Three {
+            base,
+            theirs,
+            ours: &ours,
+        };
+        let lib = Three {
+            base: running,
+            theirs: "web:x:999:0::/:\n",
+            ..etc
+        };
+        of_passwd(etc, lib)
+    }
+
+    #[test]
+    fn account_of_usr_lib_that_always_shared_its_id_is_no_worse() {
+        for (running, is_new) in [
+            ("", true),
+            ("web:x:998:0::/:\n", true),
+            ("web:x:999:0::/:\n", false),
+        ] {
+            let kept = shared(running);
+            assert_eq!(kept.told().count(), usize::from(is_new));
+            assert_eq!(kept.owner(&owners(&[999]), &owners(&[0])), None);
+            let why = kept.owner(&owners(&[999]), &owners(&[999]));
+            assert_eq!(why.is_some(), is_new, "{why:?}");
+            assert!(kept.owner(&owners(&[0]), &owners(&[999])).is_some());
+        }
     }
 
     #[test]

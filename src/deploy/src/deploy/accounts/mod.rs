@@ -4,8 +4,10 @@
 //!
 //! Users in `/usr/lib/sysusers.d` need nothing: libostree removes `/etc/.updated` from a new
 //! deployment (ostree-sysroot-deploy.c, `sysroot_finalize_deployment`), so systemd-sysusers.service
-//! creates them at its first boot, before any service. Nor do users in `/usr/lib/passwd`
-//! (nss-altfiles).
+//! creates them at its first boot, before any service.
+//!
+//! Users in `/usr/lib/passwd` (nss-altfiles) come with the image and need no line in /etc. Their
+//! ids are taken all the same, and a node's own account may have one of them already.
 
 mod ids;
 mod kept;
@@ -23,7 +25,7 @@ use crate::verify::image::Tree;
 use ids::Moved;
 use kept::Kept;
 use owners::Owners;
-use table::{File, Merged, Three, copied, merge};
+use table::{Both, File, Merged, Three, copied, merge};
 
 /// Checks that everything that the image adds can be added.
 ///
@@ -46,10 +48,9 @@ impl Added {
     /// of its users can still have other ids here.
     pub fn by(current: &Path, image: &Tree) -> Self {
         Self::to(File::ALL.map(|file| {
-            let mut texts = Texts {
-                theirs: in_image(image, &default(file)),
-                ..Texts::of(file, current, &current.join("etc"))
-            };
+            let mut texts = Texts::of(file, current, &current.join("etc"), &|path| {
+                in_image(image, path)
+            });
             if texts.ours.as_ref() == Some(&texts.base) {
                 texts.ours.clone_from(&texts.theirs);
             }
@@ -59,8 +60,8 @@ impl Added {
 
     fn to(texts: [Texts; 6]) -> Self {
         let [passwd, group, ..] = &texts;
-        let moved = Moved::of(passwd.three(), group.three());
-        let kept = Kept::of(passwd.three(), group.three());
+        let moved = Moved::of(passwd.both(), group.both());
+        let kept = Kept::of(passwd.both(), group.both());
         let merged = |(file, texts): (File, &Texts)| {
             let three = texts.three();
             let theirs = moved.applied(file, three.theirs);
@@ -102,16 +103,30 @@ struct Texts {
     base: String,
     ours: Option<String>,
     theirs: Option<String>,
+    /// The running image's and the new image's file in /usr/lib.
+    lib: [String; 2],
 }
 
 impl Texts {
-    /// Those of the running deployment and of this /etc. A file that is missing, a link or no text
-    /// is the business of its owner.
-    fn of(file: File, current: &Path, etc: &Path) -> Self {
+    /// Those of the running deployment, of this /etc and of the new image. A file that is missing,
+    /// a link or no text is the business of its owner.
+    fn of(file: File, current: &Path, etc: &Path, new: &dyn Fn(&str) -> Option<String>) -> Self {
+        let lib = format!("usr/lib/{}", file.name());
+        let running = |path: &str| text(&current.join(path)).unwrap_or_default();
         Self {
-            base: text(&current.join(default(file))).unwrap_or_default(),
+            base: running(&default(file)),
             ours: text(&etc.join(file.name())),
-            theirs: None,
+            theirs: new(&default(file)),
+            lib: [running(&lib), new(&lib).unwrap_or_default()],
+        }
+    }
+
+    fn both(&self) -> Both<'_> {
+        let [base, theirs] = &self.lib;
+        let ours = self.ours.as_deref().unwrap_or_default();
+        Both {
+            etc: self.three(),
+            lib: Three { base, theirs, ours },
         }
     }
 
@@ -137,10 +152,8 @@ fn default(file: File) -> String {
 /// here. Another one if a file cannot be written.
 pub fn add(site: &Site, current: &Path, made: &Path) -> Result<(), Reason> {
     let etc = made.join("etc");
-    let added = Added::to(File::ALL.map(|file| Texts {
-        theirs: text(&made.join(default(file))),
-        ..Texts::of(file, current, &etc)
-    }));
+    let new = |path: &str| text(&made.join(path));
+    let added = Added::to(File::ALL.map(|file| Texts::of(file, current, &etc, &new)));
     added.conflict()?;
     owns_nothing(current, made, &added).map_err(|error| site.broken(error))??;
     for told in added.ids_told() {

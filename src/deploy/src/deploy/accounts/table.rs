@@ -90,6 +90,13 @@ pub struct Three<'a> {
     pub ours: &'a str,
 }
 
+/// The versions in /etc, and the images' accounts in /usr/lib beside the node's file.
+#[derive(Clone, Copy, Debug)]
+pub struct Both<'a> {
+    pub etc: Three<'a>,
+    pub lib: Three<'a>,
+}
+
 /// What comes of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
