@@ -25,8 +25,13 @@ pub(super) fn is_not_the_images(root: &Path, path: &Path) -> bool {
     if let Ok(in_etc) = path.strip_prefix("/etc") {
         return differs(&here, &root.join("usr/etc").join(in_etc));
     }
+    !is_in_usr(root, path)
+}
+
+/// Whether this path, there or not, is where only the image has files.
+pub fn is_in_usr(root: &Path, path: &Path) -> bool {
     let path = merged(root, path);
-    !path.starts_with("/usr") || path.starts_with("/usr/local")
+    path.starts_with("/usr") && !path.starts_with("/usr/local")
 }
 
 /// The path below /usr, where it begins with a link of the root into /usr.

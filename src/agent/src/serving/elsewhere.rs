@@ -1,11 +1,15 @@
 //! Words of an error by which a container does not start for something that the image does not
 //! bring: a disk that is full or fails, memory or descriptors that the node lacks, a runtime that
-//! is still busy with the try before, a device or a profile that is not there, or what the
-//! container's own image lacks.
+//! is still busy with the try before, a device, a profile or a path of the node that is not there,
+//! or what the container's own image lacks.
+
+use std::path::Path;
+
+use crate::health::ownership::is_in_usr;
 
 /// The texts of errno(3) that say so, and words of containerd (internal/cri/server,
 /// `CreateContainer`; pkg/oci, `DeviceFromPath` and `WithUser`), runc and crun.
-const ELSEWHERE: [&str; 17] = [
+const ELSEWHERE: [&str; 20] = [
     "no space left on device",
     "disk quota exceeded",
     "input/output error",
@@ -14,6 +18,10 @@ const ELSEWHERE: [&str; 17] = [
     "cannot allocate memory",
     "too many open files",
     "resource temporarily unavailable",
+    // A file system of the network, or one of a program of the node (FUSE).
+    "stale file handle",
+    "stale nfs file handle",
+    "transport endpoint is not connected",
     // The try before has the name, as after a disk that answered late.
     "failed to reserve",
     "deadline exceeded",
@@ -30,9 +38,52 @@ const ELSEWHERE: [&str; 17] = [
     "unable to find user",
 ];
 
+/// What precedes a path of the host that is not there or is of another type, in words of containerd
+/// (internal/cri/opts, `WithMounts`), runc and crun.
+const HOST_PATH: [&str; 6] = [
+    "failed to mkdir \"",
+    "failed to stat \"",
+    "failed to resolve symlink \"",
+    "cannot stat `",
+    MOUNTS[0],
+    MOUNTS[1],
+];
+
+/// Before the source of a mount, which may also fail for what the kernel or runc lacks.
+const MOUNTS: [&str; 2] = ["mounting \"", "mount `"];
+
+/// The texts of errno(3) that leave it to the path.
+const NOT_THERE: [&str; 3] = [
+    "not a directory",
+    "is a directory",
+    "no such file or directory",
+];
+
 /// Whether the message of a container that cannot be started names such a cause. They only take
 /// blame from an image.
 pub(super) fn is_elsewhere(message: &str) -> bool {
     let message = message.to_lowercase();
     ELSEWHERE.iter().any(|words| message.contains(words))
+        || lacks_its_program(&message)
+        || lacks_a_host_path(&message)
+}
+
+/// As "executable file not found", where the container names its program by a path.
+fn lacks_its_program(message: &str) -> bool {
+    let named = message.split_once("exec: \"/");
+    named.is_some_and(|(_, path)| path.contains("\": stat /") && path.contains(NOT_THERE[2]))
+}
+
+/// A service or a pod of the node makes the path, and may not have made it yet: the kubelet or
+/// containerd then makes a folder where a socket should be (submariner-io/submariner-operator#2846).
+/// Only the image makes what is below /usr.
+fn lacks_a_host_path(message: &str) -> bool {
+    let is_not_there = NOT_THERE.iter().any(|words| message.contains(words));
+    let mut after = HOST_PATH.iter().filter_map(|words| {
+        let (_, named) = message.split_once(words)?;
+        let path = named.split(['"', '`']).next()?;
+        let counts = is_not_there || !MOUNTS.contains(words);
+        counts.then(|| Path::new(path))
+    });
+    after.any(|path| path.is_absolute() && !is_in_usr(Path::new("/"), path))
 }

@@ -152,6 +152,36 @@ fn container_whose_image_or_device_is_at_fault_is_not_broken() {
 }
 
 #[test]
+fn container_whose_host_path_is_missing_is_not_broken() {
+    let broken = |message: &str| waiting("RunContainerError", message).broken;
+    for message in [
+        "runc create failed: unable to start container process: error during container init: error mounting \"/run/x.sock\" to rootfs at \"/run/x.sock\": mount src=/run/x.sock, dst=/run/x.sock, dstFd=/proc/thread-self/fd/8, flags=MS_BIND|MS_REC: not a directory: Are you trying to mount a directory onto a file (or vice-versa)?",
+        "error mounting \"/usr/local/x\" to rootfs at \"/usr/x\": mount src=/usr/local/x: no such file or directory",
+        "crun: mount `/run/x.sock` to `run/x.sock`: Not a directory",
+        "failed to generate container \"ab12\" spec: failed to generate spec: failed to mkdir \"/srv/x\": mkdir /srv/x: file exists",
+        "failed to generate spec: failed to stat \"/srv/x\": stat /srv/x: permission denied",
+        "failed to stat \"/mnt/x\": stat /mnt/x: transport endpoint is not connected",
+        "error mounting \"/mnt/x\" to rootfs at \"/x\": stale NFS file handle",
+        "exec: \"/usr/bin/agent\": stat /usr/bin/agent: no such file or directory: unknown",
+    ] {
+        assert!(!broken(message), "{message}");
+    }
+}
+
+#[test]
+fn container_whose_path_of_the_image_is_missing_is_broken() {
+    let broken = |message: &str| waiting("RunContainerError", message).broken;
+    for message in [
+        "error mounting \"/usr/lib/x.so\" to rootfs at \"/x.so\": mount src=/usr/lib/x.so: not a directory",
+        "failed to generate spec: failed to stat \"/usr/share/x\": stat /usr/share/x: no such file or directory",
+        "error mounting \"/run/x\" to rootfs at \"/run/x\": mount src=/run/x: operation not permitted",
+        "error mounting \"cgroup\" to rootfs at \"/sys/fs/cgroup\": mount cgroup: no such device",
+    ] {
+        assert!(broken(message), "{message}");
+    }
+}
+
+#[test]
 fn image_that_a_container_runs_is_noted() {
     let digest = "0123456789ab".repeat(6);
     let image = |id: &str| {
