@@ -23,6 +23,8 @@ pub struct Fallen {
     pub fragment: String,
     /// The files that change it.
     pub drop_ins: Vec<String>,
+    /// The programs that a service starts (`ExecStart=`), each as a path or a bare name.
+    pub programs: Vec<String>,
     /// A service's result, for example `exit-code`; empty for other units.
     pub result: String,
     /// The exit status of a service's main process, or 0.
@@ -54,11 +56,13 @@ impl Bus {
         let unit = self.unit(path.clone()).await?;
         let fragment = self.limited(unit.fragment_path()).await?;
         let drop_ins = self.limited(unit.drop_in_paths()).await?;
-        let (mut result, mut exit_status) = (String::new(), 0);
+        let (mut programs, mut result, mut exit_status) = (Vec::new(), String::new(), 0);
         if name.ends_with(".service") {
             let service = ServiceUnitProxy::builder(&self.connection).path(path);
             let service = service.cache_properties(CacheProperties::No).build();
             let service = self.limited(service).await?;
+            let commands = self.limited(service.exec_start()).await?;
+            programs = commands.into_iter().map(|command| command.0).collect();
             result = self.limited(service.result()).await?;
             exit_status = self.limited(service.exec_main_status()).await?;
         }
@@ -66,6 +70,7 @@ impl Bus {
             name,
             fragment,
             drop_ins,
+            programs,
             result,
             exit_status,
         })

@@ -54,6 +54,7 @@ async fn played_fallen_units() {
         name: "careen-deploy-u1-fetch.service".to_owned(),
         fragment: "/usr/lib/systemd/system/careen-agent.service".to_owned(),
         drop_ins: vec!["/etc/systemd/system/careen-agent.service.d/x.conf".to_owned()],
+        programs: vec!["/usr/bin/careen-agent".to_owned()],
         result: "exit-code".to_owned(),
         exit_status: 217,
     };
@@ -136,6 +137,7 @@ impl Heard {
             "DropInPaths" => {
                 Variant::new(vec!["/etc/systemd/system/careen-agent.service.d/x.conf"])
             }
+            "ExecStart" => Variant::new(vec![command("/usr/bin/careen-agent")]),
             "Result" => Variant::new("exit-code"),
             "ExecMainStatus" => Variant::new(217_i32),
             "SystemState" => Variant::new("starting"),
@@ -143,6 +145,15 @@ impl Heard {
             other => panic!("systemd is asked for {other}"),
         }
     }
+}
+
+/// One entry of `ExecStart`: path, arguments, whether a failure is ignored, four times, the process,
+/// and how it ended. It is not the type under test, as [`played::Row`].
+type Command = (String, Vec<String>, bool, u64, u64, u64, u64, u32, i32, i32);
+
+fn command(program: &str) -> Command {
+    let arguments = vec![program.to_owned()];
+    (program.to_owned(), arguments, false, 0, 0, 0, 0, 7, 1, 217)
 }
 
 impl Answer for Heard {

@@ -1,6 +1,7 @@
 //! Where the cause is of a service that does not answer: in the image that brings it, or in files
 //! of this node that it runs with.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use upgrade::observe::{Cause, Check};
 use super::crash::is_a_crash;
 use super::disk;
 use super::flags;
-use super::ownership::{below, is_not_the_images, is_the_nodes};
+use super::ownership::{below, is_in_usr, is_not_the_images, is_the_nodes};
 use super::starts::Starts;
 
 /// The runtime's configuration. `certs.d` beside it says where images come from, which keeps no
@@ -164,7 +165,7 @@ fn judge(root: &Path, made: &Made, settings: &[&str]) -> Option<Found> {
     if let Some(program) = program.filter(|program| is_the_nodes(root, program)) {
         return Some(of_the_node(program));
     }
-    let lacks = program.is_some_and(|program| !below(root, program).exists());
+    let lacks = program.is_some_and(|program| is_lacking(root, program, &made.files));
     if lacks || made.signal.is_some_and(is_a_crash) {
         return Some(Found::of(Cause::Image));
     }
@@ -173,6 +174,16 @@ fn judge(root: &Path, made: &Made, settings: &[&str]) -> Option<Found> {
     let own = files.find(|file| is_the_nodes(root, file));
     let own = own.map(Path::to_owned).or_else(|| flagged(root, made));
     own.as_deref().map(of_the_node)
+}
+
+/// Whether the image lacks its own program: the path is one of the image's, and no file of this node
+/// names it, such as a drop-in with another `ExecStart=`.
+fn is_lacking(root: &Path, program: &Path, files: &[PathBuf]) -> bool {
+    let named_by = |file: &PathBuf| {
+        let text = fs::read_to_string(below(root, file)).unwrap_or_default();
+        is_the_nodes(root, file) && text.contains(&*program.to_string_lossy())
+    };
+    is_in_usr(root, program) && !below(root, program).exists() && !files.iter().any(named_by)
 }
 
 /// Of a service that fails and shows nothing: no program can work on a disk without room, or one

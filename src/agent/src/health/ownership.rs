@@ -34,6 +34,18 @@ pub fn is_in_usr(root: &Path, path: &Path) -> bool {
     path.starts_with("/usr") && !path.starts_with("/usr/local")
 }
 
+/// Where systemd looks for a bare name first (systemd.service(5), "Command lines").
+const BEFORE_USR: [&str; 2] = ["/usr/local/sbin", "/usr/local/bin"];
+
+/// Whether the image brings this program of a unit. One that is not there counts by its place.
+pub fn is_the_images_program(root: &Path, program: &Path) -> bool {
+    if program.is_relative() {
+        let mut folders = BEFORE_USR.iter().map(Path::new);
+        return !folders.any(|folder| below(root, &folder.join(program)).exists());
+    }
+    is_in_usr(root, program) || (below(root, program).exists() && !is_not_the_images(root, program))
+}
+
 /// The path below /usr, where it begins with a link of the root into /usr.
 fn merged(root: &Path, path: &Path) -> PathBuf {
     let through_a_link = || {

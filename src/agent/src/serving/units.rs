@@ -1,6 +1,7 @@
 //! The units of systemd that do not run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use systemd::{Bus, Fallen};
@@ -9,6 +10,7 @@ use upgrade::observe::Cause;
 use upgrade::serving::{Down, Units};
 
 use crate::health::crash::is_a_crash;
+use crate::health::ownership::is_the_images_program;
 
 /// How long a unit that was seen down counts as down. systemd starts one that fails again after
 /// 100 ms, so a single look may find it running.
@@ -155,7 +157,9 @@ fn has_a_file(unit: &Fallen) -> bool {
 
 fn down(unit: Fallen) -> Down {
     let of_the_image = |path: &String| IMAGE.iter().any(|folder| path.starts_with(folder));
-    let image = of_the_image(&unit.fragment) && unit.drop_ins.iter().all(of_the_image);
+    let image = of_the_image(&unit.fragment)
+        && unit.drop_ins.iter().all(of_the_image)
+        && runs_the_images_programs(&unit);
     let cause = match (image, shows_a_fault(&unit)) {
         (false, _) => Cause::Node,
         (true, true) => Cause::Image,
@@ -171,6 +175,13 @@ fn down(unit: Fallen) -> Down {
         why,
         cause,
     }
+}
+
+/// Also a unit of the image may run a program that only the node has. Which of several commands
+/// failed is not known.
+fn runs_the_images_programs(unit: &Fallen) -> bool {
+    let mut programs = unit.programs.iter().map(Path::new);
+    programs.all(|program| is_the_images_program(Path::new("/"), program))
 }
 
 /// Whether its program crashes or cannot be executed. A service that fails may lack a server of the
@@ -193,6 +204,7 @@ mod tests {
             name: name.to_owned(),
             fragment: fragment.to_owned(),
             drop_ins: Vec::new(),
+            programs: vec!["/usr/bin/x".to_owned()],
             result: "exit-code".to_owned(),
             exit_status: 217,
         }
@@ -229,6 +241,22 @@ mod tests {
         changed.drop_ins = vec![drop_in.to_owned()];
         (changed.result, changed.exit_status) = ("core-dump".to_owned(), 6);
         assert_eq!(cause(changed), Cause::Node);
+    }
+
+    #[test]
+    fn unit_that_runs_a_program_of_the_node_blames_no_image() {
+        let runs = |programs: &[&str]| {
+            let mut unit = fallen("x.service", "/usr/lib/systemd/system/x.service");
+            unit.programs = programs.iter().map(|&path| path.to_owned()).collect();
+            (unit.result, unit.exit_status) = ("signal".to_owned(), 11);
+            cause(unit)
+        };
+        assert_eq!(runs(&["/usr/sbin/x"]), Cause::Image);
+        assert_eq!(runs(&["x-of-the-image"]), Cause::Image);
+        for program in ["/opt/vendor/x", "/usr/local/bin/x", "/var/lib/vendor/x"] {
+            assert_eq!(runs(&[program]), Cause::Node, "{program}");
+            assert_eq!(runs(&["/usr/bin/mkdir", program]), Cause::Node, "a oneshot");
+        }
     }
 
     #[test]

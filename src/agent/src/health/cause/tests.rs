@@ -1,5 +1,3 @@
-use std::fs;
-
 use nix::sys::signal::Signal;
 
 use super::*;
@@ -180,6 +178,37 @@ fn program_that_crashes_or_is_missing_is_the_images() {
         ..made()
     };
     assert_eq!(cause(&own, &missing), Cause::Image);
+}
+
+#[test]
+fn missing_program_that_only_a_drop_in_names_is_the_nodes() {
+    let path = "/etc/systemd/system/containerd.service.d/10.conf";
+    let of_a_drop_in = |program: &str, text: &str| {
+        let missing = Made {
+            files: vec![UNIT.into(), path.into()],
+            program: Some(program.into()),
+            ..made()
+        };
+        cause(&[(&path[1..], text)], &missing)
+    };
+    for program in ["/opt/site/wrapper", "/usr/bin/site-wrapper"] {
+        let text = format!("[Service]\nExecStart=\nExecStart={program} --x\n");
+        assert_eq!(of_a_drop_in(program, &text), Cause::Node, "{program}");
+    }
+    let proxy = "[Service]\nEnvironment=HTTPS_PROXY=http://10.0.0.1:3128\n";
+    let containerd = of_a_drop_in("/usr/bin/containerd", proxy);
+    assert_eq!(containerd, Cause::Image, "only the image names it");
+}
+
+#[test]
+fn missing_program_outside_usr_is_not_the_images() {
+    for program in ["/opt/bin/kubelet", "/usr/local/bin/kubelet", "kubelet"] {
+        let missing = Made {
+            program: Some(program.into()),
+            ..made()
+        };
+        assert_eq!(cause(&[], &missing), Cause::Unclear, "{program}");
+    }
 }
 
 #[test]
