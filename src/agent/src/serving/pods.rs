@@ -40,6 +40,11 @@ const BREAKS: [&str; 3] = ["CreateContainerError", "RunContainerError", "StartEr
 /// a while in between. In seconds.
 const LONGEST_START: i64 = 3600;
 
+/// How long after its containers' start a pod may become Ready for the first time. One that does so
+/// later was most likely Ready before, and its probe failed since: the status does not tell. It is
+/// the `progressDeadlineSeconds` of a Deployment. In seconds.
+const LONGEST_WARM_UP: i64 = 600;
+
 /// How much of a container's id is kept.
 const ID: usize = 12;
 
@@ -48,9 +53,6 @@ const IMAGES: usize = 16;
 
 /// A pod, with what is compared.
 pub(super) type Pod = Object<Option<PodSpec>, Status>;
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Ignored {}
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -81,7 +83,13 @@ struct Container {
 struct State {
     waiting: Option<Why>,
     terminated: Option<Why>,
-    running: Option<Ignored>,
+    running: Option<Running>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Running {
+    started_at: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -112,8 +120,17 @@ fn ready_seconds(status: &Status, boot: Option<Timestamp>) -> Option<u64> {
     let ready: Timestamp = since.parse().ok().filter(|_| ready.status == "True")?;
     let start = boot?.max(status.start_time.parse().ok()?);
     let took = ready.as_second() - start.as_second();
-    let known = (0..=LONGEST_START).contains(&took);
+    let warmed_up = last_start(status).map(|began| ready.as_second() - began.as_second());
+    let known = (0..=LONGEST_START).contains(&took)
+        && warmed_up.is_none_or(|seconds| seconds <= LONGEST_WARM_UP);
     u64::try_from(took).ok().filter(|_| known)
+}
+
+/// When the last of the pod's containers started.
+fn last_start(status: &Status) -> Option<Timestamp> {
+    let running = containers(status).filter_map(|one| one.state.running.as_ref());
+    let started = running.filter_map(|running| running.started_at.as_ref()?.parse().ok());
+    started.max()
 }
 
 fn pod(pod: &Pod, boot: Option<Timestamp>) -> Option<NodePod> {

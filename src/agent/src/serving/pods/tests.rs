@@ -23,6 +23,26 @@ fn start_of_a_pod_counts_from_the_boot_to_ready() {
     assert_eq!(took(before, before, "True"), None, "not of this boot");
 }
 
+#[test]
+fn pod_that_was_ready_in_between_did_not_start_for_so_long() {
+    let took = |started: &str, ready: &str| {
+        let condition = json!({ "type": "Ready", "status": "True", "lastTransitionTime": ready });
+        let running = json!({ "running": { "startedAt": started } });
+        let status = json!({
+            "phase": "Running", "startTime": "2026-11-01T00:00:00Z", "conditions": [condition],
+            "containerStatuses": [{ "name": "cni", "ready": true, "state": running }],
+        });
+        let pod = read(owned_by("apps/v1", "DaemonSet", &status)).unwrap();
+        pod.ready_seconds
+    };
+    let flap = took("2026-11-28T20:01:00Z", "2026-11-28T20:50:00Z");
+    assert_eq!(flap, None, "its probe failed once");
+    let waited = took("2026-11-28T20:49:00Z", "2026-11-28T20:50:00Z");
+    assert_eq!(waited, Some(3000), "its container waited");
+    let slow = took("2026-11-28T20:01:00Z", "2026-11-28T20:10:00Z");
+    assert_eq!(slow, Some(600), "its program is slow");
+}
+
 fn owned_by(api: &str, kind: &str, status: &Value) -> Value {
     json!({
         "metadata": {
