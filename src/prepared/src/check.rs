@@ -12,7 +12,7 @@ use crate::ledger::Ledger;
 use crate::leftovers::{self, Leftover, is_named};
 use crate::machine::Machine;
 use crate::paths::Paths;
-use crate::{fence, pristine};
+use crate::{control_plane, fence, pristine};
 
 /// Looks for everything. What cannot be looked at is not clean.
 #[must_use]
@@ -39,6 +39,7 @@ pub fn check(paths: &Paths, machine: &dyn Machine) -> Checks {
 fn folders(paths: &Paths) -> Result<Vec<String>> {
     let mut found = kubernetes::aside(paths)?;
     found.extend(Ledger::all(paths)?);
+    found.extend(control_plane::left(paths)?);
     for folder in kubernetes::folders(paths)? {
         let etc = folder.parent().unwrap_or(&folder);
         if !pristine::is_pristine(etc, &folder)? {

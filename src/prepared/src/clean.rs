@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use life::ClaimId;
 
+use crate::control_plane;
 use crate::disk::{Disk, Owner};
 use crate::error::Result;
 use crate::kubernetes;
@@ -30,9 +31,10 @@ pub fn clean(
     let mounts = machine.mounts();
     let ledger = Ledger::of(paths, disk, claim).restore();
     let folders = restore_folders(paths, disk, &mounts);
+    let control_plane = remove_control_plane(paths, disk, &mounts);
     let removed = remove_leftovers(paths, disk, &mounts);
     let shared = kubernetes::make_shared_again(paths, disk);
-    for done in [ledger, folders, removed, shared] {
+    for done in [ledger, folders, control_plane, removed, shared] {
         left.extend(done.err().map(|error| error.to_string()));
     }
     left
@@ -56,6 +58,14 @@ fn restore_folders(paths: &Paths, disk: &dyn Disk, mounts: &[PathBuf]) -> Result
     for folder in kubernetes::folders(paths)? {
         let etc = folder.parent().unwrap_or(&folder);
         all = all.and(pristine::restore(disk, mounts, etc, &folder));
+    }
+    all
+}
+
+fn remove_control_plane(paths: &Paths, disk: &dyn Disk, mounts: &[PathBuf]) -> Result<()> {
+    let mut all = Ok(());
+    for left in control_plane::left(paths)? {
+        all = all.and(pristine::remove(disk, mounts, &left));
     }
     all
 }

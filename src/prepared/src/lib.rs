@@ -11,6 +11,7 @@ pub mod api;
 pub mod apply;
 pub mod check;
 pub mod clean;
+pub mod control_plane;
 pub mod disk;
 pub mod error;
 pub mod facts;

@@ -7,9 +7,11 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
 use life::Checks;
+use prepared::Disk;
 use prepared::check::check;
+use prepared::clean::clean;
 use prepared::leftovers::{Leftover, all, parse};
-use rig::Rig;
+use rig::{Rig, id, put};
 
 fn found(rig: &Rig) -> Vec<String> {
     match check(&rig.paths, &rig.machine) {
@@ -140,4 +142,25 @@ fn what_the_image_has_is_no_leftover() {
     assert_eq!(found(&rig), Vec::<String>::new());
     rig.put("/etc/cni/net.d/99-loopback.conf", "changed");
     assert_eq!(found(&rig).len(), 1);
+}
+
+/// A snapshot contains all Secrets of the cluster. No list leads there.
+#[test]
+fn snapshot_of_etcd_does_not_outlive_the_release() {
+    let mut rig = Rig::new();
+    let snapshot = "/var/lib/careen/etcd/r1-0123abcd.db";
+    let ledger = rig.paths.places.state().join("control-r1-0123abcd");
+    rig.put(snapshot, "secrets");
+    rig.put("/var/lib/careen/agents/1/careen-agent", "program");
+    put(&ledger.join("etcd/new.yaml"), "manifest");
+    let found = found(&rig);
+    assert!(found.iter().any(|path| path.ends_with("/careen/etcd")));
+    assert!(found.contains(&ledger.display().to_string()), "{found:?}");
+    assert_eq!(found.len(), 2, "{found:?}");
+    let disk = rig.disk.clone();
+    let disk: &dyn Disk = disk.as_ref();
+    clean(&rig.paths, disk, &mut rig.machine, &id('a'));
+    assert!(!rig.has(snapshot) && !ledger.exists());
+    assert!(rig.has("/var/lib/careen/agents/1/careen-agent"));
+    assert_eq!(check(&rig.paths, &rig.machine), Checks::Green);
 }
