@@ -15,7 +15,7 @@ pub enum Act {
     /// Remove the host from the machine. The host that failed it is not tried again.
     ClearHost {
         /// That host, if one failed.
-        tried: Option<String>,
+        tried: Option<Failed>,
     },
     /// Write the claim into the host, which has none: the second half.
     PutClaim(Claim),
@@ -41,6 +41,15 @@ pub enum Act {
     Release,
     /// Write into the claim that the host was given up.
     GiveUp,
+}
+
+/// A host that failed a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// The host.
+    pub host: String,
+    /// It says that the image failed on it.
+    pub by_image: bool,
 }
 
 /// What to write, and what the machine waits for.

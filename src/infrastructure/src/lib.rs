@@ -44,7 +44,7 @@ pub use cluster::{
     Cluster, ClusterAct, ClusterDecision, ClusterFacts, ClusterWhy, Domain, Endpoint, EndpointFrom,
     decide_cluster,
 };
-pub use decision::{Act, Decision};
+pub use decision::{Act, Decision, Failed};
 pub use facts::{Data, Facts, Held, Machine, Node, Owner, OwnerCluster};
 pub use host::Host;
 pub use life::Phase;

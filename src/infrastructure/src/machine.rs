@@ -2,12 +2,12 @@
 
 use crate::choose::{choose, id_of};
 use crate::claim::{Claim, HostRef, Wanted};
-use crate::decision::{Act, Decision};
+use crate::decision::{Act, Decision, Failed};
 use crate::facts::{Data, Facts, Held, Node, Owner, OwnerCluster};
 use crate::host::Host;
 use crate::leave::leave;
 use crate::why::{Class, Why};
-use life::Phase;
+use life::{Phase, Reason};
 
 /// What a host that needs the bootstrap data writes into `status.step`.
 pub const AWAITS_DATA: &str = "AwaitData";
@@ -101,13 +101,10 @@ fn put_claim(
     }
     match (facts.image)(there.architecture.as_deref()) {
         Ok(image) => Decision::write(Act::PutClaim(claim(facts, owner, cluster, host, image))),
-        Err(detail) => fall_back(
-            host,
-            Why::HostFailed {
-                host: host.name.clone(),
-                reason: detail,
-            },
-        ),
+        Err(reason) => {
+            let name = host.name.clone();
+            fall_back(host, Why::HostFailed { host: name, reason })
+        }
     }
 }
 
@@ -140,11 +137,21 @@ fn fall_back(host: &HostRef, why: Why) -> Decision {
         return Decision::wait(why);
     }
     let failed = why.class() == Class::NextHost;
-    let tried = failed.then(|| host.name.clone());
+    let tried = failed.then(|| Failed {
+        host: host.name.clone(),
+        by_image: matches!(&why, Why::HostFailed { reason, .. } if is_of_the_image(reason)),
+    });
     Decision::because(Act::ClearHost { tried }, why)
 }
 
 fn taken(host: &HostRef, found: &Claim) -> Decision {
+/// Whether a host says that it could not run the image. All else that a host says, or its silence,
+/// says nothing about the image.
+fn is_of_the_image(reason: &str) -> bool {
+    let detail = String::new();
+    reason == Reason::ImageFailed { detail }.code()
+}
+
     if !host.committed {
         return Decision::write(Act::ClearHost { tried: None });
     }

@@ -233,7 +233,7 @@ fn write(setup: &Setup, state: &State, at: usize, was: Machine, act: Act) -> Opt
             };
             Write::SetHost(at, named)
         }
-        Act::ClearHost { tried } => Write::ClearHost(at, tried.as_deref().map(host_at)),
+        Act::ClearHost { tried } => Write::ClearHost(at, tried.map(|one| host_at(&one.host))),
         Act::PutClaim(claim) => {
             let own = Claim {
                 id: was.named?.claim,

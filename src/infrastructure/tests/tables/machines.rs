@@ -1,6 +1,6 @@
 //! A machine that is not deleted.
 
-use infrastructure::{AWAITS_DATA, Act, Data, Held, Node, Phase, Wanted};
+use infrastructure::{AWAITS_DATA, Act, Data, Failed, Held, Node, Phase, Wanted};
 
 use crate::scene::{ID, NOW, OTHER, Scene, check, claim, host, named};
 
@@ -399,8 +399,14 @@ fn claim_carries_what_the_host_needs() {
 #[test]
 fn failed_host_is_not_tried_again() {
     let scene = Scene::claimed().with(|s| s.claim_mut().wanted = Wanted::Released);
-    let tried = Some("h".to_owned());
-    assert_eq!(scene.decide().act, Some(Act::ClearHost { tried }));
+    let failed = |by_image: bool| {
+        let host = "h".to_owned();
+        let tried = Some(Failed { host, by_image });
+        Some(Act::ClearHost { tried })
+    };
+    assert_eq!(scene.decide().act, failed(false));
+    let scene = scene.with(|s| s.host_mut().reason = Some("ImageFailed".into()));
+    assert_eq!(scene.decide().act, failed(true));
     let scene = Scene::new().with(|s| s.machine.tried = vec!["h".into()]);
     assert_eq!(scene.row(), ("-".to_owned(), "NoHost"));
     let scene = scene.with(|s| s.hosts.push(host("i")));

@@ -80,7 +80,7 @@ fn seen(text: &str) -> Option<(String, i64)> {
 
 /// The hosts that failed a machine, and with which image.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Tried {
     /// The image of the last failure.
     pub image: String,
@@ -88,6 +88,8 @@ pub struct Tried {
     pub at: i64,
     /// The hosts.
     pub hosts: Vec<String>,
+    /// Those of them that say that the image failed.
+    pub by_image: Vec<String>,
 }
 
 /// What [`kinds::TRIED`] says.

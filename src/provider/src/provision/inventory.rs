@@ -252,15 +252,19 @@ impl Inventory {
         })
     }
 
-    /// The image of each failure of a host since then.
+    /// Each image that failed in this namespace since then, with each host that says so. A host
+    /// that fails one machine after the other is one failure, and other tenants' hosts are none.
     #[must_use]
-    pub fn failures(&self, since: i64) -> Vec<String> {
+    pub fn failures(&self, namespace: &str, since: i64) -> HashSet<(String, String)> {
         self.read(|state| {
-            let all = state.machines.values().map(|known| &known.tried);
-            let lately = all.filter(|tried| tried.at >= since);
-            lately
-                .flat_map(|tried| tried.hosts.iter().map(|_| tried.image.clone()))
-                .collect()
+            let all = state.machines.iter();
+            let here =
+                all.filter(|(key, known)| *key.namespace == *namespace && known.tried.at >= since);
+            here.flat_map(|(_, known)| {
+                let hosts = known.tried.by_image.iter();
+                hosts.map(|host| (known.tried.image.clone(), host.clone()))
+            })
+            .collect()
         })
     }
 }
@@ -354,3 +358,6 @@ fn is_fresh(lease: &Lease, now: i64) -> bool {
     let at = text.and_then(|text| text.parse::<Timestamp>().ok());
     at.is_some_and(|at| now.abs_diff(at.as_second()) < FRESH.unsigned_abs())
 }
+
+#[cfg(test)]
+mod tests;

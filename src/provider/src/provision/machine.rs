@@ -1,8 +1,8 @@
 //! One look at a machine: read, decide, write, until nothing is due.
 
 use infrastructure::{
-    Act, Braked, Data, Decision, Facts, Held, Host, HostRef, Machine, Node, OwnerCluster, brake,
-    decide, words,
+    Act, Braked, Data, Decision, Facts, Failed, Held, Host, HostRef, Machine, Node, OwnerCluster,
+    brake, decide, words,
 };
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
@@ -215,7 +215,8 @@ impl Provision {
             .seen
             .as_ref()
             .and_then(|host| host.failure_domain.clone());
-        let failures = self.inventory.failures(now - self.policy.image_window);
+        let since = now - self.policy.image_window;
+        let failures = self.inventory.failures(space, since);
         self.inventory.look(space, |hosts| {
             let brake: Option<Braked> = brake(hosts, domain.as_deref(), now, &self.policy);
             decide(&Facts {
@@ -228,7 +229,7 @@ impl Provision {
                 data: &read.data,
                 held: &read.held,
                 image: &|architecture| self.image(read, architecture),
-                failed_with: &|image| failures.iter().filter(|one| *one == image).count(),
+                failed_with: &|image| failures.iter().filter(|(of, _)| of == image).count(),
                 brake: brake.as_ref(),
                 new_id: &new_id,
                 policy: &self.policy,
@@ -273,7 +274,7 @@ impl Provision {
                 machine(json!({ "spec": { "hostRef": { "committed": true } } })).await?;
             }
             Act::ClearHost { tried } => {
-                machine(self.without_host(read, tried.as_deref())).await?;
+                machine(self.without_host(read, tried.as_ref())).await?;
             }
             Act::SetProviderId(id) => {
                 machine(json!({ "spec": { "providerID": id } })).await?;
@@ -287,7 +288,7 @@ impl Provision {
         Ok(())
     }
 
-    fn without_host(&self, read: &Read, failed: Option<&str>) -> Value {
+    fn without_host(&self, read: &Read, failed: Option<&Failed>) -> Value {
         let mut change = json!({ "spec": { "hostRef": null } });
         let Some(failed) = failed else { return change };
         let claim = read.host.as_ref().and_then(|host| host.spec.claim.as_ref());
@@ -298,7 +299,10 @@ impl Provision {
         if tried.image != image {
             tried = facts::Tried::default();
         }
-        tried.hosts.push(failed.to_owned());
+        tried.hosts.push(failed.host.clone());
+        if failed.by_image {
+            tried.by_image.push(failed.host.clone());
+        }
         let tried = facts::Tried {
             image,
             at: now(),

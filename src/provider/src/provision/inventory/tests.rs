@@ -1,0 +1,50 @@
+//! What the inventory counts.
+#![allow(clippy::unwrap_used)]
+
+use serde_json::json;
+
+use super::Inventory;
+use crate::kinds::CareenMachine;
+use crate::watch::News;
+
+const NOW: i64 = 10_000;
+
+/// A machine that these hosts failed. On those of the second list the image failed.
+fn failed(space: &str, name: &str, hosts: [&[&str]; 2], at: i64) -> CareenMachine {
+    let tried = json!({ "image": "a", "at": at, "hosts": hosts[0], "byImage": hosts[1] });
+    let machine = json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha1",
+        "kind": "CareenMachine",
+        "metadata": {
+            "namespace": space, "name": name,
+            "annotations": { "careen.dev/tried": tried.to_string() },
+        },
+        "spec": {},
+    });
+    serde_json::from_value(machine).unwrap()
+}
+
+fn failures(machines: Vec<CareenMachine>) -> usize {
+    let inventory = Inventory::default();
+    inventory.machines(News::All(machines));
+    let found = inventory.failures("ns", NOW - 3600);
+    assert!(found.iter().all(|(image, _)| image == "a"));
+    found.len()
+}
+
+#[test]
+fn host_that_fails_three_machines_is_one_failure_of_the_image() {
+    let by = |name: &str, hosts: &[&str]| failed("ns", name, [hosts, hosts], NOW);
+    let one = ["m1", "m2", "m3"].map(|name| by(name, &["h1"]));
+    assert_eq!(failures(one.to_vec()), 1);
+    let three = vec![by("m1", &["h1", "h2"]), by("m2", &["h3"])];
+    assert_eq!(failures(three), 3);
+}
+
+#[test]
+fn silent_hosts_and_other_tenants_say_nothing_of_an_image() {
+    let hosts: [&[&str]; 2] = [&["h1", "h2"], &["h2"]];
+    assert_eq!(failures(vec![failed("ns", "m", hosts, NOW)]), 1);
+    assert_eq!(failures(vec![failed("other", "m", hosts, NOW)]), 0);
+    assert_eq!(failures(vec![failed("ns", "m", hosts, NOW - 3601)]), 0);
+}
