@@ -63,6 +63,8 @@ pub struct OwnerCluster {
     pub name: String,
     /// Its infrastructure is provisioned.
     pub provisioned: bool,
+    /// Its control plane was reached once, so it may have Nodes.
+    pub initialized: bool,
     /// A person says that the brake does not hold for it.
     pub brake_off: bool,
 }
@@ -146,6 +148,8 @@ pub struct Facts<'a> {
     pub image: &'a dyn Fn(Option<&str>) -> Result<String, String>,
     /// How many hosts failed with an image lately.
     pub failed_with: &'a dyn Fn(&str) -> usize,
+    /// For how many seconds careen-provider leads with all lists complete.
+    pub leads_for: i64,
     /// Whether too many hosts are silent to give one up.
     pub brake: Option<&'a Braked>,
     /// 16 random hexadecimal digits, which no claim has yet.

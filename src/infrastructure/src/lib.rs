@@ -22,6 +22,7 @@ mod claim;
 mod cluster;
 mod decision;
 mod facts;
+mod give_back;
 mod host;
 mod leave;
 mod lost;

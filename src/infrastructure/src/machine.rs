@@ -4,6 +4,7 @@ use crate::choose::{choose, id_of};
 use crate::claim::{Claim, HostRef, Wanted};
 use crate::decision::{Act, Decision, Failed};
 use crate::facts::{Data, Facts, Held, Node, Owner, OwnerCluster};
+use crate::give_back::{give_back, give_back_if_possible};
 use crate::host::Host;
 use crate::leave::leave;
 use crate::why::{Class, Why};
@@ -144,7 +145,6 @@ fn fall_back(host: &HostRef, why: Why) -> Decision {
     Decision::because(Act::ClearHost { tried }, why)
 }
 
-fn taken(host: &HostRef, found: &Claim) -> Decision {
 /// Whether a host says that it could not run the image. All else that a host says, or its silence,
 /// says nothing about the image.
 fn is_of_the_image(reason: &str) -> bool {
@@ -152,6 +152,7 @@ fn is_of_the_image(reason: &str) -> bool {
     reason == Reason::ImageFailed { detail }.code()
 }
 
+fn taken(host: &HostRef, found: &Claim) -> Decision {
     if !host.committed {
         return Decision::write(Act::ClearHost { tried: None });
     }
@@ -213,7 +214,7 @@ fn progress(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> D
                 host: name(),
                 reason: "it does not answer".to_owned(),
             };
-            return Decision::because(Act::Release, silent);
+            return give_back(facts, silent);
         }
         return Decision::look_again(Why::Unobserved { host: name() });
     }
@@ -223,14 +224,14 @@ fn progress(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> D
             host: name(),
             seconds,
         };
-        return give_back_if_possible(host, why);
+        return give_back_if_possible(facts, host, why);
     }
     match there.phase {
         Phase::Joined => joined(facts, host),
         Phase::Joining => joining(facts, host, claim, there),
-        Phase::Failed | Phase::Quarantined => failed(host, there),
+        Phase::Failed | Phase::Quarantined => failed(facts, host, there),
         // It leaves although nobody has told it to.
-        Phase::Fencing | Phase::Cleaning | Phase::Registered => failed(host, there),
+        Phase::Fencing | Phase::Cleaning | Phase::Registered => failed(facts, host, there),
         Phase::Available | Phase::Imaging => Decision::look_again(Why::Imaging {
             host: name(),
             image: claim.image.clone().unwrap_or_default(),
@@ -238,22 +239,14 @@ fn progress(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> D
     }
 }
 
-fn failed(host: &HostRef, there: &Host) -> Decision {
+fn failed(facts: &Facts<'_>, host: &HostRef, there: &Host) -> Decision {
     let (name, reason) = (host.name.clone(), there.reason.clone().unwrap_or_default());
     let why = if host.committed {
         Why::JoinFailed { host: name, reason }
     } else {
         Why::HostFailed { host: name, reason }
     };
-    give_back_if_possible(host, why)
-}
-
-/// The host is ordered to leave before the machine chooses another one.
-fn give_back_if_possible(host: &HostRef, why: Why) -> Decision {
-    if host.committed {
-        return Decision::wait(why);
-    }
-    Decision::because(Act::Release, why)
+    give_back_if_possible(facts, host, why)
 }
 
 /// The host runs the image and asks for the data. First the machine is committed, then the data are
@@ -266,7 +259,7 @@ fn joining(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> De
         });
     }
     if let Some(why) = node_conflict(facts) {
-        return give_back_if_possible(host, why);
+        return give_back_if_possible(facts, host, why);
     }
     let hash = match facts.data {
         Data::Unread | Data::Missing => return Decision::look_again(Why::NoData),

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 
 use crate::server::{Broken, apply};
-use crate::world::{Leader, Setup, State, Write};
+use crate::world::{Leader, Machine, Setup, State, Write};
 use crate::{leader, real};
 
 /// What came out.
@@ -85,12 +85,7 @@ fn lead(setup: &Setup, state: &State, at: usize, all: &mut Vec<Step>) {
             for write in leader::for_machine(setup, state, machine, was) {
                 let stale = stale && write.machine().is_some();
                 let writes = Leader::Writes { write, stale };
-                let alive = matches!(write, Write::GiveUp(host) if !state.real[host].away);
-                let after = if alive {
-                    Err("no host that answers is given up")
-                } else {
-                    Ok(with(writes))
-                };
+                let after = allowed(state, was, write).map(|()| with(writes));
                 all.push((format!("leader {at} decides {write:?}"), after));
             }
             all.push((format!("leader {at} dies"), Ok(with(Leader::Idle))));
@@ -101,6 +96,19 @@ fn lead(setup: &Setup, state: &State, at: usize, all: &mut Vec<Step>) {
             all.push((format!("leader {at} dies"), Ok(with(Leader::Idle))));
         }
     }
+}
+
+/// What a leader must not decide, by the hosts as they are while it decides.
+fn allowed(state: &State, was: Machine, write: Write) -> Result<(), Broken> {
+    if matches!(write, Write::GiveUp(host) if !state.real[host].away) {
+        return Err("no host that answers is given up");
+    }
+    let own = was.named.filter(|_| !was.deleting).map(|named| named.claim);
+    let has_node = |host: usize| own.is_some() && state.real[host].kubelet == own;
+    if matches!(write, Write::Release(host) if has_node(host)) {
+        return Err("no host with a Node of its machine is ordered to leave");
+    }
+    Ok(())
 }
 
 fn on_host(setup: &Setup, state: &State, at: usize, all: &mut Vec<Step>) {

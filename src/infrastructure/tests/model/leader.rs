@@ -11,6 +11,9 @@ use crate::world::{Claim, Host, Machine, Named, Setup, State, Write};
 
 const NOW: i64 = 100_000;
 
+/// A machine whose host was chosen so long ago is late.
+const LATE: i64 = 5_000;
+
 /// The hash of the data of each machine.
 fn hash(machine: usize) -> String {
     format!("data-{machine}")
@@ -87,11 +90,11 @@ fn full(claim: Claim) -> infrastructure::Claim {
     }
 }
 
-fn machine(at: usize, was: Machine) -> infrastructure::Machine {
+fn machine(at: usize, was: Machine, waited: i64) -> infrastructure::Machine {
     let named = |named: Named| HostRef {
         name: host_name(named.host),
         claim: claim_name(named.claim),
-        since: NOW,
+        since: NOW - waited,
         committed: named.committed,
     };
     let tried = (0..8).filter(|bit| was.tried & (1 << bit) != 0);
@@ -131,16 +134,25 @@ fn node(state: &State, named: Option<Named>) -> Node {
 pub fn for_machine(setup: &Setup, state: &State, at: usize, was: Machine) -> Vec<Write> {
     let mut all: Vec<Write> = Vec::new();
     let choices = if was.named.is_some() { 1 } else { setup.hosts };
+    let times: &[i64] = if setup.restores { &[0, LATE] } else { &[0] };
     for free in 0..choices {
-        let write = decided(setup, state, at, was, free);
-        if let Some(write) = write.filter(|write| !all.contains(write)) {
-            all.push(write);
+        for waited in times {
+            let write = decided(setup, state, (at, was), free, *waited);
+            if let Some(write) = write.filter(|write| !all.contains(write)) {
+                all.push(write);
+            }
         }
     }
     all
 }
 
-fn decided(setup: &Setup, state: &State, at: usize, was: Machine, free: usize) -> Option<Write> {
+fn decided(
+    setup: &Setup,
+    state: &State,
+    (at, was): (usize, Machine),
+    free: usize,
+    waited: i64,
+) -> Option<Write> {
     let named = was.named;
     let there = named.map(|named| host(state, named.host, setup.mutant));
     let as_free = infrastructure::Host {
@@ -155,10 +167,11 @@ fn decided(setup: &Setup, state: &State, at: usize, was: Machine, free: usize) -
         claim: claim_name(claim),
         hash: hash(at),
     });
-    let mut machine = machine(at, was);
+    let mut machine = machine(at, was, waited);
     let cluster = OwnerCluster {
         name: "c".to_owned(),
         provisioned: true,
+        initialized: true,
         brake_off: false,
     };
     let decide_it = |machine: &infrastructure::Machine| {
@@ -173,6 +186,7 @@ fn decided(setup: &Setup, state: &State, at: usize, was: Machine, free: usize) -
             held: &held,
             image: &|_| Ok("image".to_owned()),
             failed_with: &|_| 0,
+            leads_for: 10_000,
             brake: None,
             new_id: &claim_name(new_id(state, at)),
             policy: &Policy::default(),
@@ -212,6 +226,12 @@ fn broken(setup: &Setup, state: &State, was: Machine, act: Option<Act>) -> Optio
             if act.is_none() && there.is_some_and(|host| host.phase == Phase::Failed) =>
         {
             Some(Act::ClearHost { tried: None })
+        }
+        Some(Mutant::LooksForNoNode)
+            if act == Some(Act::Commit)
+                && there.is_some_and(|host| !host.asks && host.phase != Phase::Joined) =>
+        {
+            Some(Act::Release)
         }
         Some(_) | None => act,
     }

@@ -2,8 +2,8 @@
 //! once, each with old lists and old reads, each dying between any two writes; hosts that fail, go
 //! away and come back; an API server that is restored from a backup.
 //!
-//! **Left out.** Time: a host that is away is so for long enough. The brake, pauses and the join's
-//! deadline (their tables). Secrets of a host are written without a race: their content says whose
+//! **Left out.** Time: a host that is away is so for long enough, and a join may be late at any moment
+//! where a server is restored. The brake and pauses (their tables). Secrets of a host are written without a race: their content says whose
 //! they are.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 

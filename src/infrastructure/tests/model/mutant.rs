@@ -21,10 +21,12 @@ pub enum Mutant {
     EverybodyIsAnOrphan,
     /// A host that answers is given up.
     GivesUpTheLiving,
+    /// A machine that is late is given another host, whether it has a Node or not.
+    LooksForNoNode,
 }
 
 /// Each mutant, and the exploration that catches it.
-pub const ALL: [(Mutant, usize); 9] = [
+pub const ALL: [(Mutant, usize); 10] = [
     (Mutant::NoVersions, 0),
     (Mutant::DataWithoutCommitment, 1),
     (Mutant::FinalizerWithTheOrder, 3),
@@ -34,4 +36,5 @@ pub const ALL: [(Mutant, usize); 9] = [
     (Mutant::ChoosesAgain, 3),
     (Mutant::EverybodyIsAnOrphan, 5),
     (Mutant::GivesUpTheLiving, 3),
+    (Mutant::LooksForNoNode, 4),
 ];

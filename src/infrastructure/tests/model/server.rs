@@ -195,7 +195,9 @@ fn remove_claim(setup: &Setup, state: &mut State, at: usize, cordon: bool) -> Re
     host.claim = None;
     (host.seen, host.named) = (None, None);
     host.cordoned |= cordon;
-    let uses = real.stay.is_some_and(|(id, _)| id == claim.id) || real.kubelet == Some(claim.id);
+    // A host that has used no data drops a claim that is gone.
+    let used = |(id, stage)| id == claim.id && !matches!(stage, Stage::Imaging | Stage::Ready);
+    let uses = real.stay.is_some_and(used) || real.kubelet == Some(claim.id);
     if uses {
         return Err("no host is available before it is clean");
     }

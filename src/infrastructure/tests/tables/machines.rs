@@ -177,6 +177,73 @@ fn machine_that_names_a_host_follows_the_table() {
     ]);
 }
 
+/// A restored API server has lost the commitment, and says of the host what it said before.
+#[test]
+fn late_machine_whose_node_is_there_is_committed() {
+    let late = |node: Node| {
+        Scene::at(Phase::Imaging).with(|s| {
+            s.machine.host.as_mut().unwrap().since = NOW - 2000;
+            s.node = node;
+        })
+    };
+    let away = || late(Node::Away("refused".into()));
+    let first = |s: &mut Scene| s.cluster.as_mut().unwrap().initialized = false;
+    check(vec![
+        ("Node Ready", late(Node::Ready), "Commit", "Moving"),
+        (
+            "Node not Ready",
+            late(Node::NotReady { seconds: 9000 }),
+            "Commit",
+            "Moving",
+        ),
+        ("the cluster is away", away(), "-", "ClusterAway"),
+        (
+            "the first control plane has no server yet",
+            away().with(first),
+            "Release",
+            "JoinLate",
+        ),
+        (
+            "careen-provider has just started",
+            away().with(first).with(|s| s.leads_for = 119),
+            "-",
+            "ClusterAway",
+        ),
+        (
+            "another's Node",
+            late(Node::Other {
+                name: "h".into(),
+                provider_id: "x".into(),
+            }),
+            "Release",
+            "JoinLate",
+        ),
+        (
+            "silent, and the claim is not taken up",
+            Scene::claimed()
+                .silent(500)
+                .with(|s| s.node = Node::NotReady { seconds: 500 }),
+            "Commit",
+            "Moving",
+        ),
+        (
+            "failed",
+            Scene::at(Phase::Failed).with(|s| s.node = Node::Ready),
+            "Commit",
+            "Moving",
+        ),
+        (
+            "committed then",
+            Scene::committed(Phase::Joined).with(|s| {
+                s.machine.host.as_mut().unwrap().since = NOW - 2000;
+                s.node = Node::Ready;
+            }),
+            "SetProviderId",
+            "Moving",
+        ),
+    ]);
+}
+
 #[test]
 fn machine_whose_host_wants_the_data_follows_the_table() {
     let at = |change: fn(&mut Scene)| Scene::at(Phase::Joining).with(asks).with(change);

@@ -22,6 +22,7 @@ pub struct Scene {
     pub held: Held,
     pub image: Result<String, String>,
     pub failures: usize,
+    pub leads_for: i64,
     pub brake: Option<Braked>,
 }
 
@@ -84,6 +85,7 @@ impl Scene {
             cluster: Some(OwnerCluster {
                 name: "c".to_owned(),
                 provisioned: true,
+                initialized: true,
                 brake_off: false,
             }),
             host: None,
@@ -93,6 +95,7 @@ impl Scene {
             held: Held::Nothing,
             image: Ok(IMAGE.to_owned()),
             failures: 0,
+            leads_for: 1000,
             brake: None,
         }
     }
@@ -183,6 +186,7 @@ impl Scene {
             held: &self.held,
             image: &|_| self.image.clone(),
             failed_with: &|_| self.failures,
+            leads_for: self.leads_for,
             brake: self.brake.as_ref(),
             new_id: ID,
             policy: &Policy::default(),

@@ -170,12 +170,12 @@ fn paused(meta: &ObjectMeta, kind: &str, cluster: Option<&wire::Cluster>) -> Opt
 #[must_use]
 pub fn owner_cluster(cluster: &wire::Cluster, ours: Option<&CareenCluster>) -> OwnerCluster {
     let note = ours.and_then(|ours| ours.annotations().get(kinds::BRAKE_OFF));
+    let status = cluster.status.as_ref();
+    let reached = status.map(|status| &status.initialization);
     OwnerCluster {
         name: cluster.name_any(),
-        provisioned: cluster
-            .status
-            .as_ref()
-            .is_some_and(|status| status.initialization.infrastructure_provisioned),
+        provisioned: reached.is_some_and(|reached| reached.infrastructure_provisioned),
+        initialized: reached.is_some_and(|reached| reached.control_plane_initialized),
         brake_off: note.is_some_and(|word| word == "true"),
     }
 }

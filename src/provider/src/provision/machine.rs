@@ -230,6 +230,7 @@ impl Provision {
                 held: &read.held,
                 image: &|architecture| self.image(read, architecture),
                 failed_with: &|image| failures.iter().filter(|(of, _)| of == image).count(),
+                leads_for: self.leads_for(),
                 brake: brake.as_ref(),
                 new_id: &new_id,
                 policy: &self.policy,

@@ -67,6 +67,8 @@ pub struct ClusterStatus {
 pub struct Provisioned {
     /// Its infrastructure.
     pub infrastructure_provisioned: bool,
+    /// Its control plane: Cluster API has reached its API server once.
+    pub control_plane_initialized: bool,
 }
 
 /// The part of a Lease that the host renews.
