@@ -78,6 +78,12 @@ impl Host {
         self.observes(id) && self.phase.is_fenced()
     }
 
+    /// Whether a person says that the host of this claim is off.
+    #[must_use]
+    pub fn is_forced(&self, id: &str) -> bool {
+        self.forced.as_deref() == Some(id)
+    }
+
     /// Whether the host serves a claim, and it is another than this.
     #[must_use]
     pub fn serves_another(&self, id: &str) -> bool {

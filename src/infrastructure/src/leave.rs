@@ -81,9 +81,7 @@ fn fenced_or_lost(facts: &Facts<'_>, host: &HostRef, there: &Host, claim: &Claim
     if claim.lost {
         return gone(facts, host);
     }
-    if there.forced.as_deref() == Some(claim.id.as_str()) {
-        return Decision::write(Act::GiveUp);
-    }
+    // A word that the host is off says nothing about one that answers. It may be an old word.
     if there.is_alive(facts.now, facts.policy.alive) {
         return Decision::look_again(Why::Fencing {
             host: host.name.clone(),
@@ -102,3 +100,6 @@ fn give_up_without_object(facts: &Facts<'_>, host: &HostRef) -> Decision {
         Err(why) => Decision::look_again(why),
     }
 }
+    if there.is_forced(&claim.id) {
+        return Decision::write(Act::GiveUp);
+    }

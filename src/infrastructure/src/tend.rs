@@ -227,7 +227,8 @@ pub fn tend(facts: &HostFacts<'_>) -> HostDecision {
     }
 }
 
-/// A host that a machine has is held by our finalizer. A person's word lets it go at once.
+/// A host that a machine has is held by our finalizer. A person's word lets it go at once if it does
+/// not answer. Without a machine the word is the order to leave that nobody else gives.
 fn deleted(facts: &HostFacts<'_>) -> HostDecision {
     let host = facts.host;
     if !host.finalizer {
@@ -236,14 +237,20 @@ fn deleted(facts: &HostFacts<'_>) -> HostDecision {
     let Some(claim) = &host.claim else {
         return write(HostAct::RemoveFinalizer);
     };
-    let forced = host.forced.as_deref() == Some(claim.id.as_str());
-    let left = claim.wanted == Wanted::Released && (host.is_fenced(&claim.id) || claim.lost);
-    if forced || left && facts.holder == Holder::Nobody {
+    let nobody = facts.holder == Holder::Nobody;
+    let forced = host.is_forced(&claim.id);
+    let alive = host.is_alive(facts.now, facts.policy.alive);
+    let released = claim.wanted == Wanted::Released;
+    let left = released && (host.is_fenced(&claim.id) || claim.lost);
+    if forced && !alive || left && nobody {
         return write(HostAct::RemoveFinalizer);
     }
-    look_again(HostWhy::DeletedInUse {
-        claim: claim.id.clone(),
-    })
+    let id = || claim.id.clone();
+    match (nobody && !released, forced && !facts.paused) {
+        (true, true) => because(HostAct::Release, HostWhy::Orphan { claim: id() }),
+        (true, false) => look_again(HostWhy::Orphan { claim: id() }),
+        (false, _) => look_again(HostWhy::DeletedInUse { claim: id() }),
+    }
 }
 
 fn admit(facts: &HostFacts<'_>) -> HostDecision {
@@ -328,7 +335,8 @@ fn unclaimed(facts: &HostFacts<'_>) -> HostDecision {
     }
 }
 
-/// Two looks with a pause, then a name. The release without a person is the operator's choice.
+/// Two looks with a pause, then a name. Then a person's word releases it. The release without a
+/// person is the operator's choice.
 fn orphan(facts: &HostFacts<'_>, id: &str, release: HostAct) -> HostDecision {
     let (host, policy) = (facts.host, facts.policy);
     let claim = || id.to_owned();
@@ -348,6 +356,10 @@ fn orphan(facts: &HostFacts<'_>, id: &str, release: HostAct) -> HostDecision {
     if host.orphan.as_deref() != Some(id) || !host.cordoned {
         let why = HostWhy::Orphan { claim: claim() };
         return because(HostAct::NameOrphan(claim()), why);
+    }
+    // A person has looked at the host. That is more than the brake asks for.
+    if host.is_forced(id) {
+        return because(release, HostWhy::Orphan { claim: claim() });
     }
     if !policy.release_orphans {
         return look_again(HostWhy::Orphan { claim: claim() });

@@ -304,6 +304,67 @@ fn orphan_is_named_after_two_looks_and_released_only_if_told() {
     ]);
 }
 
+#[test]
+fn named_orphan_is_released_by_a_persons_word() {
+    let forced = |id: &str, scene: Scene| scene.with(|s| s.host.forced = Some(id.to_owned()));
+    let deleted = |s: &mut Scene| s.host.deleting = true;
+    check(vec![
+        ("named", forced(ID, named()), "Release", "Orphan"),
+        ("another claim", forced(OTHER, named()), "-", "Orphan"),
+        (
+            "the brake is for what nobody has looked at",
+            forced(ID, named()).with(|s| {
+                s.policy.release_orphans = true;
+                s.orphans = (5, 20);
+            }),
+            "Release",
+            "Orphan",
+        ),
+        (
+            "without a claim",
+            forced(ID, named()).with(|s| s.host.claim = None),
+            "PutOrder",
+            "Orphan",
+        ),
+        (
+            "not named yet",
+            forced(ID, orphan()),
+            "MarkOrphan",
+            "MayBeOrphan",
+        ),
+        (
+            "a machine has it",
+            forced(ID, orphan()).with(|s| s.holder = Holder::Machine),
+            "-",
+            "InUse",
+        ),
+        (
+            "deleted, and it answers",
+            forced(ID, named()).with(deleted),
+            "Release",
+            "Orphan",
+        ),
+        (
+            "deleted without a word",
+            named().with(deleted),
+            "-",
+            "Orphan",
+        ),
+        (
+            "deleted and paused",
+            forced(ID, named()).with(deleted).with(|s| s.paused = true),
+            "-",
+            "Orphan",
+        ),
+        (
+            "deleted and released",
+            forced(ID, released(Phase::Fencing)).with(deleted),
+            "-",
+            "DeletedInUse",
+        ),
+    ]);
+}
+
 /// A leader wrote the claim after the machine had taken another host.
 #[test]
 fn claim_that_was_never_used_is_released_at_once() {
@@ -381,6 +442,12 @@ fn joined_host_without_a_claim_is_an_orphan_or_gets_it_back() {
 #[test]
 fn deleted_host_goes_when_nobody_uses_it() {
     let deleted = |s: &mut Scene| s.host.deleting = true;
+    let off = || {
+        orphan().with(deleted).with(|s| {
+            s.holder = Holder::Machine;
+            s.host.heard = NOW - 180;
+        })
+    };
     check(vec![
         ("free", free().with(deleted), "RemoveFinalizer", "Moving"),
         (
@@ -389,7 +456,12 @@ fn deleted_host_goes_when_nobody_uses_it() {
             "-",
             "Leaving",
         ),
-        ("in use", orphan().with(deleted), "-", "DeletedInUse"),
+        (
+            "in use",
+            orphan().with(deleted).with(|s| s.holder = Holder::Machine),
+            "-",
+            "DeletedInUse",
+        ),
         (
             "released, not fenced",
             released(Phase::Fencing).with(deleted),
@@ -412,17 +484,22 @@ fn deleted_host_goes_when_nobody_uses_it() {
         ),
         (
             "a person's word",
-            orphan()
-                .with(deleted)
-                .with(|s| s.host.forced = Some(ID.into())),
+            off().with(|s| s.host.forced = Some(ID.into())),
             "RemoveFinalizer",
             "Moving",
         ),
         (
+            "a word about a host that answers",
+            off().with(|s| {
+                s.host.forced = Some(ID.into());
+                s.host.heard = NOW - 179;
+            }),
+            "-",
+            "DeletedInUse",
+        ),
+        (
             "a word about another claim",
-            orphan()
-                .with(deleted)
-                .with(|s| s.host.forced = Some(OTHER.into())),
+            off().with(|s| s.host.forced = Some(OTHER.into())),
             "-",
             "DeletedInUse",
         ),

@@ -1,6 +1,6 @@
 //! Hosts that do not answer: the rule, the freeze and the brake.
 
-use infrastructure::{Braked, Host, Node, Policy, Wanted, brake};
+use infrastructure::{Braked, Host, Node, Phase, Policy, Wanted, brake};
 
 use crate::scene::{ID, NOW, OTHER, Scene, check, claim, host};
 
@@ -100,6 +100,28 @@ fn persons_word_gives_up_the_host_of_that_claim_alone() {
     check(vec![
         ("this claim", forced(ID), "GiveUp", "Moving"),
         ("another claim", forced(OTHER), "-", "LinkDown"),
+    ]);
+}
+
+/// The word may be months old: the host was off, and has come back since.
+#[test]
+fn word_about_a_host_that_answers_waits_for_its_fence() {
+    let forced = |scene: Scene| scene.with(|s| s.host_mut().forced = Some(ID.to_owned()));
+    check(vec![
+        ("deleted", forced(Scene::deleted()), "Release", "Moving"),
+        ("released", forced(Scene::released()), "-", "Fencing"),
+        (
+            "fenced",
+            forced(Scene::released()).with(|s| s.host_mut().phase = Phase::Cleaning),
+            "RemoveFinalizer",
+            "Released",
+        ),
+        (
+            "silent again",
+            forced(Scene::released()).silent(180),
+            "GiveUp",
+            "Moving",
+        ),
     ]);
 }
 

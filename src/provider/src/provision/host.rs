@@ -13,7 +13,8 @@ use crate::clock::now;
 use crate::events::Happened;
 use crate::kinds::policies::REGISTRATIONS;
 use crate::kinds::{
-    CareenHost, CareenMachine, FINALIZER, HOSTS, HostRegistration, ORPHAN, ORPHAN_SEEN, VERSION,
+    CareenHost, CareenMachine, FINALIZER, FORCE_RELEASE, HOSTS, HostRegistration, ORPHAN,
+    ORPHAN_SEEN, VERSION,
 };
 use crate::machines::Key;
 use crate::writes::{WriteError, provision as write};
@@ -181,14 +182,16 @@ impl Provision {
             }
             HostAct::RemoveClaim { cordon } => {
                 let cordoned = object.spec.cordoned || *cordon;
-                let notes = json!({ ORPHAN: null, ORPHAN_SEEN: null });
+                let notes = json!({ ORPHAN: null, ORPHAN_SEEN: null, FORCE_RELEASE: null });
                 json!({ "metadata": { "annotations": notes }, "spec": { "claim": null, "cordoned": cordoned } })
             }
             HostAct::Release => json!({ "spec": { "claim": { "wanted": "Released" } } }),
             HostAct::PutOrder(claim) => json!({ "spec": { "claim": claim } }),
             HostAct::MarkOrphan(id) => {
                 let seen = format!("{id} {}", Timestamp::now());
-                json!({ "metadata": { "annotations": { ORPHAN_SEEN: seen } } })
+                // A word from when a machine had the host was not about an orphan.
+                let notes = json!({ ORPHAN_SEEN: seen, FORCE_RELEASE: null });
+                json!({ "metadata": { "annotations": notes } })
             }
             HostAct::UnmarkOrphan => {
                 json!({ "metadata": { "annotations": { ORPHAN: null, ORPHAN_SEEN: null } } })
