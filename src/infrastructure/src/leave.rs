@@ -4,7 +4,8 @@
 use crate::choose::id_of;
 use crate::claim::{Claim, HostRef, Wanted};
 use crate::decision::{Act, Decision};
-use crate::facts::{Facts, Held};
+use crate::facts::{Facts, Held, Node};
+use crate::give_back::may_have_nodes;
 use crate::host::Host;
 use crate::lost::lost;
 use crate::why::Why;
@@ -26,7 +27,7 @@ pub fn leave(facts: &Facts<'_>) -> Decision {
     match &there.claim {
         // The claim comes back as an order to leave: without it the host would go on.
         None => Decision::write(Act::PutClaim(order(facts, host))),
-        Some(claim) if claim.id != host.claim => taken(host, there, claim),
+        Some(claim) if claim.id != host.claim => taken(facts, host, there, claim),
         Some(claim) if claim.wanted == Wanted::Joined => Decision::write(Act::Release),
         Some(claim) => fenced_or_lost(facts, host, there, claim),
     }
@@ -62,16 +63,29 @@ fn order(facts: &Facts<'_>, host: &HostRef) -> Claim {
     }
 }
 
-/// Another machine's claim can only be there if somebody removed ours. Only a person knows whether
-/// our node still runs.
-fn taken(host: &HostRef, there: &Host, found: &Claim) -> Decision {
-    if there.forced.as_deref() == Some(host.claim.as_str()) {
+/// Another machine's claim is there because it was written first, or because somebody removed ours.
+/// Only a person knows then whether our node still runs.
+fn taken(facts: &Facts<'_>, host: &HostRef, there: &Host, found: &Claim) -> Decision {
+    if there.is_forced(&host.claim) || was_never_there(facts, host, there) {
         return Decision::because(Act::RemoveFinalizer, Why::Released);
     }
-    Decision::wait(Why::HostTaken {
+    Decision::look_again(Why::HostTaken {
         host: host.name.clone(),
+        claim: host.claim.clone(),
         found: found.id.clone(),
     })
+}
+
+/// Whether the host never had our claim. A restored API server may have lost both the commitment
+/// and what the host said, but it has not lost the Node.
+fn was_never_there(facts: &Facts<'_>, host: &HostRef, there: &Host) -> bool {
+    let has_no_node = match facts.node {
+        Node::Missing { visible } => *visible >= facts.policy.visible,
+        Node::Other { .. } => true,
+        Node::Away(_) => !may_have_nodes(facts),
+        Node::NoCluster | Node::Ready | Node::NotReady { .. } => false,
+    };
+    !host.committed && !there.observes(&host.claim) && has_no_node
 }
 
 fn fenced_or_lost(facts: &Facts<'_>, host: &HostRef, there: &Host, claim: &Claim) -> Decision {
@@ -87,6 +101,9 @@ fn fenced_or_lost(facts: &Facts<'_>, host: &HostRef, there: &Host, claim: &Claim
             host: host.name.clone(),
         });
     }
+    if there.is_forced(&claim.id) {
+        return Decision::write(Act::GiveUp);
+    }
     match lost(facts, &host.name, &claim.id, Some(there)) {
         Ok(()) => Decision::write(Act::GiveUp),
         Err(why) => Decision::look_again(why),
@@ -100,6 +117,3 @@ fn give_up_without_object(facts: &Facts<'_>, host: &HostRef) -> Decision {
         Err(why) => Decision::look_again(why),
     }
 }
-    if there.is_forced(&claim.id) {
-        return Decision::write(Act::GiveUp);
-    }

@@ -158,6 +158,7 @@ fn taken(host: &HostRef, found: &Claim) -> Decision {
     }
     Decision::wait(Why::HostTaken {
         host: host.name.clone(),
+        claim: host.claim.clone(),
         found: found.id.clone(),
     })
 }

@@ -97,9 +97,13 @@ pub enum Why {
     NodeNameTaken { node: String, found: String },
     /// The claim on the host is another's.
     #[error(
-        "host {host} has the claim {found} of another machine. Look at both; careen-provider overwrites no claim."
+        "host {host} has the claim {found} of another machine. Look at both; if this machine has no node any more, annotate CareenHost {host} with careen.dev/force-release: {claim} and delete this Machine."
     )]
-    HostTaken { host: String, found: String },
+    HostTaken {
+        host: String,
+        claim: String,
+        found: String,
+    },
     /// Somebody released the host of a running machine.
     #[error("host {host} was released. Delete the Machine.")]
     HostReleased { host: String },

@@ -80,14 +80,17 @@ fn on_machine(state: &mut State, at: usize, write: Write) -> Result<(), Broken> 
     Ok(())
 }
 
-/// No finalizer goes while the kubelet of the claim can run, except by the rule for lost hosts.
+/// No finalizer goes while the kubelet of the claim can run, except by the rule for lost hosts. A
+/// machine that another one was faster than never had the host.
 fn fenced(state: &State, named: Named) -> Result<(), Broken> {
     let real = state.real[named.host];
     let claim = state.objects.hosts[named.host].claim;
     let lost = claim.is_some_and(|claim| claim.id == named.claim && claim.lost);
     let ended = real.ended & (1 << named.claim) != 0;
     let fenced = real.stay == Some((named.claim, Stage::Fenced));
-    if lost || ended || fenced {
+    let others = claim.is_some_and(|claim| claim.id != named.claim);
+    let never = others && !named.committed && real.stay.is_none_or(|(id, _)| id != named.claim);
+    if lost || ended || fenced || never && real.kubelet != Some(named.claim) {
         return Ok(());
     }
     Err("no finalizer goes unfenced, except by the rule")

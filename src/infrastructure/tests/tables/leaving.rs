@@ -146,6 +146,60 @@ fn machine_that_only_named_a_host_waits_for_its_answer_too() {
     ]);
 }
 
+/// Two machines named the host at once. The other's claim was written first.
+#[test]
+fn uncommitted_machine_lets_go_of_a_host_that_another_won() {
+    let won = || {
+        Scene::named().with(|s| {
+            s.machine.deleting = true;
+            s.host_mut().claim = Some(claim(OTHER));
+            s.host_mut().observed = Some(OTHER.into());
+            s.host_mut().phase = Phase::Joined;
+        })
+    };
+    let node = |node: Node| won().with(|s| s.node = node);
+    let away = || node(Node::Away("refused".into()));
+    let (gone, waits) = (("RemoveFinalizer", "Released"), ("-", "HostTaken"));
+    let rows = [
+        ("no Node", won(), gone),
+        (
+            "the other's Node",
+            node(Node::Other {
+                name: "h".into(),
+                provider_id: "x".into(),
+            }),
+            gone,
+        ),
+        (
+            "the first control plane",
+            away().with(|s| s.cluster.as_mut().unwrap().initialized = false),
+            gone,
+        ),
+        // A restored API server has lost the commitment.
+        ("its Node is Ready", node(Node::Ready), waits),
+        (
+            "its Node is not Ready",
+            node(Node::NotReady { seconds: 9000 }),
+            waits,
+        ),
+        ("no Node yet", node(Node::Missing { visible: 119 }), waits),
+        ("the cluster is away", away(), waits),
+        ("the cluster is gone", node(Node::NoCluster), waits),
+        (
+            "the host says that it has the claim",
+            won().with(|s| s.host_mut().observed = Some(ID.into())),
+            waits,
+        ),
+        (
+            "committed",
+            won().with(|s| s.machine.host.as_mut().unwrap().committed = true),
+            waits,
+        ),
+    ];
+    let row = |(name, scene, (act, why))| (name, scene, act, why);
+    check(rows.into_iter().map(row).collect());
+}
+
 #[test]
 fn claim_that_is_put_back_on_deletion_is_an_order_to_leave() {
     let scene = Scene::deleted().with(|s| s.host_mut().claim = None);

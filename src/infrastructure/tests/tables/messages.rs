@@ -51,6 +51,7 @@ fn of_machines() -> Vec<Why> {
         },
         Why::HostTaken {
             host: h(),
+            claim: text("claim"),
             found: text("claim"),
         },
         Why::HostReleased { host: h() },
