@@ -40,7 +40,7 @@ pub enum Verb {
     Cordon(Hosts),
     /// Let hosts be chosen again.
     Uncordon(Hosts),
-    /// Give up a host that is switched off and does not answer. Its Machine can go then.
+    /// Give up a host that is switched off, so that its Machine can go, or let an orphan go.
     Release(Release),
 }
 

@@ -11,8 +11,12 @@ use crate::failure::Failure;
 use crate::hosts::{Endpoint, Host};
 use crate::render::{formatted, host as rendered};
 
-/// The annotation of a person's word that a host is off (careen-provider's kinds).
+/// The annotation of a person's word that a host is off, or an orphan may go (careen-provider's
+/// kinds).
 const FORCE_RELEASE: &str = "careen.dev/force-release";
+
+/// The annotation of an orphan: the id of the claim that no machine has.
+const ORPHAN: &str = "careen.dev/orphan";
 
 /// Runs one of its commands.
 ///
@@ -148,8 +152,39 @@ async fn each(
     Ok(Exit::Done)
 }
 
-/// Only a person can know that a host is off. The annotation names the claim, so that it counts for
-/// this claim only.
+/// What a person's word is about. The annotation names the claim, so that it counts for this claim
+/// only.
+struct Word {
+    claim: String,
+    warning: String,
+    question: String,
+    done: &'static str,
+}
+
+/// Only a person can know that a host is off, or that an orphan may go.
+fn word(name: &str, host: &Host) -> Option<Word> {
+    let claim = host.spec.claim.as_ref();
+    let orphan = host.annotations().get(ORPHAN);
+    let orphan = orphan.filter(|id| claim.is_none_or(|claim| claim.id == **id));
+    if let Some(id) = orphan {
+        return Some(Word {
+            claim: id.clone(),
+            warning: format!("No CareenMachine has the claim of {name}. Its pods end undrained."),
+            question: format!("Shall {name} leave its cluster?"),
+            done: "released; it leaves when it answers",
+        });
+    }
+    claim.map(|claim| Word {
+        claim: claim.id.clone(),
+        warning: format!(
+            "{name} serves the Machine {} of {}. If the computer runs, its pods run on beside their replacements.",
+            claim.machine, claim.cluster
+        ),
+        question: format!("Is {name} switched off, and shall it be given up?"),
+        done: "given up when its Machine is deleted and it does not answer",
+    })
+}
+
 async fn release(
     namespace: &str,
     name: &str,
@@ -157,22 +192,17 @@ async fn release(
     session: &mut Session<'_>,
 ) -> Result<Exit, Failure> {
     let host = session.cluster.host(namespace, name).await?;
-    let Some(claim) = &host.spec.claim else {
+    let Some(word) = word(name, &host) else {
         let why = format!("{name} has no claim: there is nothing to release");
         return Err(Failure::Refused(why));
     };
     if !yes {
-        session.console.say(&format!(
-            "{name} serves the Machine {} of {}. If the computer runs, its pods run on beside their replacements.",
-            claim.machine, claim.cluster
-        ));
-        session.console.consent_in_full(&format!(
-            "Is {name} switched off, and shall it be given up?"
-        ))?;
+        session.console.say(&word.warning);
+        session.console.consent_in_full(&word.question)?;
     }
     let change = json!({
         "metadata": {
-            "annotations": { FORCE_RELEASE: claim.id },
+            "annotations": { FORCE_RELEASE: word.claim },
             "resourceVersion": host.resource_version(),
         },
     });
@@ -180,6 +210,37 @@ async fn release(
         .cluster
         .change_host(namespace, name, &change)
         .await?;
-    session.console.print(&format!("{name}: given up\n"))?;
+    session.console.print(&format!("{name}: {}\n", word.done))?;
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn host(claim: Option<&str>, orphan: Option<&str>) -> Host {
+        let claim = claim.map(|id| json!({ "id": id, "machine": "m-1", "cluster": "north" }));
+        let notes = orphan.map(|id| json!({ ORPHAN: id }));
+        let host = json!({
+            "apiVersion": "careen.dev/v1alpha1", "kind": "CareenHost",
+            "metadata": { "name": "n-1", "annotations": notes },
+            "spec": { "claim": claim },
+        });
+        serde_json::from_value(host).unwrap()
+    }
+
+    #[test]
+    fn word_about_an_orphan_is_another_one_than_about_a_host_in_use() {
+        let said = |claim, orphan| {
+            let word = word("n-1", &host(claim, orphan))?;
+            Some((word.claim.clone(), word.question.contains("switched off")))
+        };
+        assert_eq!(said(Some("a"), None), Some(("a".into(), true)));
+        assert_eq!(said(Some("a"), Some("a")), Some(("a".into(), false)));
+        assert_eq!(said(None, Some("a")), Some(("a".into(), false)));
+        assert_eq!(said(Some("b"), Some("a")), Some(("b".into(), true)));
+        assert_eq!(said(None, None), None);
+    }
 }
