@@ -8,6 +8,7 @@ mod claims;
 mod hosted;
 mod kinds;
 mod life;
+mod orphans;
 mod package;
 mod program;
 mod rivals;
