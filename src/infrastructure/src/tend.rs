@@ -38,6 +38,8 @@ pub struct HostFacts<'a> {
     pub now: i64,
     /// The host, read from the API server.
     pub host: &'a Host,
+    /// Since when a person's word about it is seen.
+    pub word_since: Option<i64>,
     /// Its registration.
     pub registration: Option<&'a Registration>,
     /// Its ServiceAccount, Role, Secret and Lease exist.
@@ -88,6 +90,8 @@ pub enum HostAct {
     UnmarkOrphan,
     /// Name it an orphan, and cordon it.
     NameOrphan(String),
+    /// Remove a person's word: the host has answered since.
+    ForgetWord,
 }
 
 /// What a host waits for.
@@ -300,7 +304,17 @@ fn in_use(facts: &HostFacts<'_>) -> HostDecision {
     if facts.host.orphan_seen.is_some() && facts.holder == Holder::Machine {
         return write(HostAct::UnmarkOrphan);
     }
+    if is_old_word(facts) {
+        return write(HostAct::ForgetWord);
+    }
     look_again(HostWhy::InUse)
+}
+
+/// Whether the host has answered after a person said that it is off. Else that word would count
+/// months later, when only the link of the host is down.
+fn is_old_word(facts: &HostFacts<'_>) -> bool {
+    let host = facts.host;
+    host.renewed && facts.word_since.is_some_and(|since| host.heard > since)
 }
 
 /// The host had no data under this claim: a leader wrote the claim after the machine had taken

@@ -286,6 +286,7 @@ pub fn for_host(setup: &Setup, state: &State, at: usize) -> Option<Write> {
     let decision = tend(&HostFacts {
         now: NOW,
         host: &seen,
+        word_since: None,
         registration: None,
         has_account: true,
         handed_over: false,
@@ -322,7 +323,8 @@ pub fn for_host(setup: &Setup, state: &State, at: usize) -> Option<Write> {
         | HostAct::RemoveFinalizer
         | HostAct::MakeAccount
         | HostAct::HandOver
-        | HostAct::EndHandover => return None,
+        | HostAct::EndHandover
+        | HostAct::ForgetWord => return None,
     })
 }
 

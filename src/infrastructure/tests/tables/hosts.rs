@@ -8,6 +8,7 @@ use crate::scene::{ID, NOW, OTHER, claim, host};
 
 struct Scene {
     host: Host,
+    word_since: Option<i64>,
     registration: Option<Registration>,
     has_account: bool,
     handed_over: bool,
@@ -22,6 +23,7 @@ struct Scene {
 fn free() -> Scene {
     Scene {
         host: host("h"),
+        word_since: None,
         registration: None,
         has_account: true,
         handed_over: false,
@@ -84,6 +86,7 @@ impl Scene {
         tend(&HostFacts {
             now: NOW,
             host: &self.host,
+            word_since: self.word_since,
             registration: self.registration.as_ref(),
             has_account: self.has_account,
             handed_over: self.handed_over,
@@ -361,6 +364,34 @@ fn named_orphan_is_released_by_a_persons_word() {
             forced(ID, released(Phase::Fencing)).with(deleted),
             "-",
             "DeletedInUse",
+        ),
+    ]);
+}
+
+/// The host was off, and is back.
+#[test]
+fn word_goes_when_the_host_has_answered_after_it() {
+    let said = |since: i64| {
+        orphan().with(|s| {
+            s.holder = Holder::Machine;
+            s.host.forced = Some(ID.into());
+            s.word_since = Some(since);
+        })
+    };
+    check(vec![
+        ("answered since", said(NOW - 11), "ForgetWord", "Moving"),
+        ("answered just before", said(NOW - 10), "-", "InUse"),
+        (
+            "never seen to answer",
+            said(NOW - 11).with(|s| s.host.renewed = false),
+            "-",
+            "InUse",
+        ),
+        (
+            "released",
+            said(NOW - 11).with(|s| s.host.claim.as_mut().unwrap().wanted = Wanted::Released),
+            "-",
+            "Leaving",
         ),
     ]);
 }

@@ -55,6 +55,7 @@ impl Provision {
         let space = &*key.namespace;
         let hosts: Api<CareenHost> = Api::namespaced(self.client.clone(), space);
         let Some(object) = write::read(&hosts, &key.name).await? else {
+            self.words.forget(key);
             return Ok(None);
         };
         let host = self.inventory.with_lease(space, facts::host(&object));
@@ -145,9 +146,11 @@ impl Provision {
             let used = hosts.iter().filter(|host| host.claim.is_some()).count();
             (named, used)
         });
+        let now = now();
         tend(&HostFacts {
-            now: now(),
+            now,
             host: &read.host,
+            word_since: self.words.since(key, &read.host, now),
             registration: read.registration.as_ref(),
             has_account: read.has_account,
             handed_over: read.handed_over,
@@ -195,6 +198,9 @@ impl Provision {
             }
             HostAct::UnmarkOrphan => {
                 json!({ "metadata": { "annotations": { ORPHAN: null, ORPHAN_SEEN: null } } })
+            }
+            HostAct::ForgetWord => {
+                json!({ "metadata": { "annotations": { FORCE_RELEASE: null } } })
             }
             HostAct::NameOrphan(id) => json!({
                 "metadata": { "annotations": { ORPHAN: id } }, "spec": { "cordoned": true },

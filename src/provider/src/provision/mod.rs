@@ -19,6 +19,7 @@ mod template;
 mod unready;
 mod watches;
 mod wire;
+mod word;
 mod work;
 
 pub use watches::start;

@@ -14,6 +14,7 @@ use tracing::{debug, error, warn};
 
 use super::inventory::{Inventory, Known};
 use super::unready::Unready;
+use super::word::Words;
 use crate::lease::Lead;
 use crate::machines::Key;
 use crate::queue::Queue;
@@ -47,6 +48,7 @@ pub struct Provision {
     pub(super) world: Arc<World>,
     pub(super) inventory: Inventory,
     pub(super) unready: Unready,
+    pub(super) words: Words,
     pub(super) policy: Policy,
     pub(super) queue: Queue<Item>,
     leads: watch::Receiver<Lead>,
@@ -67,6 +69,7 @@ impl Provision {
             world,
             inventory: Inventory::default(),
             unready: Unready::default(),
+            words: Words::default(),
             policy,
             queue: Queue::default(),
             leads,
