@@ -96,7 +96,9 @@ fn asked_for(machine: &Machine, owner: &Owner, host: &Host) -> Result<(), Unfit>
     // The contract: "MUST be placed" in the failure domain of the Machine.
     let domain = owner.failure_domain.as_ref();
     let other = domain.is_some_and(|domain| host.failure_domain.as_ref() != Some(domain));
-    refuse_if(other, Unfit::OtherDomain)
+    let elsewhere = |domain: &String| host.failure_domain.as_ref() != Some(domain);
+    let outside = !owner.domains.is_empty() && owner.domains.iter().all(elsewhere);
+    refuse_if(other || outside, Unfit::OtherDomain)
 }
 
 fn is_free(facts: &Facts<'_>, owner: &Owner, host: &Host) -> Result<(), Unfit> {

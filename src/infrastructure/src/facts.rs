@@ -50,6 +50,8 @@ pub struct Owner {
     pub version: String,
     /// The failure domain that it asks for.
     pub failure_domain: Option<String>,
+    /// The failure domains of its pool, of which any will do. None without a choice.
+    pub domains: Vec<String>,
     /// Its bootstrap provider has made the data.
     pub has_data: bool,
     /// It belongs to a control plane.

@@ -3,7 +3,7 @@
 //! Core makes a Machine for each CareenMachine of the pool and drains it when it goes. It knows no
 //! upgrade in place of a pool, so the order of upgrades is ours.
 
-use thiserror::Error;
+use crate::pool_why::PoolWhy;
 
 /// How many machines one look makes at most.
 const AT_ONCE: usize = 10;
@@ -17,12 +17,16 @@ pub struct Pool {
     pub finalizer: bool,
     /// The replicas that its MachinePool wants. `None` without a MachinePool.
     pub wanted: Option<usize>,
-    /// It is paused, or its Cluster is.
-    pub paused: bool,
+    /// It, its MachinePool or its Cluster is paused, and which one.
+    pub paused: Option<String>,
     /// How many machines may be unavailable at once.
     pub max_unavailable: usize,
     /// `spec.providerIDList`.
     pub provider_ids: Vec<String>,
+    /// Machines of the pool that are left over: the member of that name is gone.
+    pub dangling: Vec<String>,
+    /// Why the image that its machines should run is not known.
+    pub no_image: Option<String>,
     /// What its status says.
     pub shown: PoolShown,
 }
@@ -30,7 +34,8 @@ pub struct Pool {
 /// What the status of a pool says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolShown {
-    /// All machines that are wanted are nodes.
+    /// All machines that were wanted were nodes once. Core reads the list of ids only then, so it
+    /// never becomes false again.
     pub ready: bool,
     /// The machines that stay.
     pub replicas: usize,
@@ -59,8 +64,12 @@ pub struct Member {
     pub up_to_date: bool,
     /// Its upgrade to the wanted image is under way.
     pub upgrading: bool,
-    /// Its upgrade to the wanted image failed.
-    pub failed: bool,
+    /// Its upgrade to the wanted image failed, and why.
+    pub failed: Option<String>,
+    /// It asks its host for another image than the pool does, and is not a node yet.
+    pub stale: bool,
+    /// What it waits for, as a word.
+    pub says: Option<String>,
 }
 
 /// One write for a pool.
@@ -78,6 +87,8 @@ pub enum PoolAct {
     DeleteMachine(String),
     /// Delete this member, for which core has made no Machine yet.
     DeleteMember(String),
+    /// Make this member, which is not a node yet, ask for the wanted image.
+    SetImage(String),
     /// Bring this member to the wanted image, in place.
     Upgrade(String),
     /// Write `spec.providerIDList`.
@@ -86,67 +97,23 @@ pub enum PoolAct {
     Show(PoolShown),
 }
 
-/// Why nothing is done now.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum PoolWhy {
-    /// It has no MachinePool.
-    #[error("the pool has no MachinePool: nothing is done")]
-    NoOwner,
-    /// It is paused.
-    #[error("the pool or its Cluster is paused")]
-    Paused,
-    /// Its machines are about to go.
-    #[error("{left} machines are about to go")]
-    Leaving {
-        /// How many.
-        left: usize,
-    },
-    /// It is gone.
-    #[error("the pool is gone")]
-    Gone,
-    /// An upgrade failed.
-    #[error(
-        "machine {name} failed to upgrade: no other machine is upgraded. See its Node, then correct the image or the machine."
-    )]
-    Failed {
-        /// The machine.
-        name: String,
-    },
-    /// As many machines are unavailable as may be.
-    #[error("{away} machines are unavailable, of {allowed} that may be: the upgrade waits")]
-    Unavailable {
-        /// How many are.
-        away: usize,
-        /// How many may be.
-        allowed: usize,
-    },
-    /// Machines are not nodes yet.
-    #[error("{nodes} of {wanted} machines are nodes")]
-    Joining {
-        /// How many are.
-        nodes: usize,
-        /// How many are wanted.
-        wanted: usize,
-    },
-    /// Nothing is left to do.
-    #[error("all machines run the wanted image")]
-    Settled,
-}
-
 /// What to write next, or why nothing.
 pub fn decide_pool(pool: &Pool, members: &[Member]) -> Result<PoolAct, PoolWhy> {
+    if let Some(what) = &pool.paused {
+        let what = what.clone();
+        return Err(PoolWhy::Paused { what });
+    }
     if pool.deleting {
         return leave(pool, members);
     }
     let wanted = pool.wanted.ok_or(PoolWhy::NoOwner)?;
-    if pool.paused {
-        return Err(PoolWhy::Paused);
-    }
     if !pool.finalizer {
         return Ok(PoolAct::AddFinalizer);
     }
     list(pool, members)
+        .or_else(|| left_over(pool))
         .or_else(|| scale(wanted, members))
+        .or_else(|| refresh(members))
         .or_else(|| show(pool, wanted, members))
         .map_or_else(|| upgrade(pool, wanted, members), Ok)
 }
@@ -156,8 +123,11 @@ fn leave(pool: &Pool, members: &[Member]) -> Result<PoolAct, PoolWhy> {
     if !pool.finalizer {
         return Err(PoolWhy::Gone);
     }
-    if let Some(member) = members.iter().find(|one| !one.leaving) {
+    if let Some(member) = staying(members).next() {
         return Ok(delete(member));
+    }
+    if let Some(act) = left_over(pool) {
+        return Ok(act);
     }
     match members.len() {
         0 => Ok(PoolAct::RemoveFinalizer),
@@ -171,6 +141,19 @@ fn delete(member: &Member) -> PoolAct {
         true => PoolAct::DeleteMachine(name),
         false => PoolAct::DeleteMember(name),
     }
+}
+
+/// Core deletes a Machine with its member, unless somebody has deleted the member alone.
+fn left_over(pool: &Pool) -> Option<PoolAct> {
+    pool.dangling.first().cloned().map(PoolAct::DeleteMachine)
+}
+
+/// A member that is not a node yet takes its host to the image that it asks for. That may be the
+/// image for which no host can join.
+fn refresh(members: &[Member]) -> Option<PoolAct> {
+    let mut waiting = staying(members).filter(|one| one.provider_id.is_none());
+    let stale = waiting.find(|one| one.stale)?;
+    Some(PoolAct::SetImage(stale.name.clone()))
 }
 
 /// An id stays in the list until its member is gone, which is after the fence: core deletes the Node
@@ -218,7 +201,7 @@ fn dispensable(member: &Member) -> (bool, bool, bool, i64, &str) {
 fn show(pool: &Pool, wanted: usize, members: &[Member]) -> Option<PoolAct> {
     let nodes = staying(members).filter(|one| one.provider_id.is_some());
     let shown = PoolShown {
-        ready: nodes.count() >= wanted,
+        ready: pool.shown.ready || nodes.count() >= wanted,
         replicas: staying(members).count(),
         up_to_date: staying(members).filter(|one| one.up_to_date).count(),
     };
@@ -228,9 +211,13 @@ fn show(pool: &Pool, wanted: usize, members: &[Member]) -> Option<PoolAct> {
 /// One machine after the other, as many at once as may be unavailable. A machine that is unavailable
 /// for any cause counts. One failure stops the pool.
 fn upgrade(pool: &Pool, wanted: usize, members: &[Member]) -> Result<PoolAct, PoolWhy> {
-    if let Some(failed) = staying(members).find(|one| one.failed) {
-        let name = failed.name.clone();
-        return Err(PoolWhy::Failed { name });
+    let mut failed = staying(members).filter_map(|one| Some((one, one.failed.clone()?)));
+    if let Some((member, detail)) = failed.next() {
+        let name = member.name.clone();
+        return Err(PoolWhy::Failed { name, detail });
+    }
+    if let Some(detail) = pool.no_image.clone() {
+        return Err(PoolWhy::NoImage { detail });
     }
     let nodes: Vec<_> = staying(members)
         .filter(|one| one.provider_id.is_some())
@@ -238,9 +225,8 @@ fn upgrade(pool: &Pool, wanted: usize, members: &[Member]) -> Result<PoolAct, Po
     let is_due = |one: &&&Member| !one.up_to_date && !one.upgrading;
     let due: Vec<_> = nodes.iter().filter(is_due).copied().collect();
     if due.is_empty() {
-        let nodes = nodes.len();
-        return Err(match nodes < wanted {
-            true => PoolWhy::Joining { nodes, wanted },
+        return Err(match nodes.len() < wanted {
+            true => joining(nodes.len(), wanted, members),
             false => settled(members),
         });
     }
@@ -254,17 +240,41 @@ fn upgrade(pool: &Pool, wanted: usize, members: &[Member]) -> Result<PoolAct, Po
     let next = oldest(true)
         .filter(|_| away < allowed)
         .or_else(|| oldest(false).filter(|_| away <= allowed));
-    let next = next.ok_or(PoolWhy::Unavailable { away, allowed })?;
+    let waiting = || {
+        let mut away = staying(members).filter(|one| !one.available);
+        away.find_map(note).unwrap_or_default()
+    };
+    let next = next.ok_or_else(|| PoolWhy::Unavailable {
+        away,
+        allowed,
+        first: waiting(),
+    })?;
     Ok(PoolAct::Upgrade(next.name.clone()))
 }
 
+fn joining(nodes: usize, wanted: usize, members: &[Member]) -> PoolWhy {
+    let mut waiting = staying(members).filter(|one| one.provider_id.is_none());
+    let first = waiting.find_map(note).unwrap_or_default();
+    PoolWhy::Joining {
+        nodes,
+        wanted,
+        first,
+    }
+}
+
 fn settled(members: &[Member]) -> PoolWhy {
-    let under_way = staying(members).filter(|one| one.upgrading).count();
-    match under_way {
-        0 => PoolWhy::Settled,
-        away => PoolWhy::Unavailable {
-            away,
-            allowed: away,
+    let mut under_way = staying(members).filter(|one| one.upgrading);
+    match under_way.next() {
+        None => PoolWhy::Settled,
+        Some(first) => PoolWhy::Upgrading {
+            first: note(first).unwrap_or_default(),
+            machines: under_way.count() + 1,
         },
     }
+}
+
+/// A machine and what it waits for, as a part of a message.
+fn note(member: &Member) -> Option<String> {
+    let says = member.says.as_ref()?;
+    Some(format!(" ({}: {says})", member.name))
 }

@@ -54,6 +54,15 @@ fn host_is_refused_for_the_first_reason_of_the_table() {
         }),
         None
     );
+    // A machine of a pool may be in any of its domains.
+    let of_pool = |domain: &str| {
+        unfit(|s| {
+            s.machine.owner.as_mut().unwrap().domains = vec!["d".into(), "e".into()];
+            s.hosts[0].failure_domain = Some(domain.into());
+        })
+    };
+    assert_eq!(of_pool("e"), None);
+    assert_eq!(of_pool("f"), Some(Unfit::OtherDomain));
     assert_eq!(
         unfit(|s| s.hosts[0].claim = Some(claim(OTHER))),
         Some(Unfit::Claimed)

@@ -3,7 +3,7 @@
 #[path = "../../../upgrade/tests/form/mod.rs"]
 mod form;
 
-use infrastructure::{ClusterWhy, HostWhy, Refused, Why, amount};
+use infrastructure::{ClusterWhy, HostWhy, PoolWhy, Refused, Why, amount};
 
 fn text(word: &str) -> String {
     format!("<{word}>")
@@ -119,11 +119,42 @@ fn of_clusters() -> Vec<ClusterWhy> {
     ]
 }
 
+fn of_pools() -> Vec<PoolWhy> {
+    let (name, detail) = (text("machine"), text("why"));
+    vec![
+        PoolWhy::NoOwner,
+        PoolWhy::Paused { what: text("what") },
+        PoolWhy::Leaving { left: 2 },
+        PoolWhy::Gone,
+        PoolWhy::Failed {
+            name,
+            detail: detail.clone(),
+        },
+        PoolWhy::NoImage { detail },
+        PoolWhy::Unavailable {
+            away: 2,
+            allowed: 1,
+            first: " (<machine>: InProgress)".to_owned(),
+        },
+        PoolWhy::Upgrading {
+            machines: 1,
+            first: String::new(),
+        },
+        PoolWhy::Joining {
+            nodes: 1,
+            wanted: 2,
+            first: " (<machine>: NoHost)".to_owned(),
+        },
+        PoolWhy::Settled,
+    ]
+}
+
 #[test]
 fn every_message_has_the_form_what_detail_action() {
     let mut all: Vec<String> = of_machines().iter().map(ToString::to_string).collect();
     all.extend(of_hosts().iter().map(ToString::to_string));
     all.extend(of_clusters().iter().map(ToString::to_string));
+    all.extend(of_pools().iter().map(ToString::to_string));
     all.extend(amount("much").map_err(|error| error.to_string()).err());
     for message in all {
         assert_eq!(form::fault(&message), None);

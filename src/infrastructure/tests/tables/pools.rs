@@ -51,10 +51,17 @@ fn pool_without_an_owner_or_paused_is_left_alone() {
     };
     assert_eq!(decide_pool(&none, &[]), Err(PoolWhy::NoOwner));
     let paused = Pool {
-        paused: true,
+        paused: Some("Cluster c".to_owned()),
         ..pool(3)
     };
-    assert_eq!(decide_pool(&paused, &[]), Err(PoolWhy::Paused));
+    let what = "Cluster c".to_owned();
+    let waits = PoolWhy::Paused { what };
+    assert_eq!(decide_pool(&paused, &[]), Err(waits.clone()));
+    let deleted = Pool {
+        deleting: true,
+        ..paused
+    };
+    assert_eq!(decide_pool(&deleted, &[member("a", 1)]), Err(waits));
     let new = Pool {
         finalizer: false,
         ..pool(3)
@@ -135,30 +142,40 @@ fn no_more_machines_are_away_than_may_be() {
     let under_way = Member {
         upgrading: true,
         available: false,
+        says: Some("InProgress".to_owned()),
         ..old("c", 2)
     };
     let members = [down, old("b", 3), under_way.clone(), old("d", 4)];
     let waits = PoolWhy::Unavailable {
         away: 2,
         allowed: 2,
+        first: " (c: InProgress)".to_owned(),
     };
     assert_eq!(decide(&two, &members), Err(waits));
     let one = PoolWhy::Unavailable {
         away: 1,
         allowed: 1,
+        first: " (c: InProgress)".to_owned(),
     };
-    let members = [under_way, old("b", 3)];
+    let members = [under_way.clone(), old("b", 3)];
     assert_eq!(decide(&pool(2), &members), Err(one));
+    let last = PoolWhy::Upgrading {
+        machines: 1,
+        first: " (c: InProgress)".to_owned(),
+    };
+    let members = [under_way, member("b", 3)];
+    assert_eq!(decide(&pool(2), &members), Err(last));
 }
 
 #[test]
 fn one_failure_stops_the_pool() {
     let failed = Member {
-        failed: true,
+        failed: Some("the kubelet is not Ready".to_owned()),
         ..old("a", 1)
     };
     let why = PoolWhy::Failed {
         name: "a".to_owned(),
+        detail: "the kubelet is not Ready".to_owned(),
     };
     assert_eq!(decide(&pool(2), &[failed, old("b", 2)]), Err(why));
 }
@@ -181,6 +198,7 @@ fn sick_machine_is_upgraded_when_no_other_may_be() {
     let waits = PoolWhy::Unavailable {
         away: 2,
         allowed: 1,
+        first: String::new(),
     };
     assert_eq!(decide(&pool(2), &too_many), Err(waits));
 }
@@ -214,6 +232,7 @@ fn status_counts_what_stays() {
     let joins = Member {
         provider_id: None,
         available: false,
+        says: Some("NoHost".to_owned()),
         ..member("b", 2)
     };
     let ids = vec!["careen://fleet/a".to_owned()];
@@ -231,8 +250,77 @@ fn status_counts_what_stays() {
     let why = PoolWhy::Joining {
         nodes: 1,
         wanted: 2,
+        first: " (b: NoHost)".to_owned(),
     };
     assert_eq!(decide(&pool(2), &members), Err(why));
     let done = [member("a", 1), member("b", 2)];
     assert_eq!(decide(&pool(2), &done), Err(PoolWhy::Settled));
+}
+
+#[test]
+fn pool_that_was_ready_stays_ready_while_it_grows() {
+    let ready = |nodes: usize, wanted: usize, before: bool| {
+        let mut pool = pool(wanted);
+        pool.shown.ready = before;
+        let joined = |at: usize| Member {
+            provider_id: (at < nodes).then(|| format!("careen://fleet/{at}")),
+            ..member(&at.to_string(), 1)
+        };
+        let members: Vec<_> = (0..wanted).map(joined).collect();
+        pool.provider_ids = members
+            .iter()
+            .flat_map(|one| one.provider_id.clone())
+            .collect();
+        match decide_pool(&pool, &members) {
+            Ok(PoolAct::Show(shown)) => shown.ready,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(!ready(1, 2, false));
+    assert!(ready(2, 2, false));
+    assert!(ready(2, 3, true));
+}
+
+#[test]
+fn machine_whose_member_is_gone_is_deleted() {
+    let left = Pool {
+        dangling: vec!["c".to_owned()],
+        ..pool(1)
+    };
+    let goes = PoolAct::DeleteMachine("c".to_owned());
+    assert_eq!(decide(&left, &[member("a", 1)]), Ok(goes.clone()));
+    let deleted = Pool {
+        deleting: true,
+        ..left
+    };
+    assert_eq!(decide_pool(&deleted, &[]), Ok(goes));
+}
+
+#[test]
+fn member_that_has_not_joined_takes_the_new_image() {
+    let stale = |provider_id: Option<&str>| Member {
+        provider_id: provider_id.map(str::to_owned),
+        stale: true,
+        available: false,
+        ..old("b", 2)
+    };
+    let members = [member("a", 1), stale(None)];
+    let act = PoolAct::SetImage("b".to_owned());
+    assert_eq!(decide(&pool(2), &members), Ok(act));
+    let act = PoolAct::Upgrade("b".to_owned());
+    let members = [member("a", 1), stale(Some("careen://fleet/b"))];
+    assert_eq!(decide(&pool(2), &members), Ok(act));
+}
+
+#[test]
+fn pool_without_a_known_image_upgrades_nothing() {
+    let unknown = Pool {
+        no_image: Some("no catalogue".to_owned()),
+        ..pool(1)
+    };
+    let why = PoolWhy::NoImage {
+        detail: "no catalogue".to_owned(),
+    };
+    assert_eq!(decide(&unknown, &[old("a", 1)]), Err(why));
+    assert_eq!(decide(&unknown, &[]), Ok(PoolAct::Create(1)));
 }
