@@ -32,9 +32,16 @@ pub const CLUSTER_LABEL: &str = "cluster.x-k8s.io/cluster-name";
 pub const CONTROL_PLANE_LABEL: &str = "cluster.x-k8s.io/control-plane";
 /// The MachineDeployment that a Machine belongs to.
 pub const DEPLOYMENT_LABEL: &str = "cluster.x-k8s.io/deployment-name";
+/// The MachinePool that a Machine and its InfraMachine belong to.
+pub const POOL_LABEL: &str = "cluster.x-k8s.io/pool-name";
+/// Of several Machines, the one that is to go first.
+pub const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";
 
 /// Requests an in-place upgrade, on a Machine. (The same key on a Node is the agent's answer.)
 pub const ASK: &str = upgrade::names::ANSWER;
+/// Beside [`ASK`] on a Machine of a pool: the version that the pool wants. Core writes the kubelet's
+/// own version into such a Machine (Cluster API, machinepool_controller_phases.go).
+pub const POOL_VERSION: &str = "careen.dev/pool-version";
 /// The provider's mark on a Machine while its node works: the id, the start time, and whether the
 /// provider added [`SKIP_REMEDIATION`].
 pub const MARK: &str = "careen.dev/upgrading";

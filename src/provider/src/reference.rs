@@ -65,6 +65,13 @@ const NAMES: &[Row] = &[
         "while its node works: the request's id, since when",
     ),
     (
+        names::POOL_VERSION,
+        "annotation",
+        "Machine of a MachinePool",
+        "careen-provider with prepared hosts, in no release yet",
+        "the version that the pool asks for; removed at the end",
+    ),
+    (
         names::SKIP_REMEDIATION,
         "annotation",
         "Machine",

@@ -95,8 +95,29 @@ const INFRA: &[Rule] = &[
 /// ([`crate::kinds::policies`]).
 const HOSTS: &[Rule] = &[
     Rule {
+        groups: &[names::CORE_GROUP],
+        resources: &["machinepools"],
+        verbs: &["get", "list", "watch"],
+    },
+    // A policy bounds both to the machines of pools.
+    Rule {
+        groups: &[names::CORE_GROUP],
+        resources: &["machines"],
+        verbs: &["delete"],
+    },
+    Rule {
         groups: &[kinds::GROUP],
-        resources: &["careenclusters", "careenmachines", "careenmachinetemplates"],
+        resources: &["careenmachines"],
+        verbs: &["create", "delete"],
+    },
+    Rule {
+        groups: &[kinds::GROUP],
+        resources: &[
+            "careenclusters",
+            "careenmachinepools",
+            "careenmachines",
+            "careenmachinetemplates",
+        ],
         verbs: &["get", "list", "watch", "patch"],
     },
     Rule {

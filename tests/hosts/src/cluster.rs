@@ -97,6 +97,7 @@ fn core() -> Vec<Value> {
         core("Cluster"),
         core("Machine"),
         core("MachineDeployment"),
+        core("MachinePool"),
         definition(
             names::CONTROL_PLANE_GROUP,
             "KubeadmControlPlane",

@@ -41,6 +41,8 @@ pub struct Played {
     claim: Option<String>,
     /// The bootstrap data that it has run, in their order.
     pub ran: Vec<String>,
+    /// The image that it runs.
+    pub image: String,
 }
 
 impl Played {
@@ -54,6 +56,7 @@ impl Played {
             phase: Phase::Available,
             claim: None,
             ran: Vec::new(),
+            image: IMAGE.to_owned(),
         }
     }
 
@@ -81,6 +84,7 @@ impl Played {
     pub async fn say(&self) -> Result<()> {
         let mut said = status(self.phase, self.claim.as_deref());
         said["hostname"] = json!(self.name);
+        said["image"] = json!(self.image);
         let body = Patch::Merge(json!({ "status": said }));
         self.hosts()
             .patch_status(&self.name, &PatchParams::default(), &body)

@@ -57,7 +57,7 @@ impl Policy<'_> {
 /// All policies with their bindings.
 #[must_use]
 pub fn objects() -> Vec<Value> {
-    let all = [hosts(), registrations(), provider(), templates()];
+    let all = [hosts(), registrations(), provider(), pools(), templates()];
     all.into_iter().flat_map(Policy::objects).collect()
 }
 
@@ -186,6 +186,27 @@ fn provider() -> Policy<'static> {
                 "request.namespace in ['{NAMESPACE}', '{REGISTRATIONS}'] ? request.resource.resource in ['secrets', 'serviceaccounts'] : request.name.startsWith('{OF_A_HOST}')"
             ),
             "careen-provider writes only the Secrets, ServiceAccounts and Roles of hosts",
+        )],
+    }
+}
+
+/// Careen-provider makes and deletes machines of pools. It needs the right for all machines.
+fn pools() -> Policy<'static> {
+    let rule = |group: &str, operations: &[&str], resource: &str| json!({ "apiGroups": [group], "apiVersions": ["*"], "operations": operations, "resources": [resource] });
+    Policy {
+        name: "careen-provider-machines",
+        rules: json!([
+            rule(GROUP, &["CREATE", "DELETE"], "careenmachines"),
+            rule(names::CORE_GROUP, &["CREATE", "DELETE"], "machines"),
+        ]),
+        only_if: Some(account(&format!("'{NAMESPACE}:{}'", names::MANAGER))),
+        variables: Vec::new(),
+        validations: vec![(
+            format!(
+                "'{}' in (request.operation == 'DELETE' ? oldObject : object).metadata.?labels.orValue({{}})",
+                names::POOL_LABEL
+            ),
+            "careen-provider creates and deletes only the machines of pools",
         )],
     }
 }

@@ -1,4 +1,4 @@
-//! CareenMachinePool and its template. No reconciler works on them yet.
+//! CareenMachinePool and its template.
 
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;

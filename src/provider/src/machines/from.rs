@@ -23,7 +23,9 @@ pub fn machine(object: api::Machine) -> Machine {
         uid: meta.uid.unwrap_or_default(),
         resource_version: meta.resource_version.unwrap_or_default(),
         cluster: object.spec.cluster_name,
-        version: object.spec.version.filter(|version| !version.is_empty()),
+        version: asked_version(&annotations)
+            .or(object.spec.version)
+            .filter(|version| !version.is_empty()),
         provider_id: object.spec.provider_id.filter(|id| !id.is_empty()),
         node: status
             .node_ref
@@ -48,6 +50,13 @@ pub fn machine(object: api::Machine) -> Machine {
     }
 }
 
+/// The version that the pool of a Machine asks for.
+fn asked_version(annotations: &BTreeMap<String, String>) -> Option<String> {
+    let asked = annotations.contains_key(names::ASK);
+    let version = annotations.get(names::POOL_VERSION);
+    version.filter(|_| asked).cloned()
+}
+
 /// Whether a list of hooks contains the provider's.
 fn is_ours(hooks: &str) -> bool {
     hooks
@@ -65,7 +74,7 @@ fn mark(text: &str) -> Mark {
 }
 
 /// The keys that have a meaning on these objects.
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
     names::PAUSED,
     names::RETRY,
     names::LEAVE_OUT,
@@ -75,6 +84,7 @@ const KNOWN: [&str; 9] = [
     names::UPDATE_IN_PROGRESS,
     names::PENDING_HOOKS,
     names::ASK,
+    names::POOL_VERSION,
 ];
 
 /// The longest part of a value that is repeated, in characters.
@@ -211,6 +221,27 @@ mod tests {
             with(Value::Null, json!(10)),
         ];
         assert_eq!(listed(&all), [2, 2, 0]);
+    }
+
+    #[test]
+    fn machine_of_a_pool_has_the_version_that_is_asked_for() {
+        let version = |annotations: Value| {
+            let object = json!({
+                "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
+                "metadata": { "name": "w-0", "namespace": "t", "annotations": annotations },
+                "spec": { "clusterName": "c", "version": "v1.36.3" },
+            });
+            machine(serde_json::from_value(object).unwrap()).version
+        };
+        let next = json!({ names::ASK: "", names::POOL_VERSION: "v1.36.4" });
+        assert_eq!(version(next).as_deref(), Some("v1.36.4"));
+        for other in [
+            json!({}),
+            json!({ names::ASK: "" }),
+            json!({ names::POOL_VERSION: "v1.36.4" }),
+        ] {
+            assert_eq!(version(other).as_deref(), Some("v1.36.3"));
+        }
     }
 
     #[test]

@@ -48,7 +48,13 @@ const ON_ALL: [&str; 5] = [
     names::UPDATE_IN_PROGRESS,
     names::PENDING_HOOKS,
 ];
-const ON_A_MACHINE: [&str; 4] = [names::RETRY, names::LEAVE_OUT, names::MARK, names::ASK];
+const ON_A_MACHINE: [&str; 5] = [
+    names::RETRY,
+    names::LEAVE_OUT,
+    names::MARK,
+    names::ASK,
+    names::POOL_VERSION,
+];
 
 /// Keys of a request, which only a Node has. On other objects each has this meaning.
 const OF_A_NODE: [&str; 6] = [

@@ -25,7 +25,9 @@ const CLOUD_CONFIG: &[u8] = b"cloud-config";
 /// The host name that Linux gives a machine without one.
 const NO_HOSTNAME: &str = "localhost";
 
-fn has_finalizer(meta: &ObjectMeta) -> bool {
+/// The object has our finalizer.
+#[must_use]
+pub fn has_finalizer(meta: &ObjectMeta) -> bool {
     let all = meta.finalizers.iter().flatten();
     all.into_iter().any(|name| name == FINALIZER)
 }
@@ -115,6 +117,16 @@ pub fn owner_of(meta: &ObjectMeta, kind: &str) -> Option<String> {
     owner.map(|owner| owner.name.clone())
 }
 
+/// The CareenMachinePool that made a CareenMachine.
+#[must_use]
+pub fn pool_of(meta: &ObjectMeta) -> Option<String> {
+    let group = format!("{}/", kinds::GROUP);
+    let mut owners = meta.owner_references.iter().flatten();
+    let owner = owners
+        .find(|owner| owner.kind == "CareenMachinePool" && owner.api_version.starts_with(&group));
+    owner.map(|owner| owner.name.clone())
+}
+
 /// A machine.
 #[must_use]
 pub fn machine(
@@ -135,7 +147,14 @@ pub fn machine(
         owner: owner.map(|owner| Owner {
             version: owner.spec.version.clone(),
             failure_domain: owner.spec.failure_domain.clone(),
-            has_data: owner.spec.bootstrap.data_secret_name.is_some(),
+            domains: owner.spec.domains_of_pool.clone(),
+            // Core writes an empty name into the Machines of a pool.
+            has_data: owner
+                .spec
+                .bootstrap
+                .data_secret_name
+                .as_ref()
+                .is_some_and(|name| !name.is_empty()),
             control_plane: owner.labels().contains_key(names::CONTROL_PLANE_LABEL),
         }),
         selector: request.host_selector.clone().unwrap_or_default(),
@@ -150,13 +169,17 @@ pub fn machine(
     }
 }
 
+/// The object has the annotation of a pause.
+#[must_use]
+pub fn is_paused(meta: &ObjectMeta) -> bool {
+    let all = meta.annotations.as_ref();
+    all.is_some_and(|all| all.contains_key(names::PAUSED))
+}
+
 /// Who is paused, if the object or its Cluster is.
-fn paused(meta: &ObjectMeta, kind: &str, cluster: Option<&wire::Cluster>) -> Option<String> {
-    let of = |meta: &ObjectMeta| {
-        let all = meta.annotations.as_ref();
-        all.is_some_and(|all| all.contains_key(names::PAUSED))
-    };
-    if of(meta) {
+#[must_use]
+pub fn paused(meta: &ObjectMeta, kind: &str, cluster: Option<&wire::Cluster>) -> Option<String> {
+    if is_paused(meta) {
         return Some(format!(
             "{kind} {}",
             meta.name.as_deref().unwrap_or_default()

@@ -12,7 +12,8 @@ use super::facts;
 use super::wire::{Lease, LeaseSpec};
 use crate::kinds::policies::OF_A_HOST;
 use crate::kinds::{
-    CareenCluster, CareenHost, CareenMachine, CareenMachineTemplate, HostRegistration,
+    CareenCluster, CareenHost, CareenMachine, CareenMachinePool, CareenMachineTemplate,
+    HostRegistration,
 };
 use crate::machines::Key;
 use crate::watch::News;
@@ -32,7 +33,8 @@ struct State {
     clusters: HashSet<Key>,
     registrations: HashSet<Key>,
     templates: HashSet<Key>,
-    listed: [bool; 6],
+    pools: HashSet<Key>,
+    listed: [bool; 7],
 }
 
 /// What is kept of a machine.
@@ -40,6 +42,8 @@ struct State {
 pub struct Known {
     /// The Machine that owns it.
     pub owner: Option<String>,
+    /// The CareenMachinePool that made it.
+    pub pool: Option<String>,
     /// Its Cluster.
     pub cluster: Option<String>,
     /// Its host, and the claim.
@@ -67,7 +71,7 @@ impl Inventory {
     /// Whether everything was listed once.
     #[must_use]
     pub fn synced(&self) -> bool {
-        self.read(|state| state.listed == [true; 6])
+        self.read(|state| state.listed == [true; 7])
     }
 
     /// Takes what the watch of hosts reports. Returns the hosts that are new or changed.
@@ -88,8 +92,8 @@ impl Inventory {
         })
     }
 
-    /// Takes what the watch of machines reports. Returns the machines.
-    pub fn machines(&self, news: News<CareenMachine>) -> Vec<Key> {
+    /// Takes what the watch of machines reports. Returns the machines, and their pools.
+    pub fn machines(&self, news: News<CareenMachine>) -> Vec<(Key, Option<Key>)> {
         self.write(|state| match news {
             News::All(all) => {
                 state.machines.clear();
@@ -100,9 +104,44 @@ impl Inventory {
             News::Gone(one) => {
                 let key = key(&one);
                 state.machines.remove(&key);
-                vec![key]
+                vec![(key, pool(&one))]
             }
         })
+    }
+
+    /// Takes what the watch of pools reports. Returns the pools.
+    pub fn pools_changed(&self, news: News<CareenMachinePool>) -> Vec<Key> {
+        self.write(|state| {
+            state.listed[6] |= matches!(news, News::All(_));
+            keep(&mut state.pools, news)
+        })
+    }
+
+    /// All pools.
+    #[must_use]
+    pub fn all_pools(&self) -> Vec<Key> {
+        self.read(|state| state.pools.iter().cloned().collect())
+    }
+
+    /// The pools of a namespace.
+    #[must_use]
+    pub fn pools(&self, space: &str) -> Vec<Key> {
+        let mut all = self.all_pools();
+        all.retain(|key| *key.namespace == *space);
+        all
+    }
+
+    /// The pool of a machine.
+    #[must_use]
+    pub fn pool_of(&self, machine: &Key) -> Option<Key> {
+        let known = self.read(|state| state.machines.get(machine)?.pool.clone());
+        known.map(|pool| Key::new(Arc::clone(&machine.namespace), pool))
+    }
+
+    /// A host, as last seen.
+    #[must_use]
+    pub fn host(&self, space: &str, name: &str) -> Option<Host> {
+        self.read(|state| state.hosts.get(space)?.get(name).cloned())
     }
 
     /// Takes what the watch of templates reports. Returns the templates.
@@ -285,17 +324,18 @@ impl State {
         (key, host)
     }
 
-    fn put_machine(&mut self, object: &CareenMachine) -> Key {
+    fn put_machine(&mut self, object: &CareenMachine) -> (Key, Option<Key>) {
         let key = key(object);
         let host = object.spec.host_ref.as_ref();
         let known = Known {
             owner: facts::owner_of(object.meta(), "Machine"),
+            pool: facts::pool_of(object.meta()),
             cluster: facts::cluster_of(object.meta()),
             host: host.map(|host| (host.name.clone(), host.claim.clone())),
             tried: facts::tried(object),
         };
         self.machines.insert(key.clone(), known);
-        key
+        (key, pool(object))
     }
 
     /// Returns the host of the Lease.
@@ -346,6 +386,11 @@ fn keep<K: Resource>(all: &mut HashSet<Key>, news: News<K>) -> Vec<Key> {
             Vec::new()
         }
     }
+}
+
+fn pool(machine: &CareenMachine) -> Option<Key> {
+    let name = facts::pool_of(machine.meta())?;
+    Some(Key::new(machine.namespace().unwrap_or_default(), name))
 }
 
 /// The key of an object.

@@ -14,7 +14,9 @@ use super::work::Provision;
 use super::{accounts, facts, id, wire};
 use crate::catalogue::{For, choose};
 use crate::clock::now;
-use crate::kinds::{CareenCluster, CareenHost, CareenMachine, FINALIZER, ShownHost, TRIED};
+use crate::kinds::{
+    CareenCluster, CareenHost, CareenMachine, CareenMachinePool, FINALIZER, ShownHost, TRIED,
+};
 use crate::machines::Key;
 use crate::writes::{WriteError, provision as write};
 
@@ -63,6 +65,10 @@ impl Provision {
             Some(name) => write::read(&self.core(space, "Machine"), &name).await?,
             None => None,
         };
+        let owner = match owner {
+            Some(owner) => Some(self.as_its_pool_says(space, &object, owner).await?),
+            None => None,
+        };
         let cluster = self.cluster_of(space, &object, owner.as_ref()).await?;
         let ours = match &cluster {
             Some(cluster) => self.our_cluster(cluster).await?,
@@ -96,6 +102,31 @@ impl Provision {
         };
         self.read_secrets(space, &mut read).await?;
         Ok(Some(read))
+    }
+
+    /// Core gives the Machines of a pool no bootstrap data, and the kubelet's version. The
+    /// MachinePool has both.
+    async fn as_its_pool_says(
+        &self,
+        space: &str,
+        object: &CareenMachine,
+        mut owner: wire::Machine,
+    ) -> Result<wire::Machine, WriteError> {
+        let Some(pool) = facts::pool_of(&object.metadata) else {
+            return Ok(owner);
+        };
+        let pools: Api<CareenMachinePool> = Api::namespaced(self.client.clone(), space);
+        let pool = write::read(&pools, &pool).await?;
+        let of = pool.and_then(|pool| facts::owner_of(&pool.metadata, "MachinePool"));
+        let Some(of) = of else { return Ok(owner) };
+        let of: Option<wire::MachinePool> =
+            write::read(&self.core(space, "MachinePool"), &of).await?;
+        if let Some(of) = of {
+            owner.spec.version = of.spec.template.spec.version;
+            owner.spec.bootstrap = of.spec.template.spec.bootstrap;
+            owner.spec.domains_of_pool = of.spec.failure_domains;
+        }
+        Ok(owner)
     }
 
     async fn cluster_of(
@@ -161,7 +192,7 @@ impl Provision {
     }
 
     /// The Node of a machine. Its name is that in the Machine, else the host's.
-    fn node(
+    pub(super) fn node(
         &self,
         space: &str,
         machine: &Machine,

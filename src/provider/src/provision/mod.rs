@@ -14,6 +14,7 @@ mod host;
 mod id;
 mod inventory;
 mod machine;
+mod pool;
 mod registration;
 mod template;
 mod unready;

@@ -12,7 +12,8 @@ use super::wire;
 use super::work::{Item, Provision};
 use crate::clock::now;
 use crate::kinds::{
-    CareenCluster, CareenHost, CareenMachine, CareenMachineTemplate, HostRegistration,
+    CareenCluster, CareenHost, CareenMachine, CareenMachinePool, CareenMachineTemplate,
+    HostRegistration,
 };
 use crate::watch::{self, Filter, News};
 
@@ -26,8 +27,10 @@ pub fn start(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Opt
     });
     let this = Arc::clone(provision);
     each::<CareenMachine>(tasks, provision, namespace, move |news| {
-        for key in this.inventory.machines(news) {
+        for (key, pool) in this.inventory.machines(news) {
             this.queue.add(Item::Machine(key));
+            pool.into_iter()
+                .for_each(|pool| this.queue.add(Item::Pool(pool)));
         }
     });
     let this = Arc::clone(provision);
@@ -42,6 +45,13 @@ pub fn start(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Opt
             this.queue.add(Item::Template(key));
         }
     });
+    let this = Arc::clone(provision);
+    each::<CareenMachinePool>(tasks, provision, namespace, move |news| {
+        for key in this.inventory.pools_changed(news) {
+            this.queue.add(Item::Pool(key));
+        }
+    });
+    machine_pools(tasks, provision, namespace);
     // A registration that is new or wider lets in hosts that wait.
     let this = Arc::clone(provision);
     each::<HostRegistration>(tasks, provision, namespace, move |news| {
@@ -80,6 +90,21 @@ fn each<K>(
     tasks.spawn(watch::forever(api, Filter::default(), tell, |error| {
         let kind = K::kind(&());
         warn!("the watch of {kind} failed: {error}. Check that the CRD is installed; the watch is retried.");
+        std::future::ready(())
+    }));
+}
+
+/// MachinePools are no condition of the rest: a management cluster may not serve them.
+fn machine_pools(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Option<&str>) {
+    let kind = crate::api::core("MachinePool");
+    let api = crate::api::scoped::<wire::MachinePool>(provision.client.clone(), &kind, namespace);
+    let this = Arc::clone(provision);
+    let tell = move |news: News<wire::MachinePool>| match news {
+        News::All(all) => all.iter().for_each(|one| this.pool_changed(one)),
+        News::Changed(one) | News::Gone(one) => this.pool_changed(&one),
+    };
+    tasks.spawn(watch::forever(api, Filter::default(), tell, |error| {
+        warn!("the watch of MachinePools failed: {error}");
         std::future::ready(())
     }));
 }

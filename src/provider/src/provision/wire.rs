@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub type Machine = Object<MachineSpec, MachineStatus>;
 /// A Cluster.
 pub type Cluster = Object<ClusterSpec, ClusterStatus>;
+/// A MachinePool.
+pub type MachinePool = Object<MachinePoolSpec, Option<kube::core::NotUsed>>;
 /// The Lease of a host.
 pub type Lease = Object<LeaseSpec, Option<kube::core::NotUsed>>;
 
@@ -21,8 +23,33 @@ pub struct MachineSpec {
     pub version: String,
     /// Its failure domain.
     pub failure_domain: Option<String>,
+    /// The failure domains of its pool. It may be in any of them.
+    #[serde(skip)]
+    pub domains_of_pool: Vec<String>,
     /// Its bootstrap data.
     pub bootstrap: Bootstrap,
+}
+
+/// The desired state of a MachinePool.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MachinePoolSpec {
+    /// Its Cluster.
+    pub cluster_name: String,
+    /// How many machines it wants.
+    pub replicas: Option<i32>,
+    /// Its failure domains.
+    pub failure_domains: Vec<String>,
+    /// What its machines are.
+    pub template: MachineTemplate,
+}
+
+/// What the machines of a MachinePool are.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct MachineTemplate {
+    /// The desired state of each.
+    pub spec: MachineSpec,
 }
 
 /// Where the bootstrap data are.

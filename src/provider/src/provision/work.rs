@@ -14,9 +14,11 @@ use tracing::{debug, error, warn};
 
 use super::inventory::{Inventory, Known};
 use super::unready::Unready;
+use super::wire;
 use super::word::Words;
 use crate::lease::Lead;
 use crate::machines::Key;
+use crate::names;
 use crate::queue::Queue;
 use crate::world::World;
 use crate::writes::WriteError;
@@ -40,6 +42,8 @@ pub enum Item {
     Registration(Key),
     /// A CareenMachineTemplate.
     Template(Key),
+    /// A CareenMachinePool.
+    Pool(Key),
 }
 
 /// The infrastructure provider. Only the leader works.
@@ -133,6 +137,7 @@ impl Provision {
             Item::Cluster(key) => self.look_at_cluster(key).await,
             Item::Registration(key) => self.look_at_registration(key).await,
             Item::Template(key) => self.look_at_template(key).await,
+            Item::Pool(key) => self.look_at_pool(key).await,
         };
         match looked {
             Ok(again) => {
@@ -162,6 +167,9 @@ impl Provision {
         let space = Arc::clone(&key.namespace);
         if let Some(claim) = &host.claim {
             let machine = Key::new(Arc::clone(&space), claim.machine.as_str());
+            let pool = self.inventory.pool_of(&machine);
+            pool.into_iter()
+                .for_each(|pool| self.queue.add(Item::Pool(pool)));
             self.queue.add(Item::Machine(machine));
         }
         let is_free = host.claim.is_none() && host.phase == Phase::Available;
@@ -203,10 +211,31 @@ impl Provision {
         for machine in self.inventory.which(of_it) {
             self.queue.add(Item::Machine(machine));
         }
+        let of_a_pool = |meta: &ObjectMeta| {
+            let labels = meta.labels.as_ref();
+            labels.is_some_and(|labels| labels.contains_key(names::POOL_LABEL))
+        };
+        if kind == "Cluster" || of_a_pool(meta) {
+            for pool in self.inventory.pools(space) {
+                self.queue.add(Item::Pool(pool));
+            }
+        }
         if kind == "Cluster" {
             for cluster in self.inventory.clusters(space) {
                 self.queue.add(Item::Cluster(cluster));
             }
+        }
+    }
+
+    /// A MachinePool has changed: its version and its bootstrap data are those of its machines.
+    pub(super) fn pool_changed(&self, pool: &wire::MachinePool) {
+        let space = pool.metadata.namespace.as_deref().unwrap_or_default();
+        for pool in self.inventory.pools(space) {
+            self.queue.add(Item::Pool(pool));
+        }
+        let of_a_pool = |key: &Key, known: &Known| *key.namespace == *space && known.pool.is_some();
+        for machine in self.inventory.which(of_a_pool) {
+            self.queue.add(Item::Machine(machine));
         }
     }
 
@@ -244,6 +273,7 @@ impl Provision {
                     .into_iter()
                     .map(Item::Template),
             )
+            .chain(self.inventory.all_pools().into_iter().map(Item::Pool))
             .for_each(|item| self.queue.add(item));
     }
 }

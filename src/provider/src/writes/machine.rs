@@ -46,7 +46,8 @@ fn annotations(machine: &Machine, what: &MarkWrite) -> Value {
 /// # Errors
 /// See [`WriteError`].
 pub async fn unask(client: Client, machine: &Machine) -> Result<api::Machine, WriteError> {
-    annotate(client, machine, json!({ names::ASK: null })).await
+    let none = json!({ names::ASK: null, names::POOL_VERSION: null });
+    annotate(client, machine, none).await
 }
 
 /// Writes to the Machine in the state of the decision. The API server rejects the write if it is

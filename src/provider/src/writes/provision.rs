@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use client::patch_by;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::NamespaceResourceScope;
 use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
@@ -143,10 +143,84 @@ where
         + DeserializeOwned,
 {
     let api: Api<K> = Api::namespaced(client.clone(), namespace);
-    match limited(api.delete(name, &DeleteParams::default())).await {
+    gone(limited(api.delete(name, &DeleteParams::default())).await)
+}
+
+/// Annotates a Machine, if nobody has changed it since it was read.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn annotate_machine(
+    client: &Client,
+    read: &impl ResourceExt,
+    annotations: Value,
+) -> Result<(), WriteError> {
+    let change = json!({ "metadata": { "annotations": annotations } });
+    let body = Patch::Merge(onto(read, change));
+    let params = patch_by(names::MANAGER);
+    let all = machines(client, read);
+    limited(all.patch(&read.name_any(), &params, &body))
+        .await
+        .map(drop)
+}
+
+/// Deletes a Machine, if it is still the one that was read.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn delete_machine(client: &Client, read: &impl ResourceExt) -> Result<(), WriteError> {
+    let all = machines(client, read);
+    gone(limited(all.delete(&read.name_any(), &only(read))).await)
+}
+
+fn machines(client: &Client, read: &impl ResourceExt) -> Api<crate::api::Machine> {
+    let space = read.namespace().unwrap_or_default();
+    Api::namespaced_with(client.clone(), &space, &crate::api::core("Machine"))
+}
+
+/// Deletes an object, if it is still the one that was read.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn delete<K>(client: &Client, read: &K) -> Result<(), WriteError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned,
+{
+    gone(limited(api(client, read).delete(&read.name_any(), &only(read))).await)
+}
+
+/// The UID alone: a machine that is to go goes, whatever has changed on it.
+fn only(read: &impl ResourceExt) -> DeleteParams {
+    let preconditions = Preconditions {
+        uid: read.uid(),
+        resource_version: None,
+    };
+    DeleteParams {
+        preconditions: Some(preconditions),
+        ..DeleteParams::default()
+    }
+}
+
+fn gone<T>(deleted: Result<T, WriteError>) -> Result<(), WriteError> {
+    match deleted {
         Ok(_) | Err(WriteError::Missing) => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Lists objects with a label from the API server, not from a cache.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn list<K>(api: &Api<K>, labels: &str) -> Result<Vec<K>, WriteError>
+where
+    K: Clone + Debug + DeserializeOwned,
+{
+    let params = ListParams::default().labels(labels);
+    Ok(limited(api.list(&params)).await?.items)
 }
 
 /// Reads an object from the API server, not from a cache. Nothing, if there is none.

@@ -10,6 +10,7 @@ mod kinds;
 mod life;
 mod orphans;
 mod package;
+mod pools;
 mod program;
 mod rivals;
 mod templates;

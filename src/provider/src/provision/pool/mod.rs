@@ -1,0 +1,74 @@
+//! One look at a pool: read, decide, write, until nothing is due.
+
+mod label;
+mod members;
+mod perform;
+mod read;
+mod report;
+
+use infrastructure::{PoolWhy, decide_pool};
+
+use super::wire;
+use super::work::Provision;
+use crate::kinds::{CareenMachine, CareenMachinePool};
+use crate::machines::Key;
+use crate::writes::WriteError;
+
+/// How many writes one look makes. The rest is for the next look.
+const WRITES: usize = 12;
+/// How often to look at a pool that waits: Nodes that become Ready wake nobody here.
+const SOON: u64 = 5;
+/// How often to look at a pool at rest. An ImageCatalogue wakes nobody here.
+const SELDOM: u64 = 60;
+
+/// Everything that one decision is based on, read from the API server.
+struct Read {
+    object: CareenMachinePool,
+    owner: Option<wire::MachinePool>,
+    cluster: Option<wire::Cluster>,
+    ours: Vec<CareenMachine>,
+    machines: Vec<wire::Machine>,
+}
+
+/// What a member should run.
+struct Wanted {
+    version: String,
+    image: Result<String, String>,
+}
+
+impl Provision {
+    /// Looks at one pool. Returns after how many seconds to look again.
+    pub(super) async fn look_at_pool(&self, key: &Key) -> Result<Option<u64>, WriteError> {
+        for _ in 0..WRITES {
+            let Some(read) = self.read_pool(key).await? else {
+                return Ok(None);
+            };
+            let members = self.members(&read);
+            let (pool, known) = read::facts_of(&read, &members);
+            match decide_pool(&pool, &known) {
+                Ok(act) => {
+                    tracing::debug!(pool = %key, "{act:?}");
+                    self.perform_for_pool(&read, &members, act).await?;
+                }
+                Err(why) => {
+                    self.report_pool(&read, &known, &why).await?;
+                    return Ok(again(&why));
+                }
+            }
+        }
+        Ok(Some(1))
+    }
+}
+
+const fn again(why: &PoolWhy) -> Option<u64> {
+    match why {
+        PoolWhy::NoOwner | PoolWhy::Paused { .. } | PoolWhy::Gone => None,
+        PoolWhy::Settled => Some(SELDOM),
+        PoolWhy::Leaving { .. }
+        | PoolWhy::Failed { .. }
+        | PoolWhy::NoImage { .. }
+        | PoolWhy::Unavailable { .. }
+        | PoolWhy::Upgrading { .. }
+        | PoolWhy::Joining { .. } => Some(SOON),
+    }
+}

@@ -1,0 +1,100 @@
+//! What is known of a pool, read from the API server.
+
+use std::collections::HashSet;
+
+use infrastructure::{Member, Pool};
+use kube::ResourceExt;
+use kube::api::Api;
+
+use super::super::work::Provision;
+use super::super::{facts, wire};
+use super::label::pool_label;
+use super::members::shown;
+use super::{Read, Wanted};
+use crate::kinds::{CareenMachine, CareenMachinePool};
+use crate::machines::Key;
+use crate::names;
+use crate::writes::{WriteError, provision as write};
+
+impl Provision {
+    pub(super) async fn read_pool(&self, key: &Key) -> Result<Option<Read>, WriteError> {
+        let space = &*key.namespace;
+        let pools: Api<CareenMachinePool> = Api::namespaced(self.client.clone(), space);
+        let Some(object) = write::read(&pools, &key.name).await? else {
+            return Ok(None);
+        };
+        let name = facts::owner_of(&object.metadata, "MachinePool");
+        let owner: Option<wire::MachinePool> = match &name {
+            Some(name) => write::read(&self.core(space, "MachinePool"), name).await?,
+            None => None,
+        };
+        let of_owner = owner.as_ref().map(|owner| owner.spec.cluster_name.clone());
+        let cluster = match facts::cluster_of(&object.metadata).or(of_owner) {
+            Some(name) => write::read(&self.core(space, "Cluster"), &name).await?,
+            None => None,
+        };
+        let mut read = Read {
+            object,
+            owner,
+            cluster,
+            ours: Vec::new(),
+            machines: Vec::new(),
+        };
+        if let Some(name) = name {
+            self.read_members(space, &name, &mut read).await?;
+        }
+        Ok(Some(read))
+    }
+
+    /// Machines first: each was made after its CareenMachine. So one without a CareenMachine is left
+    /// over, and not new.
+    async fn read_members(
+        &self,
+        space: &str,
+        owner: &str,
+        read: &mut Read,
+    ) -> Result<(), WriteError> {
+        let label = format!("{}={}", names::POOL_LABEL, pool_label(owner));
+        read.machines = write::list(&self.core(space, "Machine"), &label).await?;
+        let is_of_it = |one: &wire::Machine| {
+            facts::owner_of(&one.metadata, "MachinePool").as_deref() == Some(owner)
+        };
+        read.machines.retain(is_of_it);
+        let ours: Api<CareenMachine> = Api::namespaced(self.client.clone(), space);
+        read.ours = write::list(&ours, &label).await?;
+        let pool = read.object.name_any();
+        read.ours
+            .retain(|one| facts::pool_of(&one.metadata).as_ref() == Some(&pool));
+        Ok(())
+    }
+}
+
+/// The facts of one decision.
+pub(super) fn facts_of(read: &Read, members: &[(Member, Option<Wanted>)]) -> (Pool, Vec<Member>) {
+    let (object, cluster) = (&read.object, read.cluster.as_ref());
+    let number = |count: i32| usize::try_from(count).unwrap_or(0);
+    let owner = read.owner.as_ref();
+    let of_owner = owner.filter(|owner| facts::is_paused(&owner.metadata));
+    let paused = facts::paused(&object.metadata, "CareenMachinePool", cluster)
+        .or_else(|| of_owner.map(|owner| format!("MachinePool {}", owner.name_any())));
+    let known: HashSet<String> = read.ours.iter().map(ResourceExt::name_any).collect();
+    let left_over = read.machines.iter().filter(|one| {
+        !known.contains(&one.name_any()) && one.metadata.deletion_timestamp.is_none()
+    });
+    let mut problems = members
+        .iter()
+        .filter_map(|(_, wanted)| wanted.as_ref()?.image.as_ref().err());
+    let pool = Pool {
+        deleting: object.metadata.deletion_timestamp.is_some(),
+        finalizer: facts::has_finalizer(&object.metadata),
+        // Core's default.
+        wanted: owner.map(|owner| owner.spec.replicas.map_or(1, number)),
+        paused,
+        max_unavailable: number(object.spec.request.max_unavailable),
+        provider_ids: object.spec.provider_id_list.clone(),
+        dangling: left_over.map(ResourceExt::name_any).collect(),
+        no_image: problems.next().cloned(),
+        shown: shown(&object.status.clone().unwrap_or_default()),
+    };
+    (pool, members.iter().map(|(one, _)| one.clone()).collect())
+}
