@@ -1,8 +1,9 @@
 //! The real managers of Cluster API, careen-provider as shipped, and careen-host on hosts in folders:
-//! a MachineDeployment on prepared hosts grows, shrinks and goes, and its hosts are clean after it.
-//! kubeadm, kubelets and careen-agents are played.
+//! a MachineDeployment and a MachinePool on prepared hosts grow, shrink and go, and their hosts are
+//! clean after it. kubeadm, kubelets and careen-agents are played.
 #![allow(clippy::unwrap_used)]
 
+mod agents;
 #[path = "../hosts/hosted.rs"]
 mod hosted;
 mod kubelets;
@@ -12,16 +13,19 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use hosts_tests::IMAGE;
 use infrastructure::Phase;
-use kube::api::{Api, DynamicObject, ListParams};
+use k8s_openapi::api::core::v1::Node;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
-use provider::kinds::{CareenCluster, CareenHost, CareenMachine};
+use provider::kinds::{CareenCluster, CareenHost, CareenMachine, CareenMachinePool};
 use serde_json::json;
 use testkit::cluster_api::cluster::Cluster;
 use testkit::cluster_api::infrastructure::install_kinds;
 use testkit::cluster_api::provider::Provider;
 use testkit::cluster_api::{Manager, Managers, Version, objects};
 use testkit::control_plane::ControlPlane;
+use tokio::sync::{Mutex, MutexGuard};
 
+use agents::Agents;
 use hosted::Program;
 use kubelets::Kubelets;
 
@@ -29,6 +33,10 @@ use kubelets::Kubelets;
 const CLUSTER: &str = "edge";
 const HOSTS: [&str; 3] = ["n-1", "n-2", "n-3"];
 const VERSION: &str = "v1.36.3";
+/// What the pool is upgraded to.
+const NEXT: &str =
+    "ostree:site:os@2222222222222222222222222222222222222222222222222222222222222222";
+const NEXT_VERSION: &str = "v1.36.4";
 const PATIENCE: Duration = Duration::from_secs(300);
 
 struct World {
@@ -39,10 +47,15 @@ struct World {
     _provider: Provider,
     _managers: Managers,
     _plane: ControlPlane,
+    _alone: MutexGuard<'static, ()>,
 }
+
+/// The tests use the same folder, namespace and names.
+static ALONE: Mutex<()> = Mutex::const_new(());
 
 impl World {
     async fn start() -> Result<Self> {
+        let _alone = ALONE.lock().await;
         let folder = testkit::programs::cache()?.join("hosts-managers-cluster");
         if folder.exists() {
             std::fs::remove_dir_all(&folder)?;
@@ -71,6 +84,7 @@ impl World {
             _provider: provider,
             _managers: managers,
             _plane: plane,
+            _alone,
         })
     }
 
@@ -118,6 +132,63 @@ impl World {
             ids.context("no provider id")
         };
         objects::until("Machines that run", PATIENCE, ask).await
+    }
+}
+
+impl World {
+    /// Waits until core says that the MachinePool runs with so many Nodes.
+    async fn until_pool_runs(&self, wanted: usize) -> Result<()> {
+        let kind = objects::kind("cluster.x-k8s.io/v1beta2", "MachinePool")?;
+        let pools = objects::api(&self.client, &kind, Some(CLUSTER));
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        let ask = || async {
+            let pool = pools.get("pool").await?;
+            let refs = pool.data["status"]["nodeRefs"].as_array();
+            let phase = &pool.data["status"]["phase"];
+            let there = nodes.list(&ListParams::default()).await?.items.len();
+            ensure!(
+                refs.map_or(0, Vec::len) == wanted && there == wanted && phase == "Running",
+                "{there} Nodes, {}",
+                pool.data["status"]
+            );
+            Ok(())
+        };
+        objects::until("a MachinePool that runs", PATIENCE, ask).await
+    }
+}
+
+impl World {
+    /// Sets the image of the pool.
+    async fn set_image(&self, image: &str) -> Result<()> {
+        let pools: Api<CareenMachinePool> = Api::namespaced(self.client.clone(), CLUSTER);
+        let change = json!({ "spec": { "template": { "osImage": image } } });
+        let how = PatchParams::default();
+        pools.patch("pool", &how, &Patch::Merge(change)).await?;
+        Ok(())
+    }
+
+    /// Waits until all Machines of the pool have the next version, and core has it from their
+    /// kubelets.
+    async fn until_upgraded(&self, wanted: i32) -> Result<()> {
+        let kind = objects::kind("cluster.x-k8s.io/v1beta2", "Machine")?;
+        let machines = objects::api(&self.client, &kind, Some(CLUSTER));
+        let pools: Api<CareenMachinePool> = Api::namespaced(self.client.clone(), CLUSTER);
+        let ask = || async {
+            let status = pools.get("pool").await?.status.unwrap_or_default();
+            ensure!(status.up_to_date_replicas == Some(wanted), "{status:?}");
+            for machine in machines.list(&ListParams::default()).await? {
+                let version = &machine.data["spec"]["version"];
+                let notes = machine.annotations();
+                ensure!(version == NEXT_VERSION, "{version} {notes:?}");
+                let asks = notes.contains_key(provider::names::ASK);
+                ensure!(
+                    !asks && machine.data["status"]["phase"] == "Running",
+                    "{notes:?}"
+                );
+            }
+            Ok(())
+        };
+        objects::until("machines that are upgraded", PATIENCE, ask).await
     }
 }
 
@@ -174,4 +245,52 @@ async fn machine_deployment_on_prepared_hosts_leaves_them_clean() -> Result<()> 
     let all: usize = runs.iter().map(|one| one.matches('1').count()).sum();
     assert_eq!(all, 4, "each claim's data ran once: {runs:?}");
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn machine_pool_on_prepared_hosts_leaves_them_clean() -> Result<()> {
+    let world = World::start().await?;
+    world.until_available(3).await?;
+    let template =
+        json!({ "osImage": IMAGE, "hostSelector": { "matchLabels": { "site": "north" } } });
+    let cluster = &world.cluster;
+    cluster
+        .pool_on_hosts("pool", (2, VERSION), template)
+        .await?;
+    let first = world.until_running(2).await?;
+    world.until_pool_runs(2).await?;
+
+    cluster.scale_pool("pool", 3).await?;
+    world.until_running(3).await?;
+    world.until_pool_runs(3).await?;
+
+    let _agents = Agents::play(world.client.clone());
+    let before = world.until_running(3).await?;
+    let template = json!({ "spec": { "version": NEXT_VERSION } });
+    let pool = json!({ "spec": { "template": template } });
+    cluster.change_pool("pool", pool).await?;
+    world.set_image(NEXT).await?;
+    world.until_upgraded(3).await?;
+    let after = world.until_running(3).await?;
+    let same = after.iter().all(|id| before.contains(id));
+    ensure!(same, "no machine was replaced: {before:?}, {after:?}");
+    world.until_pool_runs(3).await?;
+
+    cluster.scale_pool("pool", 1).await?;
+    let rest = world.until_running(1).await?;
+    ensure!(
+        first.contains(&rest[0]),
+        "the newest go first: {first:?}, {rest:?}"
+    );
+    world.until_available(2).await?;
+    world.until_pool_runs(1).await?;
+
+    cluster.scale_pool("pool", 0).await?;
+    world.until_available(3).await?;
+    // The hosts in folders have changed no image, and cannot.
+    world.set_image(IMAGE).await?;
+    cluster.scale_pool("pool", 1).await?;
+    world.until_running(1).await?;
+    cluster.remove().await?;
+    world.until_available(3).await
 }

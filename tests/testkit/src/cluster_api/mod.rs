@@ -13,6 +13,7 @@ mod manager;
 mod managers;
 mod manifests;
 pub mod objects;
+mod pool;
 mod probe;
 pub mod provider;
 mod version;
