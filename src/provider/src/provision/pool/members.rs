@@ -7,7 +7,7 @@ use kube::{Resource, ResourceExt};
 
 use super::super::work::Provision;
 use super::super::{facts, wire};
-use super::{Read, Wanted};
+use super::known::{Read, Wanted};
 use crate::catalogue::{For, choose};
 use crate::clock::now;
 use crate::engine::{Answer, Instruction};

@@ -1,5 +1,6 @@
 //! One look at a pool: read, decide, write, until nothing is due.
 
+mod known;
 mod label;
 mod members;
 mod perform;
@@ -8,9 +9,7 @@ mod report;
 
 use infrastructure::{PoolWhy, decide_pool};
 
-use super::wire;
 use super::work::Provision;
-use crate::kinds::{CareenMachine, CareenMachinePool};
 use crate::machines::Key;
 use crate::writes::WriteError;
 
@@ -20,21 +19,6 @@ const WRITES: usize = 12;
 const SOON: u64 = 5;
 /// How often to look at a pool at rest. An ImageCatalogue wakes nobody here.
 const SELDOM: u64 = 60;
-
-/// Everything that one decision is based on, read from the API server.
-struct Read {
-    object: CareenMachinePool,
-    owner: Option<wire::MachinePool>,
-    cluster: Option<wire::Cluster>,
-    ours: Vec<CareenMachine>,
-    machines: Vec<wire::Machine>,
-}
-
-/// What a member should run.
-struct Wanted {
-    version: String,
-    image: Result<String, String>,
-}
 
 impl Provision {
     /// Looks at one pool. Returns after how many seconds to look again.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::super::wire;
 use super::super::work::Provision;
+use super::known::{Read, Wanted};
 use super::label::pool_label;
-use super::{Read, Wanted};
 use crate::kinds::{CareenMachine, CareenMachinePool, FINALIZER};
 use crate::machines::Key;
 use crate::names;

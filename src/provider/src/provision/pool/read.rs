@@ -8,9 +8,9 @@ use kube::api::Api;
 
 use super::super::work::Provision;
 use super::super::{facts, wire};
+use super::known::{Read, Wanted};
 use super::label::pool_label;
 use super::members::shown;
-use super::{Read, Wanted};
 use crate::kinds::{CareenMachine, CareenMachinePool};
 use crate::machines::Key;
 use crate::names;

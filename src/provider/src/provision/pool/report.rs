@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::super::conditions::conditions;
 use super::super::work::Provision;
-use super::Read;
+use super::known::Read;
 use crate::events::Happened;
 use crate::kinds::CareenMachinePool;
 use crate::writes::{WriteError, provision as write};
