@@ -243,6 +243,7 @@ impl Api for Cluster {
         Ok(Own {
             claim,
             failure_domain: domain.map(str::to_owned),
+            status: object.data.get("status").cloned().unwrap_or_default(),
         })
     }
 
