@@ -2,7 +2,7 @@
 //! careen-agent are played.
 
 #[path = "../../../../src/prepared/tests/rig/mod.rs"]
-mod rig;
+pub mod rig;
 
 use std::fs;
 use std::path::Path;

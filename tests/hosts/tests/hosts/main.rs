@@ -11,5 +11,6 @@ mod life;
 mod orphans;
 mod package;
 mod program;
+mod refusing;
 mod rivals;
 mod templates;

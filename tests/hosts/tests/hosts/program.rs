@@ -11,6 +11,7 @@ use provider::kinds::{CareenHost, CareenMachine, HostRegistration};
 use serde_json::json;
 
 use crate::hosted::{self, Program, WORKER};
+use crate::refusing;
 
 const SPACE: &str = "program";
 const NAME: &str = "n-1";
@@ -19,18 +20,21 @@ async fn kubectl(line: &str) -> Result<String> {
     hosted::kubectl(&plane().await?.admin_kubeconfig(), SPACE, line).await
 }
 
+async fn token(space: &str) -> Result<String> {
+    let kubeconfig = plane().await?.admin_kubeconfig();
+    hosted::kubectl(&kubeconfig, space, "token --registration rack-a").await
+}
+
 /// What a person puts on a host as /etc/careen/host.toml.
-async fn settings(scene: &Scene) -> Result<Settings> {
+async fn settings(scene: &Scene, auto_approve: bool) -> Result<Settings> {
     scene
         .apply(&json!({
             "apiVersion": "careen.dev/v1alpha1", "kind": "HostRegistration", "metadata": { "name": "rack-a" },
-            "spec": { "autoApprove": false, "failureDomain": "rack-a" },
+            "spec": { "autoApprove": auto_approve, "failureDomain": "rack-a" },
         }))
         .await?;
     let text = scene
-        .until("the registration has an account", || async {
-            kubectl("token --registration rack-a").await
-        })
+        .until("the registration has an account", || token(&scene.space))
         .await?;
     hosted::settings(&text, NAME)
 }
@@ -40,7 +44,7 @@ async fn the_program_registers_and_serves_two_machines() -> Result<()> {
     let scene = Scene::new(SPACE).await?;
     let _provider = Running::start(&scene.admin, SPACE, Policy::default()).await?;
     scene.cluster().await?;
-    let program = Program::start(settings(&scene).await?);
+    let program = Program::start(settings(&scene, false).await?);
     let hosts: Api<CareenHost> = scene.all();
     scene
         .until("the host has registered", || async {
@@ -74,6 +78,20 @@ async fn the_program_registers_and_serves_two_machines() -> Result<()> {
     }
     assert_eq!(program.end(), "[1, 1]", "each claim's data ran once");
     registration_goes(&scene).await
+}
+
+/// A kube-apiserver answers 401 when it cannot look up an account, for example while it starts.
+#[tokio::test]
+async fn one_unauthorized_answer_does_not_end_the_reading_of_the_claim() -> Result<()> {
+    let scene = Scene::new("unauthorized").await?;
+    let _provider = Running::start(&scene.admin, "unauthorized", Policy::default()).await?;
+    let file = settings(&scene, true).await?;
+    let heard = std::thread::spawn(move || refusing::heard(file))
+        .join()
+        .unwrap();
+    let told = "Some(Released)";
+    assert_eq!(heard, ["None", "refused", told, "refused", "refused", told]);
+    Ok(())
 }
 
 async fn until_provisioned(scene: &Scene, name: &str) -> Result<String> {
