@@ -10,6 +10,7 @@ mod cluster;
 mod conditions;
 mod count;
 mod facts;
+mod handover;
 mod host;
 mod id;
 mod inventory;

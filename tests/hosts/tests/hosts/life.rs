@@ -109,6 +109,8 @@ async fn host_registers_serves_a_machine_and_serves_the_next() -> Result<()> {
         handovers.get_opt(HANDOVER).await?.is_none(),
         "the first token is still there"
     );
+    let handover = hosts.get("n-1").await?.spec.handover;
+    assert_eq!(handover.as_deref(), Some(HANDOVER), "for the next token");
     Ok(())
 }
 

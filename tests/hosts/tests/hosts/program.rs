@@ -3,7 +3,9 @@
 use anyhow::{Context, Result, ensure};
 use hosts_tests::{Running, Scene, plane};
 use infrastructure::{Phase, Policy};
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::{Api, DeleteParams};
 use prepared::settings::Settings;
 use provider::kinds::policies::REGISTRATIONS;
@@ -78,6 +80,63 @@ async fn the_program_registers_and_serves_two_machines() -> Result<()> {
     }
     assert_eq!(program.end(), "[1, 1]", "each claim's data ran once");
     registration_goes(&scene).await
+}
+
+/// The host is off for a day. Meanwhile its machine is deleted, and careen-provider restarts.
+#[tokio::test]
+async fn host_whose_token_ran_out_comes_back_with_a_fresh_file() -> Result<()> {
+    let scene = Scene::new("returned").await?;
+    let policy = Policy {
+        alive: 5,
+        ..Policy::default()
+    };
+    let provider = Running::start(&scene.admin, "returned", policy.clone()).await?;
+    scene.cluster().await?;
+    let program = Program::start(settings(&scene, true).await?);
+    scene.machine_with("m-1", WORKER).await?;
+    until_provisioned(&scene, "m-1").await?;
+    program.off();
+    drop(provider);
+    let secret = hosts_secret(&scene).await?;
+    let handovers: Api<Secret> = Api::namespaced(scene.admin.clone(), REGISTRATIONS);
+    ensure!(
+        handovers.get_opt(&secret).await?.is_none(),
+        "a host that is heard"
+    );
+    heard_a_day_ago(&scene).await?;
+
+    let _provider = Running::start(&scene.admin, "returned", policy).await?;
+    scene.delete_machine("m-1").await?;
+    scene
+        .until("a token is handed over", || async {
+            handovers.get(&secret).await.map(drop).map_err(Into::into)
+        })
+        .await?;
+    program.on(hosted::settings(&token("returned").await?, NAME)?);
+    until_free(&scene, "m-1").await?;
+    scene
+        .until("the token is taken", || async {
+            ensure!(handovers.get_opt(&secret).await?.is_none());
+            Ok(())
+        })
+        .await?;
+    assert_eq!(hosts_secret(&scene).await?, secret);
+    assert_eq!(program.end(), "[1]", "the data ran once");
+    Ok(())
+}
+
+/// The name of the Secret in which the host looks for a token.
+async fn hosts_secret(scene: &Scene) -> Result<String> {
+    let hosts: Api<CareenHost> = scene.all();
+    let host = hosts.get(NAME).await?;
+    host.spec.handover.context("the host looks for no token")
+}
+
+async fn heard_a_day_ago(scene: &Scene) -> Result<()> {
+    let day_ago = Timestamp::now() - SignedDuration::from_hours(24);
+    let renewed = json!({ "spec": { "renewTime": format!("{day_ago:.6}") } });
+    let name = format!("careen-host-{NAME}");
+    scene.change::<Lease>(&name, renewed).await.map(drop)
 }
 
 /// A kube-apiserver answers 401 when it cannot look up an account, for example while it starts.
