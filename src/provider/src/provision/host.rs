@@ -4,7 +4,7 @@ use infrastructure::{Holder, Host, HostAct, HostDecision, HostFacts, Phase, Regi
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::Api;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::work::Provision;
 use super::{accounts, facts};
@@ -166,7 +166,7 @@ impl Provision {
     ) -> Result<(), WriteError> {
         let (client, object) = (&self.client, &read.object);
         let spec = match act {
-            HostAct::Approve => return self.approve(read).await,
+            HostAct::Approve => return self.approve(object, read.source.as_ref()).await,
             HostAct::AddFinalizer | HostAct::RemoveFinalizer => {
                 let there = *act == HostAct::AddFinalizer;
                 return write::finalizer(client, object, FINALIZER, there)
@@ -203,20 +203,6 @@ impl Provision {
             }),
         };
         write::change(client, object, spec).await.map(drop)
-    }
-
-    /// The labels come from the registration, never from the host: it must not choose itself.
-    async fn approve(&self, read: &Read) -> Result<(), WriteError> {
-        let Some(source) = &read.source else {
-            return Err(WriteError::Missing);
-        };
-        let change: Value = json!({
-            "metadata": { "labels": source.spec.labels, "finalizers": [FINALIZER] },
-            "spec": { "approved": true, "failureDomain": source.spec.failure_domain },
-        });
-        write::change(&self.client, &read.object, change)
-            .await
-            .map(drop)
     }
 
     /// Publishes an Event about an orphan.

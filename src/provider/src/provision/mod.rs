@@ -6,6 +6,7 @@
 //! a cache: only the list of hosts to choose from, and their Leases, come from watches.
 
 mod accounts;
+mod approve;
 mod cluster;
 mod conditions;
 mod count;

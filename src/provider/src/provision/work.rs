@@ -51,6 +51,8 @@ pub struct Provision {
     pub(super) unready: Unready,
     pub(super) words: Words,
     pub(super) taken: Taken,
+    /// Held while a registration lets in a host.
+    pub(super) approving: tokio::sync::Mutex<()>,
     pub(super) policy: Policy,
     pub(super) queue: Queue<Item>,
     leads: watch::Receiver<Lead>,
@@ -73,6 +75,7 @@ impl Provision {
             unready: Unready::default(),
             words: Words::default(),
             taken: Taken::default(),
+            approving: tokio::sync::Mutex::default(),
             policy,
             queue: Queue::default(),
             leads,
