@@ -41,8 +41,10 @@ pub struct Cluster {
     settings: Settings,
     name: String,
     identity: Identity,
-    /// The server has refused the host's own token: it is gone, or was never let in.
+    /// The server has refused the host's own token at the last read.
     refused: bool,
+    /// Why there is no other token.
+    unregistered: Option<String>,
 }
 
 /// Why a request failed.
@@ -94,6 +96,7 @@ impl Cluster {
             name,
             identity,
             refused: false,
+            unregistered: None,
         })
     }
 
@@ -160,19 +163,27 @@ impl Cluster {
         let secrets: Objects<Secret> = Objects::namespaced(client, REGISTRATIONS);
         let handed = self.wait(async { secrets.get(&self.identity.handover).await });
         let secret = handed.map_err(|failed| match failed.code {
-            404 => Failed {
-                why: format!(
-                    "CareenHost {} waits for approval, or another host has its name. Approve it, or set name in host.toml.",
-                    self.name
-                ),
-                code: 404,
-            },
+            404 => self.waits(),
             _ => failed,
         })?;
+        // How old this token is does not show. The next one is asked for at once.
         match text(&secret, "token") {
-            Some(token) => self.keep(token),
+            Some(token) => self.keep(token, 0),
             None => Ok(()),
         }
+    }
+
+    fn waits(&self) -> Failed {
+        let name = &self.name;
+        let why = match self.identity.token.is_some() {
+            false => format!(
+                "CareenHost {name} waits for approval, or another host has its name. Approve it, or set name in host.toml."
+            ),
+            true => format!(
+                "no other token is handed over to CareenHost {name}. careen-provider does so when it does not hear of the host for 12 h."
+            ),
+        };
+        Failed { why, code: 404 }
     }
 
     fn renew_token(&mut self) -> Answer<()> {
@@ -190,15 +201,15 @@ impl Cluster {
                 .await
         })?;
         match answer.status {
-            Some(status) => self.keep(status.token),
+            Some(status) => self.keep(status.token, host::os::wall()),
             None => Ok(()),
         }
     }
 
-    fn keep(&mut self, token: String) -> Answer<()> {
+    fn keep(&mut self, token: String, since: u64) -> Answer<()> {
         self.identity.token = Some(token);
-        self.identity.since = host::os::wall();
-        self.refused = false;
+        self.identity.since = since;
+        (self.refused, self.unregistered) = (false, None);
         let written = self.identity.write(&self.paths, &OnDisk);
         written.map_err(|error| Failed {
             why: error.to_string(),
@@ -214,18 +225,35 @@ impl Cluster {
         let hosts = self.hosts(self.mine()?);
         self.wait(async { hosts.get(&self.name).await })
     }
+
+    /// Why a request failed, with what a person can do about a token that has run out.
+    fn explain(&self, failed: Failed) -> String {
+        match (failed.code, &self.unregistered) {
+            (401, Some(other)) => format!(
+                "{}: the token of this host is refused, and another one is not there: {other} If this host was away for 12 h, put a fresh host.toml on it and restart careen-host.",
+                failed.why
+            ),
+            (_, _) => failed.why,
+        }
+    }
 }
 
 impl Api for Cluster {
     fn credential(&mut self) -> Result<(), String> {
-        let done = match self.identity.token.is_some() && !self.refused {
+        let has_token = self.identity.token.is_some();
+        let done = match has_token && !self.refused {
             false => self.register(),
             true if self.identity.is_due(host::os::wall()) => self.renew_token(),
             true => Ok(()),
         };
         match done {
-            // A token that is not renewed yet may still be good.
-            Err(_) if self.identity.token.is_some() && !self.refused => Ok(()),
+            // The token may still be good, so the next read tries it: an API server that cannot look
+            // up the account, because it starts or its etcd is away, answers 401 too.
+            Err(failed) if has_token => {
+                self.unregistered = self.refused.then_some(failed.why);
+                self.refused = false;
+                Ok(())
+            }
             other => other.map_err(|failed| failed.why),
         }
     }
@@ -233,8 +261,9 @@ impl Api for Cluster {
     fn own(&mut self) -> Result<Own, String> {
         let object = self.read_own().map_err(|failed| {
             self.refused = failed.code == 401;
-            failed.why
+            self.explain(failed)
         })?;
+        self.unregistered = None;
         let spec = object.data.get("spec").cloned().unwrap_or_default();
         let claim = spec.get("claim").filter(|claim| !claim.is_null()).cloned();
         let claim =
@@ -243,6 +272,7 @@ impl Api for Cluster {
         Ok(Own {
             claim,
             failure_domain: domain.map(str::to_owned),
+            status: object.data.get("status").cloned().unwrap_or_default(),
         })
     }
 
@@ -267,7 +297,7 @@ impl Api for Cluster {
             let params = PatchParams::default();
             self.wait(async { hosts.patch_status(&self.name, &params, &patch).await })
         };
-        say().map(drop).map_err(|failed| failed.why)
+        say().map(drop).map_err(|failed| self.explain(failed))
     }
 
     fn renew(&mut self) -> Result<(), String> {

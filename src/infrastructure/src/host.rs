@@ -19,7 +19,7 @@ pub struct Host {
     pub finalizer: bool,
     /// The HostRegistration that it came with.
     pub registration: String,
-    /// Where it looks for its first token.
+    /// Where it looks for a token when it has none that is good.
     pub handover: Option<String>,
     /// A person or the registration lets it in.
     pub approved: bool,

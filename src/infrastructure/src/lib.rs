@@ -23,6 +23,7 @@ mod cluster;
 mod decision;
 mod facts;
 mod give_back;
+mod handover;
 mod host;
 mod leave;
 mod lost;

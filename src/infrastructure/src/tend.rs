@@ -4,6 +4,7 @@
 use thiserror::Error;
 
 use crate::claim::{Claim, Wanted};
+use crate::handover;
 use crate::host::Host;
 use crate::policy::Policy;
 use life::Phase;
@@ -44,10 +45,10 @@ pub struct HostFacts<'a> {
     pub registration: Option<&'a Registration>,
     /// Its ServiceAccount, Role, Secret and Lease exist.
     pub has_account: bool,
-    /// Its first token is where it looks for it.
-    pub handed_over: bool,
-    /// Its Lease was renewed at least once: it has its token.
-    pub heartbeat: bool,
+    /// For how many seconds a token is where it looks for one.
+    pub handed_over: Option<i64>,
+    /// When its Lease was renewed last, by its own clock: it had its token then.
+    pub renewed_at: Option<i64>,
     /// Who has its claim: the one in its spec, or else the one that it says it has joined by.
     pub holder: Holder,
     /// The Cluster of the claim is paused.
@@ -71,9 +72,9 @@ pub enum HostAct {
     RemoveFinalizer,
     /// Make its ServiceAccount, Role, Secret and Lease.
     MakeAccount,
-    /// Put its first token where it looks for it.
+    /// Put a token where it looks for one.
     HandOver,
-    /// Remove that token, which the host has taken.
+    /// Remove that token, which the host has taken or does not need.
     EndHandover,
     /// Remove the claim: the host is clean.
     RemoveClaim {
@@ -218,11 +219,8 @@ pub fn tend(facts: &HostFacts<'_>) -> HostDecision {
     if !facts.has_account {
         return write(HostAct::MakeAccount);
     }
-    if host.handover.is_some() && facts.heartbeat {
-        return write(HostAct::EndHandover);
-    }
-    if host.handover.is_some() && !facts.handed_over {
-        return write(HostAct::HandOver);
+    if let Some(act) = handover::handover(facts) {
+        return write(act);
     }
     match &host.claim {
         Some(claim) if claim.wanted == Wanted::Released => leaving(facts, claim),
@@ -232,14 +230,15 @@ pub fn tend(facts: &HostFacts<'_>) -> HostDecision {
 }
 
 /// A host that a machine has is held by our finalizer. A person's word lets it go at once if it does
-/// not answer. Without a machine the word is the order to leave that nobody else gives.
+/// not answer. Without a machine the word is the order to leave that nobody else gives. While the
+/// host is held it may need a token to come back.
 fn deleted(facts: &HostFacts<'_>) -> HostDecision {
     let host = facts.host;
     if !host.finalizer {
         return wait(HostWhy::Leaving);
     }
     let Some(claim) = &host.claim else {
-        return write(HostAct::RemoveFinalizer);
+        return gone(facts);
     };
     let nobody = facts.holder == Holder::Nobody;
     let forced = host.is_forced(&claim.id);
@@ -247,13 +246,28 @@ fn deleted(facts: &HostFacts<'_>) -> HostDecision {
     let released = claim.wanted == Wanted::Released;
     let left = released && (host.is_fenced(&claim.id) || claim.lost);
     if forced && !alive || left && nobody {
-        return write(HostAct::RemoveFinalizer);
+        return gone(facts);
     }
     let id = || claim.id.clone();
     match (nobody && !released, forced && !facts.paused) {
         (true, true) => because(HostAct::Release, HostWhy::Orphan { claim: id() }),
-        (true, false) => look_again(HostWhy::Orphan { claim: id() }),
-        (false, _) => look_again(HostWhy::DeletedInUse { claim: id() }),
+        (true, false) => held(facts, HostWhy::Orphan { claim: id() }),
+        (false, _) => held(facts, HostWhy::DeletedInUse { claim: id() }),
+    }
+}
+
+fn held(facts: &HostFacts<'_>, why: HostWhy) -> HostDecision {
+    match handover::handover(facts) {
+        Some(act) if facts.has_account => because(act, why),
+        Some(_) | None => look_again(why),
+    }
+}
+
+/// The Secret with its token is in another namespace, so it does not go with the host.
+const fn gone(facts: &HostFacts<'_>) -> HostDecision {
+    match facts.handed_over {
+        Some(_) => write(HostAct::EndHandover),
+        None => write(HostAct::RemoveFinalizer),
     }
 }
 
@@ -333,7 +347,11 @@ fn unclaimed(facts: &HostFacts<'_>) -> HostDecision {
         .clone()
         .filter(|_| host.phase == Phase::Joined);
     let Some(id) = joined else {
-        return wait(HostWhy::Free);
+        let again = handover::again(facts);
+        return HostDecision {
+            again,
+            ..wait(HostWhy::Free)
+        };
     };
     match facts.holder {
         Holder::Machine | Holder::Unread => in_use(facts),

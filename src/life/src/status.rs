@@ -8,6 +8,10 @@ use crate::phase::Phase;
 use crate::reason::Reason;
 use crate::record::{Record, RecordRead, Stage, Stay};
 
+/// The longest message that the CRD of CareenHost allows, in characters. The API server refuses the
+/// whole status if one message is longer, and with it the phase and the reason.
+pub const LONGEST_MESSAGE: usize = 4096;
+
 /// The part of the status that follows from the record and the observation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -185,7 +189,7 @@ fn plain(phase: Phase, step: &'static str, message: &str) -> Status {
         phase,
         step,
         reason: "",
-        message: message.to_owned(),
+        message: cut(message),
         observed_claim: None,
         conditions: Vec::new(),
     }
@@ -232,6 +236,18 @@ fn condition(
         kind,
         status,
         reason,
-        message: message.to_owned(),
+        message: cut(message),
+    }
+}
+
+/// The end of a text that is too long: the last lines of an output name the cause, and a sentence
+/// ends with what to do. The API server counts Unicode code points, not bytes
+/// (k8s.io/kube-openapi/pkg/validation/validate, `MaxLength`).
+fn cut(text: &str) -> String {
+    match text.chars().count().saturating_sub(LONGEST_MESSAGE) {
+        0 => text.to_owned(),
+        over => std::iter::once('…')
+            .chain(text.chars().skip(over + 1))
+            .collect(),
     }
 }

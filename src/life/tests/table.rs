@@ -629,3 +629,38 @@ fn a_host_is_clean_only_if_no_claim_has_used_it() {
         );
     }
 }
+
+/// The CRD of CareenHost allows 4096 characters (provider/src/kinds/host.rs).
+#[test]
+fn no_message_is_longer_than_the_crd_allows() {
+    let lines = "ä".repeat(4096);
+    let failed = |detail: &str| {
+        let why = Reason::JoinFailed {
+            detail: detail.to_owned(),
+        };
+        let mut stay = at(bootstrapping()).stay.unwrap();
+        stay.failed = Some(why);
+        status(&Ok(of(stay)), &claimed(claim('a')))
+    };
+    let said = failed(&lines);
+    assert_eq!(said.message.chars().count(), 4096);
+    assert!(said.message.starts_with("…ä"), "{}", &said.message[..8]);
+    let action = "ä. Correct the cause and replace the Machine.";
+    assert!(said.message.ends_with(action), "the end says what to do");
+    let around = "the join failed: . Correct the cause and replace the Machine.".len();
+    let whole = failed(&"ä".repeat(4096 - around)).message;
+    assert_eq!(whole.chars().count(), 4096);
+    assert!(whole.starts_with("the join failed: "), "it fits");
+
+    let found: Vec<String> = (0..200)
+        .map(|at| format!("/var/lib/left/{at:040}"))
+        .collect();
+    let checks = Checks::Red(found);
+    let red = Observation { checks, ..seen() };
+    let said = status(&Ok(Record::default()), &red);
+    let conditions = said.conditions.iter().map(|one| &one.message);
+    for message in conditions.chain([&said.message]) {
+        assert!(message.chars().count() <= 4096, "{}", message.len());
+    }
+    assert!(said.conditions[0].message.ends_with("199"));
+}

@@ -10,6 +10,9 @@ pub struct Own {
     pub claim: Option<Result<Claim, String>>,
     /// The failure domain.
     pub failure_domain: Option<String>,
+    /// The status, as the API server shows it. A server that was restored may have lost what the
+    /// host said last.
+    pub status: Value,
 }
 
 /// The requests. An error is no order: it says nothing about the claim.

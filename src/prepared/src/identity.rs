@@ -18,11 +18,12 @@ const RENEWAL: u64 = 12 * 3600;
 /// The credential.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The name of the Secret in which the first token is handed over. Nobody else knows it.
+    /// The name of the Secret in which a token is handed over to a host that has none that is good.
+    /// Only who may read the CareenHost knows it too.
     pub handover: String,
     /// The token.
     pub token: Option<String>,
-    /// When the token was asked for, in seconds since 1970.
+    /// When the token was asked for, in seconds since 1970. 0 for one that was handed over.
     pub since: u64,
 }
 

@@ -35,6 +35,9 @@ pub struct Turns<'a> {
     host: Host<'a>,
     ignore: Vec<String>,
     said: Option<Value>,
+    /// The last status of the server that was not what this host had said, and was answered.
+    answered: Option<Value>,
+    unsaid: Option<String>,
     phase: Phase,
     renewed: Option<SinceBoot>,
 }
@@ -47,6 +50,8 @@ impl<'a> Turns<'a> {
             host,
             ignore,
             said: None,
+            answered: None,
+            unsaid: None,
             phase: Phase::Registered,
             renewed: None,
         }
@@ -57,7 +62,7 @@ impl<'a> Turns<'a> {
     /// # Errors
     /// A step has failed. The next turn decides again.
     pub fn turn(&mut self, hands: &mut dyn Hands, api: &mut dyn Api) -> Result<Duration> {
-        let told = self.ask(api);
+        let (told, shown) = self.ask(api);
         self.note_reached(&told, hands.now())?;
         let mut passed = self.host.pass(hands, &told)?;
         let mut left = PASSES;
@@ -67,13 +72,42 @@ impl<'a> Turns<'a> {
         }
         let mut status = facts(self.host.paths);
         merge(&mut status, json!(passed.status));
-        // What was said once is said again only if it changes: heartbeats are the Lease's.
-        if self.said.as_ref() != Some(&status) && api.say(&status).is_ok() {
-            self.said = Some(status);
+        if self.is_news(&status, shown.as_ref()) {
+            self.say(status, shown, api);
         }
         self.phase = passed.status.phase;
         self.beat(hands.now(), api);
         Ok(pause(self.phase))
+    }
+
+    /// What was said once is said again only if it changes, or if the server has lost it: heartbeats
+    /// are the Lease's. A server that drops a part of what it is told is answered once.
+    fn is_news(&mut self, status: &Value, shown: Option<&Value>) -> bool {
+        let is_kept = shown.is_none_or(|shown| shows(shown, status));
+        if is_kept {
+            self.answered = None;
+        }
+        let is_answered = self.answered.is_some() && self.answered.as_ref() == shown;
+        self.said.as_ref() != Some(status) || !is_kept && !is_answered
+    }
+
+    /// An answer that fails again and again is one line in the journal.
+    fn say(&mut self, status: Value, shown: Option<Value>, api: &mut dyn Api) {
+        match api.say(&status) {
+            Ok(()) => {
+                let again = self.said.as_ref() == Some(&status);
+                self.answered = shown.filter(|_| again);
+                (self.said, self.unsaid) = (Some(status), None);
+            }
+            Err(why) if self.unsaid.as_ref() == Some(&why) => {}
+            Err(why) => {
+                let said = why.trim_end_matches('.');
+                eprintln!(
+                    "careen-host: the status is not written: {said}. The next turn tries again."
+                );
+                self.unsaid = Some(why);
+            }
+        }
     }
 
     /// Tells careen-agent that a trial of this boot can be managed.
@@ -98,13 +132,15 @@ impl<'a> Turns<'a> {
         }
     }
 
-    fn ask(&self, api: &mut dyn Api) -> Told {
-        if let Err(why) = api.credential() {
-            return unknown(why);
-        }
-        match api.own() {
-            Err(why) => unknown(why),
-            Ok(own) => self.told(own, api),
+    /// What the server says, and the status that it shows, if it was read.
+    fn ask(&self, api: &mut dyn Api) -> (Told, Option<Value>) {
+        let own = api.credential().and_then(|()| api.own());
+        match own {
+            Err(why) => (unknown(why), None),
+            Ok(mut own) => {
+                let shown = std::mem::take(&mut own.status);
+                (self.told(own, api), Some(shown))
+            }
         }
     }
 
@@ -147,6 +183,16 @@ fn unknown(why: String) -> Told {
 fn merge(into: &mut Value, from: Value) {
     if let (Value::Object(into), Value::Object(from)) = (into, from) {
         into.extend(from);
+    }
+}
+
+/// Whether a server shows what was said to it as a merge patch.
+fn shows(shown: &Value, said: &Value) -> bool {
+    match (shown, said) {
+        (Value::Object(shown), Value::Object(said)) => said
+            .iter()
+            .all(|(key, said)| shows(shown.get(key).unwrap_or(&Value::Null), said)),
+        (shown, said) => shown == said,
     }
 }
 

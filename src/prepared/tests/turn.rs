@@ -18,6 +18,8 @@ struct Played {
     claim: Option<Result<Claim, String>>,
     data: Option<(ClaimId, String)>,
     said: Vec<Value>,
+    kept: Value,
+    unknown_field: bool,
     renewed: u32,
     data_read: u32,
 }
@@ -33,6 +35,7 @@ impl Api for Played {
             false => Ok(Own {
                 claim: self.claim.clone(),
                 failure_domain: None,
+                status: self.kept.clone(),
             }),
         }
     }
@@ -47,6 +50,10 @@ impl Api for Played {
             true => Err("no route".to_owned()),
             false => {
                 self.said.push(status.clone());
+                self.kept = status.clone();
+                if self.unknown_field {
+                    self.kept.as_object_mut().unwrap().remove("loader");
+                }
                 Ok(())
             }
         }
@@ -119,6 +126,38 @@ fn a_host_at_rest_writes_nothing_but_its_lease() {
     }
     assert_eq!(api.said.len(), 1, "the status did not change");
     assert_eq!(api.renewed, 5, "each 20 s");
+}
+
+#[test]
+fn a_status_that_the_server_lost_is_said_again() {
+    let mut rig = Rig::new();
+    let paths = rig.paths.clone();
+    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
+    let mut api = Played::default();
+    let mut turn = |api: &mut Played| turns.turn(&mut rig.machine, api).unwrap();
+    turn(&mut api);
+    let before = serde_json::json!({ "phase": "Registered", "hostname": "n-1" });
+    for (restored, said) in [(Value::Null, 2), (before, 3), (Value::Null, 4)] {
+        api.kept = restored;
+        for _ in 0..3 {
+            turn(&mut api);
+        }
+        assert_eq!((api.phase(), api.said.len()), ("Available", said));
+        assert_eq!(api.kept, api.said[0]);
+    }
+
+    // A server whose CRD does not have a field shows the status without it.
+    api.unknown_field = true;
+    api.kept = Value::Null;
+    for _ in 0..10 {
+        turn(&mut api);
+    }
+    assert_eq!(api.said.len(), 6, "the second answer shows what it keeps");
+
+    // A server that does not answer shows nothing.
+    api.away = true;
+    turn(&mut api);
+    assert_eq!(api.said.len(), 6);
 }
 
 #[test]

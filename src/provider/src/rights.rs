@@ -276,7 +276,7 @@ pub fn of_hosts(namespace: &str) -> Vec<Value> {
         &metadata,
         json!({ "rules": rules(HOSTS) }),
     )];
-    // To remove the first token of a host, once the host has it, and the account of a registration
+    // To remove the token for a host, once the host has it, and the account of a registration
     // that is deleted.
     let cleaner = json!([{ "apiGroups": [""], "resources": ["secrets", "serviceaccounts"], "verbs": ["delete"] }]);
     let metadata = json!({ "name": names::MANAGER, "namespace": policies::REGISTRATIONS });

@@ -11,8 +11,8 @@ struct Scene {
     word_since: Option<i64>,
     registration: Option<Registration>,
     has_account: bool,
-    handed_over: bool,
-    heartbeat: bool,
+    handed_over: Option<i64>,
+    renewed_at: Option<i64>,
     holder: Holder,
     paused: bool,
     leads_for: i64,
@@ -26,8 +26,8 @@ fn free() -> Scene {
         word_since: None,
         registration: None,
         has_account: true,
-        handed_over: false,
-        heartbeat: true,
+        handed_over: None,
+        renewed_at: Some(NOW - 30),
         holder: Holder::Unread,
         paused: false,
         leads_for: 1000,
@@ -90,7 +90,7 @@ impl Scene {
             registration: self.registration.as_ref(),
             has_account: self.has_account,
             handed_over: self.handed_over,
-            heartbeat: self.heartbeat,
+            renewed_at: self.renewed_at,
             holder: self.holder,
             paused: self.paused,
             leads_for: self.leads_for,
@@ -115,7 +115,7 @@ fn check(rows: Vec<(&str, Scene, &str, &str)>) {
 fn host_comes_in_by_the_table() {
     let handover = |s: &mut Scene| {
         s.host.handover = Some("0".repeat(32));
-        s.heartbeat = false;
+        s.renewed_at = None;
     };
     check(vec![
         (
@@ -163,18 +163,134 @@ fn host_comes_in_by_the_table() {
         ("no token", free().with(handover), "HandOver", "Moving"),
         (
             "token not taken",
-            free().with(handover).with(|s| s.handed_over = true),
+            free().with(handover).with(|s| s.handed_over = Some(60)),
             "-",
             "Free",
         ),
         (
             "token taken",
-            free().with(handover).with(|s| s.heartbeat = true),
+            free().with(handover).with(|s| {
+                s.handed_over = Some(60);
+                s.renewed_at = Some(NOW - 30);
+            }),
             "EndHandover",
+            "Moving",
+        ),
+        (
+            "token not taken while it was good",
+            free().with(handover).with(|s| s.handed_over = Some(HALF)),
+            "HandOver",
             "Moving",
         ),
         ("in", free(), "-", "Free"),
     ]);
+}
+
+/// Half of the life of a token.
+const HALF: i64 = 12 * 3600;
+
+/// A host that careen-provider, which runs for days, does not hear for so many seconds.
+fn silent(seconds: i64) -> Scene {
+    free().with(|s| {
+        s.host.handover = Some("0".repeat(32));
+        s.host.heard = NOW - seconds;
+        s.renewed_at = Some(NOW - seconds);
+        s.leads_for = 10 * HALF;
+    })
+}
+
+#[test]
+fn host_whose_token_may_have_run_out_gets_another_by_the_table() {
+    let held = |s: &mut Scene| {
+        s.host.deleting = true;
+        s.host.claim = Some(claim(ID));
+    };
+    check(vec![
+        ("heard", silent(10), "-", "Free"),
+        ("its token is good", silent(HALF - 1), "-", "Free"),
+        ("silent", silent(HALF), "HandOver", "Moving"),
+        (
+            "handed over",
+            silent(HALF).with(|s| s.handed_over = Some(60)),
+            "-",
+            "Free",
+        ),
+        (
+            "handed over, and that token may have run out too",
+            silent(3 * HALF).with(|s| s.handed_over = Some(HALF)),
+            "HandOver",
+            "Moving",
+        ),
+        (
+            "heard again",
+            silent(10).with(|s| s.handed_over = Some(60)),
+            "EndHandover",
+            "Moving",
+        ),
+        (
+            "careen-provider was away too",
+            silent(10).with(|s| {
+                s.host.renewed = false;
+                s.renewed_at = Some(NOW - HALF);
+                s.leads_for = 180;
+            }),
+            "HandOver",
+            "Moving",
+        ),
+        (
+            "has just started: who has a token is heard first",
+            silent(10).with(|s| {
+                s.host.renewed = false;
+                s.renewed_at = Some(NOW - HALF);
+                s.leads_for = 179;
+            }),
+            "-",
+            "Free",
+        ),
+        (
+            "its clock is slow",
+            silent(10).with(|s| s.renewed_at = Some(NOW - HALF)),
+            "-",
+            "Free",
+        ),
+        (
+            "its clock is fast",
+            silent(HALF).with(|s| s.renewed_at = Some(NOW + HALF)),
+            "HandOver",
+            "Moving",
+        ),
+        (
+            "given up",
+            silent(HALF).with(|s| {
+                let mut order = claim(ID);
+                (order.wanted, order.lost) = (Wanted::Released, true);
+                s.host.claim = Some(order);
+            }),
+            "HandOver",
+            "Moving",
+        ),
+        (
+            "deleted, and held by its claim",
+            silent(HALF).with(held),
+            "HandOver",
+            "DeletedInUse",
+        ),
+        (
+            "deleted, free, with a token to take",
+            silent(HALF).with(|s| (s.host.deleting, s.handed_over) = (true, Some(60))),
+            "EndHandover",
+            "Moving",
+        ),
+    ]);
+    let again = |scene: Scene| scene.decide().again;
+    assert_eq!(again(silent(10)), Some(12 * 3600 - 10));
+    assert_eq!(
+        again(silent(HALF).with(|s| s.handed_over = Some(60))),
+        Some(12 * 3600 - 60)
+    );
+    let started = silent(HALF).with(|s| s.leads_for = 100);
+    assert_eq!(again(started), Some(80));
+    assert_eq!(again(free()), None, "a host that looks for no token");
 }
 
 #[test]

@@ -45,8 +45,10 @@ pub struct CareenHostSpec {
     /// The HostRegistration that it came with. The host writes it when it registers.
     #[schemars(length(min = 1, max = 63))]
     pub registration: String,
-    /// The name of the Secret in which the host looks for its first token: 32 random hexadecimal
-    /// digits, which the host makes up. Who does not know the name cannot read the token.
+    /// The name of the Secret in which the host looks for a token when it has none that is good: 32
+    /// random hexadecimal digits, which the host makes up. The Secret is there until the host takes
+    /// its first token, and while the host is not heard for 12 h. Who does not know the name cannot
+    /// read the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = r"^[0-9a-f]{32}$"))]
     pub handover: Option<String>,

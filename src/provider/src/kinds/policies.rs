@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::keys::{GROUP, HOSTS, VERSION};
 use crate::names::{self, NAMESPACE};
 
-/// The namespace of the accounts of the registrations, and of the first tokens of hosts.
+/// The namespace of the accounts of the registrations, and of the tokens for hosts.
 pub const REGISTRATIONS: &str = "careen-registrations";
 
 /// How the names of a host's ServiceAccount, Role, Secret and Lease begin.

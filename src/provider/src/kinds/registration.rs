@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How hosts come into the namespace. Its ServiceAccount, NAMESPACE.NAME in careen-registrations, can
-/// create CareenHosts, and reads nothing but the first token of a host whose secret name it knows.
+/// create CareenHosts, and reads nothing but the token for a host whose secret name it knows.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, CustomResource, Deserialize, Serialize, KubeSchema,
 )]

@@ -9,6 +9,7 @@ use kube::api::{Api, PostParams};
 use kube::{Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 
+use crate::clock::now;
 use crate::kinds::CareenHost;
 use crate::kinds::policies::{OF_A_HOST, REGISTRATIONS};
 use crate::rights;
@@ -90,16 +91,18 @@ pub async fn exists(client: &Client, host: &CareenHost) -> Result<bool, WriteErr
     Ok(found.is_some_and(is_its))
 }
 
-/// Whether the first token is where the host looks for it.
+/// For how many seconds a token is where the host looks for one.
 ///
 /// # Errors
 /// See [`WriteError`].
-pub async fn is_handed_over(client: &Client, secret: &str) -> Result<bool, WriteError> {
+pub async fn handed_over(client: &Client, secret: &str) -> Result<Option<i64>, WriteError> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), REGISTRATIONS);
-    Ok(write::read(&secrets, secret).await?.is_some())
+    let found = write::read(&secrets, secret).await?;
+    let made = found.map(|secret| secret.metadata.creation_timestamp);
+    Ok(made.map(|made| made.map_or(i64::MAX, |made| now() - made.0.as_second())))
 }
 
-/// Asks for a token, and puts it where only the host knows to look.
+/// Asks for a token, and puts it where only the host knows to look. An older one goes.
 ///
 /// # Errors
 /// See [`WriteError`].
@@ -118,5 +121,14 @@ pub async fn hand_over(client: &Client, host: &CareenHost, secret: &str) -> Resu
         "metadata": { "name": secret, "namespace": REGISTRATIONS },
         "stringData": { TOKEN_KEY: token },
     });
+    end_handover(client, secret).await?;
     write::make(client, REGISTRATIONS, &typed::<Secret>(object)?).await
+}
+
+/// Removes the token from where the host looks for one.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn end_handover(client: &Client, secret: &str) -> Result<(), WriteError> {
+    write::remove::<Secret>(client, REGISTRATIONS, secret).await
 }

@@ -1,17 +1,15 @@
 //! One look at a host: read, decide, write, until nothing is due.
 
 use infrastructure::{Holder, Host, HostAct, HostDecision, HostFacts, Phase, Registration, tend};
-use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::Api;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::work::Provision;
 use super::{accounts, facts};
 use crate::clock::now;
 use crate::events::Happened;
-use crate::kinds::policies::REGISTRATIONS;
 use crate::kinds::{
     CareenHost, CareenMachine, FINALIZER, FORCE_RELEASE, HOSTS, HostRegistration, ORPHAN,
     ORPHAN_SEEN, VERSION,
@@ -28,7 +26,7 @@ struct Read {
     source: Option<HostRegistration>,
     registration: Option<Registration>,
     has_account: bool,
-    handed_over: bool,
+    handed_over: Option<i64>,
     holder: Holder,
     paused: bool,
 }
@@ -45,7 +43,7 @@ impl Provision {
                 return Ok(decision.again);
             };
             tracing::debug!(host = %key, "{act:?}");
-            self.perform_for_host(&read, act).await?;
+            self.perform_for_host(key, &read, act).await?;
             self.tell(&read.object, &decision);
         }
         Ok(Some(1))
@@ -71,10 +69,7 @@ impl Provision {
                 .filter(|other| other.registration == host.registration);
             theirs.filter(|other| other.approved).count()
         });
-        let handed_over = match &host.handover {
-            Some(name) if host.approved => accounts::is_handed_over(&self.client, name).await?,
-            Some(_) | None => false,
-        };
+        let handed_over = self.handed_over(key, &host).await?;
         let has_account = host.approved && accounts::exists(&self.client, &object).await?;
         let (holder, paused) = self.holder(space, &host).await?;
         Ok(Some(Read {
@@ -154,7 +149,7 @@ impl Provision {
             registration: read.registration.as_ref(),
             has_account: read.has_account,
             handed_over: read.handed_over,
-            heartbeat: self.inventory.has_heartbeat(key),
+            renewed_at: self.inventory.renewed_at(key),
             holder: read.holder,
             paused: read.paused,
             leads_for: self.leads_for(),
@@ -163,10 +158,15 @@ impl Provision {
         })
     }
 
-    async fn perform_for_host(&self, read: &Read, act: &HostAct) -> Result<(), WriteError> {
+    async fn perform_for_host(
+        &self,
+        key: &Key,
+        read: &Read,
+        act: &HostAct,
+    ) -> Result<(), WriteError> {
         let (client, object) = (&self.client, &read.object);
         let spec = match act {
-            HostAct::Approve => return self.approve(read).await,
+            HostAct::Approve => return self.approve(object, read.source.as_ref()).await,
             HostAct::AddFinalizer | HostAct::RemoveFinalizer => {
                 let there = *act == HostAct::AddFinalizer;
                 return write::finalizer(client, object, FINALIZER, there)
@@ -174,14 +174,10 @@ impl Provision {
                     .map(drop);
             }
             HostAct::MakeAccount => return accounts::make(client, object).await,
-            HostAct::HandOver => {
-                let secret = read.host.handover.as_deref().unwrap_or_default();
-                return accounts::hand_over(client, object, secret).await;
-            }
+            HostAct::HandOver => return self.hand_over(key, object).await,
             HostAct::EndHandover => {
-                let secret = read.host.handover.as_deref().unwrap_or_default();
-                write::remove::<Secret>(client, REGISTRATIONS, secret).await?;
-                json!({ "spec": { "handover": null } })
+                let secret = object.spec.handover.as_deref().unwrap_or_default();
+                return accounts::end_handover(client, secret).await;
             }
             HostAct::RemoveClaim { cordon } => {
                 let cordoned = object.spec.cordoned || *cordon;
@@ -207,20 +203,6 @@ impl Provision {
             }),
         };
         write::change(client, object, spec).await.map(drop)
-    }
-
-    /// The labels come from the registration, never from the host: it must not choose itself.
-    async fn approve(&self, read: &Read) -> Result<(), WriteError> {
-        let Some(source) = &read.source else {
-            return Err(WriteError::Missing);
-        };
-        let change: Value = json!({
-            "metadata": { "labels": source.spec.labels, "finalizers": [FINALIZER] },
-            "spec": { "approved": true, "failureDomain": source.spec.failure_domain },
-        });
-        write::change(&self.client, &read.object, change)
-            .await
-            .map(drop)
     }
 
     /// Publishes an Event about an orphan.

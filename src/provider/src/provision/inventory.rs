@@ -202,7 +202,8 @@ impl Inventory {
     }
 
     /// Takes what the watch of Leases reports. After a gap nobody has been silent: a renewal in the
-    /// gap was not seen. Returns the hosts whose Lease is new, or is renewed for the first time.
+    /// gap was not seen. Returns the hosts whose Lease is new, or is renewed for the first time or
+    /// after a silence.
     pub fn leases(&self, news: News<Lease>, now: i64) -> Vec<Key> {
         self.write(|state| match news {
             News::All(all) => {
@@ -218,7 +219,7 @@ impl Inventory {
             News::Changed(one) => {
                 let known = state.leases.get(&key(&one));
                 let same = known.is_some_and(|known| known.renew_time == one.spec.renew_time);
-                let begins = known.is_none_or(|known| !known.renewed);
+                let begins = known.is_none_or(|known| !known.renewed || now - known.at >= FRESH);
                 let renewed = one.spec.renew_time.is_some();
                 if same {
                     return Vec::new();
@@ -242,12 +243,14 @@ impl Inventory {
         self.read(|state| state.heard(namespace, host))
     }
 
-    /// Whether the Lease of this host was ever renewed.
+    /// When the Lease of this host was renewed last, by the host's clock. A time that cannot be read
+    /// is long ago.
     #[must_use]
-    pub fn has_heartbeat(&self, key: &Key) -> bool {
+    pub fn renewed_at(&self, key: &Key) -> Option<i64> {
         self.read(|state| {
-            let heard = state.leases.get(&lease_key(&key.namespace, &key.name));
-            heard.is_some_and(|heard| heard.renew_time.is_some())
+            let heard = state.leases.get(&lease_key(&key.namespace, &key.name))?;
+            let at = heard.renew_time.as_ref()?.parse::<Timestamp>();
+            Some(at.map_or(0, Timestamp::as_second))
         })
     }
 

@@ -6,10 +6,12 @@
 //! a cache: only the list of hosts to choose from, and their Leases, come from watches.
 
 mod accounts;
+mod approve;
 mod cluster;
 mod conditions;
 mod count;
 mod facts;
+mod handover;
 mod host;
 mod id;
 mod inventory;

@@ -12,6 +12,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
+use super::handover::Taken;
 use super::inventory::{Inventory, Known};
 use super::unready::Unready;
 use super::wire;
@@ -53,6 +54,9 @@ pub struct Provision {
     pub(super) inventory: Inventory,
     pub(super) unready: Unready,
     pub(super) words: Words,
+    pub(super) taken: Taken,
+    /// Held while a registration lets in a host.
+    pub(super) approving: tokio::sync::Mutex<()>,
     pub(super) policy: Policy,
     pub(super) queue: Queue<Item>,
     leads: watch::Receiver<Lead>,
@@ -74,6 +78,8 @@ impl Provision {
             inventory: Inventory::default(),
             unready: Unready::default(),
             words: Words::default(),
+            taken: Taken::default(),
+            approving: tokio::sync::Mutex::default(),
             policy,
             queue: Queue::default(),
             leads,
@@ -245,6 +251,7 @@ impl Provision {
         let mut leads = self.leads.clone();
         loop {
             if leads.borrow_and_update().holds() {
+                self.taken.forget();
                 self.queue_all();
             }
             if leads.changed().await.is_err() {

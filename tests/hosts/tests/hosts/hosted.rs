@@ -2,12 +2,11 @@
 //! careen-agent are played.
 
 #[path = "../../../../src/prepared/tests/rig/mod.rs"]
-mod rig;
+pub mod rig;
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender, TryRecvError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -18,6 +17,7 @@ use hosts_tests::IMAGE;
 use kubectl::cli::Cli;
 use kubectl::console::Console;
 use kubectl::render::Look;
+use prepared::identity::Identity;
 use prepared::settings::Settings;
 use prepared::turn::Turns;
 use prepared::{Host, OnDisk};
@@ -29,32 +29,54 @@ pub use rig::WORKER;
 
 /// The program of a host, as a thread. Dropping it ends the program between two turns.
 pub struct Program {
-    stop: Arc<AtomicBool>,
+    orders: Option<SyncSender<Order>>,
     thread: Option<JoinHandle<String>>,
+}
+
+#[derive(PartialEq, Eq)]
+enum Order {
+    /// The power goes.
+    Off,
+    /// The power comes back, so much later that the token has run out, and with this file.
+    On(Box<Settings>),
 }
 
 impl Program {
     /// Starts it with this file.
     pub fn start(settings: Settings) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || live(settings, &stopped));
+        // The sender of an order waits until it is taken.
+        let (orders, given) = mpsc::sync_channel(0);
+        let thread = std::thread::spawn(move || live(settings, &given));
         Self {
-            stop,
+            orders: Some(orders),
             thread: Some(thread),
         }
     }
 
+    /// The host loses its power.
+    pub fn off(&self) {
+        self.order(Order::Off);
+    }
+
+    /// The host is back after more than the life of a token, with this file.
+    pub fn on(&self, settings: Settings) {
+        self.order(Order::On(Box::new(settings)));
+    }
+
+    fn order(&self, order: Order) {
+        self.orders.as_ref().unwrap().send(order).unwrap();
+    }
+
     /// Ends it, and returns what kubeadm ran, by claim.
     pub fn end(mut self) -> String {
-        self.stop.store(true, Ordering::Relaxed);
+        drop(self.orders.take());
         self.thread.take().unwrap().join().unwrap()
     }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        drop(self.orders.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -62,25 +84,49 @@ impl Drop for Program {
 }
 
 /// Turns until the test ends. The pauses are shorter than a host's.
-fn live(settings: Settings, stop: &AtomicBool) -> String {
+fn live(settings: Settings, orders: &Receiver<Order>) -> String {
     let mut rig = Rig::new();
     let name = settings.name.clone().unwrap();
     rig.put("/proc/sys/kernel/hostname", &name);
     let before = rig.tree();
-    let paths = rig.paths.clone();
     play_agent(&rig, "made", IMAGE);
-    let mut api = Cluster::new(&paths, settings, name).unwrap();
-    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
-    let begun = Instant::now();
-    while !stop.load(Ordering::Relaxed) {
-        rig.machine.now = 60_000 + u64::try_from(begun.elapsed().as_millis()).unwrap();
-        turns.turn(&mut rig.machine, &mut api).unwrap();
-        answer(&rig);
-        std::thread::sleep(Duration::from_millis(200));
+    let mut file = Some(settings);
+    while let Some(settings) = file {
+        file = lit(&mut rig, settings, orders);
+        if file.is_some() {
+            rig.machine.start();
+            run_out(&rig);
+        }
     }
     assert_eq!(rig.tree(), before, "the host is as it was");
     let runs: Vec<_> = rig.machine.runs.values().collect();
     format!("{runs:?}")
+}
+
+/// Turns until the power goes. Returns the file that the host comes back with.
+fn lit(rig: &mut Rig, settings: Settings, orders: &Receiver<Order>) -> Option<Settings> {
+    let name = settings.name.clone().unwrap();
+    let paths = rig.paths.clone();
+    let mut api = Cluster::new(&paths, settings, name).unwrap();
+    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
+    let begun = Instant::now();
+    while orders.try_recv() == Err(TryRecvError::Empty) {
+        rig.machine.now = 60_000 + u64::try_from(begun.elapsed().as_millis()).unwrap();
+        turns.turn(&mut rig.machine, &mut api).unwrap();
+        answer(rig);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    match orders.recv() {
+        Ok(Order::On(settings)) => Some(*settings),
+        Ok(Order::Off) | Err(_) => None,
+    }
+}
+
+/// The token is one that the API server does not accept any more.
+fn run_out(rig: &Rig) {
+    let mut identity = Identity::read(&rig.paths, &OnDisk).unwrap();
+    identity.token = Some("a-token-that-has-run-out".to_owned());
+    identity.write(&rig.paths, &OnDisk).unwrap();
 }
 
 /// Answers as careen-agent does when the image runs already.

@@ -1,14 +1,16 @@
 //! A host from its registration to its second machine, with its own token.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, ensure};
 use hosts_tests::{Played, Running, Scene, client_of, plane};
 use infrastructure::{Phase, Policy};
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{Api, PostParams};
+use kube::api::{Api, ListParams, PostParams};
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use provider::kinds::policies::{OF_A_HOST, REGISTRATIONS};
-use provider::kinds::{CareenHost, CareenMachine};
+use provider::kinds::{CareenHost, CareenMachine, HostRegistration};
 use serde_json::json;
 use testkit::cluster_api::objects;
 
@@ -109,6 +111,52 @@ async fn host_registers_serves_a_machine_and_serves_the_next() -> Result<()> {
         handovers.get_opt(HANDOVER).await?.is_none(),
         "the first token is still there"
     );
+    let handover = hosts.get("n-1").await?.spec.handover;
+    assert_eq!(handover.as_deref(), Some(HANDOVER), "for the next token");
+    Ok(())
+}
+
+/// All hosts are there before careen-provider starts, so that it looks at several of them at once.
+#[tokio::test]
+async fn registration_lets_in_no_more_than_its_most_at_once() -> Result<()> {
+    let scene = Scene::new("most").await?;
+    scene
+        .apply(&json!({
+            "apiVersion": "careen.dev/v1alpha1", "kind": "HostRegistration", "metadata": { "name": "rack-a" },
+            "spec": { "autoApprove": true, "maxHosts": 2 },
+        }))
+        .await?;
+    for at in 0..16 {
+        scene
+            .apply(&json!({
+                "apiVersion": "careen.dev/v1alpha1", "kind": "CareenHost",
+                "metadata": { "name": format!("n-{at}") },
+                "spec": { "registration": "rack-a", "handover": format!("{at:032x}") },
+            }))
+            .await?;
+    }
+    let _provider = Running::start(&scene.admin, "most", Policy::default()).await?;
+    let hosts: Api<CareenHost> = scene.all();
+    let let_in = || async {
+        let all = hosts.list(&ListParams::default()).await?;
+        let approved = all.iter().filter(|host| host.spec.approved).count();
+        anyhow::Ok(approved)
+    };
+    let registrations: Api<HostRegistration> = scene.all();
+    scene
+        .until("the hosts are counted", || async {
+            let status = registrations.get("rack-a").await?.status;
+            let status = status.unwrap_or_default();
+            ensure!(
+                status.registered == 16 && status.approved >= 2,
+                "{status:?}"
+            );
+            Ok(())
+        })
+        .await?;
+    // Each host was looked at, and looked at again after a conflict.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(let_in().await?, 2);
     Ok(())
 }
 

@@ -12,5 +12,6 @@ mod orphans;
 mod package;
 mod pools;
 mod program;
+mod refusing;
 mod rivals;
 mod templates;

@@ -3,7 +3,9 @@
 use anyhow::{Context, Result, ensure};
 use hosts_tests::{Running, Scene, plane};
 use infrastructure::{Phase, Policy};
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::{Api, DeleteParams};
 use prepared::settings::Settings;
 use provider::kinds::policies::REGISTRATIONS;
@@ -11,6 +13,7 @@ use provider::kinds::{CareenHost, CareenMachine, HostRegistration};
 use serde_json::json;
 
 use crate::hosted::{self, Program, WORKER};
+use crate::refusing;
 
 const SPACE: &str = "program";
 const NAME: &str = "n-1";
@@ -19,18 +22,21 @@ async fn kubectl(line: &str) -> Result<String> {
     hosted::kubectl(&plane().await?.admin_kubeconfig(), SPACE, line).await
 }
 
+async fn token(space: &str) -> Result<String> {
+    let kubeconfig = plane().await?.admin_kubeconfig();
+    hosted::kubectl(&kubeconfig, space, "token --registration rack-a").await
+}
+
 /// What a person puts on a host as /etc/careen/host.toml.
-async fn settings(scene: &Scene) -> Result<Settings> {
+async fn settings(scene: &Scene, auto_approve: bool) -> Result<Settings> {
     scene
         .apply(&json!({
             "apiVersion": "careen.dev/v1alpha1", "kind": "HostRegistration", "metadata": { "name": "rack-a" },
-            "spec": { "autoApprove": false, "failureDomain": "rack-a" },
+            "spec": { "autoApprove": auto_approve, "failureDomain": "rack-a" },
         }))
         .await?;
     let text = scene
-        .until("the registration has an account", || async {
-            kubectl("token --registration rack-a").await
-        })
+        .until("the registration has an account", || token(&scene.space))
         .await?;
     hosted::settings(&text, NAME)
 }
@@ -40,7 +46,7 @@ async fn the_program_registers_and_serves_two_machines() -> Result<()> {
     let scene = Scene::new(SPACE).await?;
     let _provider = Running::start(&scene.admin, SPACE, Policy::default()).await?;
     scene.cluster().await?;
-    let program = Program::start(settings(&scene).await?);
+    let program = Program::start(settings(&scene, false).await?);
     let hosts: Api<CareenHost> = scene.all();
     scene
         .until("the host has registered", || async {
@@ -74,6 +80,77 @@ async fn the_program_registers_and_serves_two_machines() -> Result<()> {
     }
     assert_eq!(program.end(), "[1, 1]", "each claim's data ran once");
     registration_goes(&scene).await
+}
+
+/// The host is off for a day. Meanwhile its machine is deleted, and careen-provider restarts.
+#[tokio::test]
+async fn host_whose_token_ran_out_comes_back_with_a_fresh_file() -> Result<()> {
+    let scene = Scene::new("returned").await?;
+    let policy = Policy {
+        alive: 5,
+        ..Policy::default()
+    };
+    let provider = Running::start(&scene.admin, "returned", policy.clone()).await?;
+    scene.cluster().await?;
+    let program = Program::start(settings(&scene, true).await?);
+    scene.machine_with("m-1", WORKER).await?;
+    until_provisioned(&scene, "m-1").await?;
+    program.off();
+    drop(provider);
+    let secret = hosts_secret(&scene).await?;
+    let handovers: Api<Secret> = Api::namespaced(scene.admin.clone(), REGISTRATIONS);
+    ensure!(
+        handovers.get_opt(&secret).await?.is_none(),
+        "a host that is heard"
+    );
+    heard_a_day_ago(&scene).await?;
+
+    let _provider = Running::start(&scene.admin, "returned", policy).await?;
+    scene.delete_machine("m-1").await?;
+    scene
+        .until("a token is handed over", || async {
+            handovers.get(&secret).await.map(drop).map_err(Into::into)
+        })
+        .await?;
+    program.on(hosted::settings(&token("returned").await?, NAME)?);
+    until_free(&scene, "m-1").await?;
+    scene
+        .until("the token is taken", || async {
+            ensure!(handovers.get_opt(&secret).await?.is_none());
+            Ok(())
+        })
+        .await?;
+    assert_eq!(hosts_secret(&scene).await?, secret);
+    assert_eq!(program.end(), "[1]", "the data ran once");
+    Ok(())
+}
+
+/// The name of the Secret in which the host looks for a token.
+async fn hosts_secret(scene: &Scene) -> Result<String> {
+    let hosts: Api<CareenHost> = scene.all();
+    let host = hosts.get(NAME).await?;
+    host.spec.handover.context("the host looks for no token")
+}
+
+async fn heard_a_day_ago(scene: &Scene) -> Result<()> {
+    let day_ago = Timestamp::now() - SignedDuration::from_hours(24);
+    let renewed = json!({ "spec": { "renewTime": format!("{day_ago:.6}") } });
+    let name = format!("careen-host-{NAME}");
+    scene.change::<Lease>(&name, renewed).await.map(drop)
+}
+
+/// A kube-apiserver answers 401 when it cannot look up an account, for example while it starts.
+#[tokio::test]
+async fn one_unauthorized_answer_does_not_end_the_reading_of_the_claim() -> Result<()> {
+    let scene = Scene::new("unauthorized").await?;
+    let _provider = Running::start(&scene.admin, "unauthorized", Policy::default()).await?;
+    let file = settings(&scene, true).await?;
+    let heard = std::thread::spawn(move || refusing::heard(file))
+        .join()
+        .unwrap();
+    let told = "Some(Released)";
+    assert_eq!(heard, ["None", "refused", told, "refused", "refused", told]);
+    Ok(())
 }
 
 async fn until_provisioned(scene: &Scene, name: &str) -> Result<String> {
