@@ -1,7 +1,7 @@
 //! When a token is put where a host looks for one, and when it is removed. A host asks for each next
 //! token with the one before. One that was away for longer than a token lives has none that is good.
 
-use crate::tend::{HostAct, HostFacts};
+use crate::host_facts::{HostAct, HostFacts};
 
 /// A host renews its token at half of its life, which is 24 h. So the token of a host that is
 /// silent for this time may have run out, and one that was handed over this long ago is renewed.

@@ -25,6 +25,7 @@ mod facts;
 mod give_back;
 mod handover;
 mod host;
+mod host_facts;
 mod leave;
 mod lost;
 mod machine;
@@ -50,6 +51,7 @@ pub use cluster::{
 pub use decision::{Act, Decision, Failed};
 pub use facts::{Data, Facts, Held, Machine, Node, Owner, OwnerCluster};
 pub use host::Host;
+pub use host_facts::{Holder, HostAct, HostFacts, Registration};
 pub use life::Phase;
 pub use machine::{AWAITS_DATA, decide};
 pub use policy::Policy;
@@ -60,6 +62,6 @@ pub use registration::{Counts, RegistrationAct, RegistrationFacts, decide_regist
 pub use selector::{Expression, Operator, Selector};
 pub use stage::{Stage, Word, words};
 pub use template::{Expected, Wished, expected};
-pub use tend::{Holder, HostAct, HostDecision, HostFacts, HostWhy, Registration, tend};
+pub use tend::{HostDecision, HostWhy, tend};
 pub use unfit::{Refused, Unfit};
 pub use why::{Class, Why};

@@ -1,8 +1,5 @@
 //! The Secret with a token that a host looks for when it has none that is good.
 
-use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
-
 use infrastructure::Host;
 
 use super::accounts;
@@ -11,22 +8,6 @@ use crate::clock::now;
 use crate::kinds::CareenHost;
 use crate::machines::Key;
 use crate::writes::WriteError;
-
-/// The hosts whose Secret was seen to be away while this process leads. Only the leader makes one,
-/// so that the Secret of a host that is heard is not read at each look.
-#[derive(Default)]
-pub struct Taken(Mutex<HashSet<Key>>);
-
-impl Taken {
-    fn with<T>(&self, act: impl FnOnce(&mut HashSet<Key>) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Forgets all: another leader may have made some.
-    pub fn forget(&self) {
-        self.with(HashSet::clear);
-    }
-}
 
 impl Provision {
     /// For how many seconds a token is where this host looks for one.

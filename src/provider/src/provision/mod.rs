@@ -18,6 +18,7 @@ mod inventory;
 mod machine;
 mod pool;
 mod registration;
+mod taken;
 mod template;
 mod unready;
 mod watches;

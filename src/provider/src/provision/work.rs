@@ -12,8 +12,8 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
-use super::handover::Taken;
 use super::inventory::{Inventory, Known};
+use super::taken::Taken;
 use super::unready::Unready;
 use super::wire;
 use super::word::Words;
