@@ -9,12 +9,13 @@ use upgrade::observe::Check;
 use upgrade::{Api, Asked, Health, Membership, NodeView, SinceBoot, names};
 
 /// What careen-host shows, in place of a Node. `None` on a node, and on a machine without
-/// careen-host.
+/// careen-host. A credential that cannot be looked at may be there, so the machine stays a node.
 #[must_use]
 pub fn look(places: &Places) -> Option<NodeView> {
     let below = |path: &str| places.root.join(path.trim_start_matches('/'));
     let is_prepared = places.state().join(names::HOST_DIR).is_dir();
-    if !is_prepared || below(names::KUBELET_CONF).exists() {
+    let may_be_joined = below(names::KUBELET_CONF).try_exists().unwrap_or(true);
+    if !is_prepared || may_be_joined {
         return None;
     }
     let run = below(names::RUN_DIR);
@@ -114,6 +115,15 @@ mod tests {
         let (folder, places) = machine();
         fs::remove_dir_all(places.state()).unwrap();
         assert_eq!(look(&places), None, "{folder:?}");
+    }
+
+    #[test]
+    fn credential_that_cannot_be_looked_at_keeps_the_node() {
+        let (folder, places) = machine();
+        // A link that leads to itself: the kernel gives up with ELOOP.
+        let path = folder.path().join("etc/kubernetes/kubelet.conf");
+        std::os::unix::fs::symlink(&path, &path).unwrap();
+        assert_eq!(look(&places), None);
     }
 
     #[test]
