@@ -141,7 +141,7 @@ async fn heard_a_day_ago(scene: &Scene) -> Result<()> {
 
 /// A kube-apiserver answers 401 when it cannot look up an account, for example while it starts.
 #[tokio::test]
-async fn one_unauthorized_answer_does_not_end_the_reading_of_the_claim() -> Result<()> {
+async fn one_unauthorized_answer_does_not_end_the_reading() -> Result<()> {
     let scene = Scene::new("unauthorized").await?;
     let _provider = Running::start(&scene.admin, "unauthorized", Policy::default()).await?;
     let file = settings(&scene, true).await?;
