@@ -1,10 +1,15 @@
 //! Keys on a Node that are nearly ours: what looks like a pause holds, and the rest is told.
-//! `leaving` has the signs that the node is about to go.
+//! `leaving` has the signs that the node is about to go, `request` keys that are nearly a request,
+//! and `told` what the Node says of them.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "keys/leaving.rs"]
 mod leaving;
+#[path = "keys/request.rs"]
+mod request;
 mod scene;
+#[path = "keys/told.rs"]
+mod told;
 
 use std::collections::BTreeMap;
 
@@ -339,86 +344,6 @@ fn words_that_only_resemble_a_pause_hold_nothing() {
     }
 }
 
-/// What a key with this value is taken for.
-fn meant(keys: &Keys) -> Option<&'static str> {
-    assert_eq!(keys.pause, None);
-    keys.strays.first().and_then(|stray| stray.meant)
-}
-
-#[test]
-fn request_under_another_key_is_answered_in_every_place() {
-    for key in [
-        "inplace-upgrade",
-        "in-place-upgrade",
-        "example.com/inplace-upgrade",
-        "infrastructure.x-k8s.io/inplace-upgrade",
-        "infrastructure.cluster.x-k8s/inplace-upgrade",
-        "infrastructure.cluster.x-k8s.io.inplace-upgrade",
-        "infrastructure.cluster.x-k8s.io-inplace-upgrade",
-        "bootstrap.cluster.x-k8s.io/inplace_upgrade",
-        "infrastructure.cluster.x-k8s.io/inplace-update",
-        "infrastructure.cluster.x-k8s.io/upgrade",
-        "controlplane.cluster.x-k8s.io/inplace-upgrade",
-        "controlplane.cluster.x-k8s.io/in-place-upgrade",
-        "careen.dev/request",
-        "careen.dev/upgrade",
-        "careen.dev/schedule",
-    ] {
-        for value in [
-            "Scheduled",
-            "scheduled",
-            "Schedule",
-            "SCHEDULED",
-            "Sheduled",
-        ] {
-            let none = pairs(&[]);
-            let one = pairs(&[(key, value)]);
-            for keys in [
-                annotation(key, value),
-                label(key, value),
-                Keys::of(&none, &none, &one),
-            ] {
-                assert_eq!(meant(&keys), Some(names::REQUEST), "{key}={value}");
-            }
-        }
-    }
-}
-
-#[test]
-fn answer_of_the_agent_is_no_request() {
-    for value in ["InProgress", "Upgraded", "Failed"] {
-        assert_eq!(annotation(names::ANSWER, value), Keys::default(), "{value}");
-    }
-}
-
-#[test]
-fn parts_of_a_request_without_the_request_are_told() {
-    for (parts, key) in [
-        (&[names::IMAGE][..], names::IMAGE),
-        (&[names::UPGRADE_ID, names::IMAGE], names::IMAGE),
-        (&[names::SOAK], names::SOAK),
-        (&[names::KUBERNETES_VERSION], names::KUBERNETES_VERSION),
-    ] {
-        let all: Vec<_> = parts.iter().map(|&key| (key, "x")).collect();
-        let keys = Keys::read(&pairs(&all), &pairs(&[]));
-        let told: Vec<_> = keys.strays.iter().map(Stray::told).collect();
-        let missing = names::REQUEST;
-        let line = format!("annotation {key} without a request (annotation {missing} is missing)");
-        assert_eq!(told, [line]);
-        let whole = [&all[..], &[(names::REQUEST, "Scheduled")]].concat();
-        assert_eq!(Keys::read(&pairs(&whole), &pairs(&[])), Keys::default());
-    }
-}
-
-#[test]
-fn image_whose_request_is_a_label_is_told_with_the_label() {
-    let (image, request) = ([(names::IMAGE, "x")], [(names::REQUEST, "Scheduled")]);
-    let keys = Keys::read(&pairs(&image), &pairs(&request));
-    let places: Vec<_> = keys.strays.iter().map(|stray| stray.place).collect();
-    assert_eq!(places, [Place::Annotation, Place::Label]);
-    assert_eq!(keys.pause, None);
-}
-
 #[test]
 fn pause_that_is_a_taint_holds_and_names_its_removal() {
     for key in [
@@ -495,78 +420,4 @@ fn stray_keys_are_capped_and_include_the_one_that_holds() {
     assert_eq!(keys.strays.len(), MOST);
     assert_eq!(keys.strays.first(), held_by(&keys));
     assert!(keys.pause.unwrap().why().len() < 300);
-}
-
-fn looks_paused(seen: Observation) -> Observation {
-    let keys = label("careen.dev/paused", "backup");
-    seen.with(|seen| {
-        seen.node.paused = keys.pause;
-        seen.node.strays = keys.strays;
-    })
-}
-
-#[test]
-fn pause_lookalike_blocks_new_upgrades_and_steps_before_arming() {
-    let (_, act) = next(&looks_paused(asked()), &Record::default());
-    assert_eq!(act, Act::Wait(None));
-    for phase in phases().into_iter().filter(Phase::can_be_withdrawn) {
-        let seen = looks_paused(asked())
-            .with(|seen| seen.machine.deployments = on_trial().machine.deployments);
-        let (_, act) = next(&seen, &upgrade_in(phase.clone()));
-        assert_eq!(act, Act::Wait(None), "{phase:?}");
-    }
-}
-
-#[test]
-fn the_node_says_which_key_holds_it_and_how_it_is_taken_off() {
-    let report = report(&Ok(Record::default()), &looks_paused(asked()), None).unwrap();
-    let reason = report.now().unwrap();
-    assert_eq!(reason.code(), "Paused");
-    let text = reason.to_string();
-    for words in [
-        "label careen.dev/paused (\"backup\") looks like a pause",
-        "the annotation careen.dev/paused",
-        "kubectl label node NODE careen.dev/paused-",
-    ] {
-        assert!(text.contains(words), "{text}");
-    }
-}
-
-/// A person who misspelt a request hears nothing else.
-#[test]
-fn an_unknown_key_is_told_though_nothing_was_ever_asked() {
-    let keys = annotation("careen.dev/images", "ostree:x:y");
-    let seen = quiet().with(|seen| seen.node.strays = keys.strays);
-    let told = report(&Ok(Record::default()), &seen, None).unwrap();
-    let line = "annotation careen.dev/images (annotation careen.dev/image is perhaps meant)";
-    assert_eq!(told.status.unknown_keys, [line]);
-    assert_eq!((told.answer, told.now()), (None, None));
-    assert!(told.unknown().unwrap().contains(line));
-    assert_eq!(report(&Ok(Record::default()), &quiet(), None), None);
-}
-
-#[test]
-fn an_unknown_key_holds_up_no_upgrade_and_changes_no_answer() {
-    let keys = annotation("careen.dev/images", "ostree:x:y");
-    let seen = asked().with(|seen| seen.node.strays = keys.strays);
-    assert_eq!(begun(&next(&seen, &Record::default()).1), Some("Fetch"));
-    let upgraded = on_trial().with(|new| {
-        new.node.strays = seen.node.strays;
-        new.machine.booted = deployment('b');
-    });
-    let told = report(&Ok(upgrade_in(Phase::Upgraded)), &upgraded, None).unwrap();
-    assert_eq!(told.answer, Some(report::Answer::Upgraded));
-    assert_eq!(told.status.code, None);
-    assert_eq!(told.status.unknown_keys.len(), 1);
-}
-
-/// Old readers take a pause for one by its code.
-#[test]
-fn a_pause_is_written_as_before_and_read_with_and_without_a_key() {
-    let plain = Pause::from("an audit").reason();
-    let text = serde_json::to_string(&plain).unwrap();
-    assert_eq!(text, r#"{"code":"Paused","why":"an audit"}"#);
-    let looks = looks_paused(quiet()).node.paused.unwrap().reason();
-    let text = serde_json::to_string(&looks).unwrap();
-    assert_eq!(serde_json::from_str::<Reason>(&text).unwrap(), looks);
 }
