@@ -149,10 +149,11 @@ impl Node {
 
     /// Decisions until one waits or the node would reboot.
     fn run(&mut self) -> Act {
+        let before = self.steps.len();
         loop {
             match self.step() {
                 Act::Begin(Step::Reboot { force }) => return Act::Begin(Step::Reboot { force }),
-                Act::Begin(_) => {}
+                Act::Begin(_) => assert!(self.steps.len() < before + 100, "{:?}", self.steps),
                 act @ (Act::Wait(_) | Act::Cancel) => return act,
             }
         }
@@ -474,6 +475,51 @@ fn raising() -> Node {
     node.seen.turn.finished = None;
     node.steps.clear();
     node
+}
+
+/// kubeadm has run well, some time ago.
+fn raised() -> Node {
+    let mut node = Node::new(Phase::Deployed);
+    node.survey = older();
+    while !matches!(node.control().raise, Raise::Raised { .. }) {
+        node.step();
+    }
+    // The look that followed was good.
+    node.step();
+    node.pass(400);
+    node.steps.clear();
+    node
+}
+
+#[test]
+fn raised_node_whose_etcd_cannot_be_asked_is_not_armed() {
+    for source in [Source::Credential, Source::Etcd, Source::Manifest] {
+        let mut node = raised();
+        node.survey.miss(source, "no such file");
+        node.survey.me = None;
+        for _ in 0..20 {
+            assert!(matches!(node.run(), Act::Wait(_)), "{source:?}");
+            node.pass(30);
+        }
+        assert!(!node.steps.contains(&"Arm"), "{source:?}: {:?}", node.steps);
+        node.survey = survey();
+        assert_eq!(node.run(), Act::Begin(Step::Reboot { force: false }));
+    }
+}
+
+#[test]
+fn raised_node_that_stays_hurt_halts_before_it_is_armed() {
+    let mut node = raised();
+    node.survey.own_not_ready = vec![Component::ApiServer];
+    for _ in 0..40 {
+        assert!(matches!(node.run(), Act::Wait(_)), "{:?}", node.steps);
+        node.pass(30);
+    }
+    let Phase::Halted { reason } = &node.up().phase else {
+        panic!("{:?} after {:?}", node.up().phase, node.steps)
+    };
+    assert!(matches!(reason, Reason::ControlPlaneHurt { .. }));
+    assert!(!node.steps.contains(&"Arm") && node.control().holds_the_lock());
 }
 
 #[test]

@@ -49,13 +49,24 @@ pub async fn stacked(client: &Client, own: &Address) -> Found {
         }
         Err(_) => {}
     }
-    if let Answer::Status(mine) = &mine {
-        found.take(mine);
-    }
+    found.judge(own, &mine);
     found
 }
 
 impl Found {
+    /// The quorum is counted from the own member, so a list without its answer is not enough.
+    fn judge(&mut self, own: &Address, mine: &Answer) {
+        match mine {
+            Answer::Status(mine) => self.take(mine),
+            Answer::Silent(why) if !self.members.is_empty() => {
+                let why = format!("the status of this node's member, {own}: {why}");
+                self.unread.push(why);
+            }
+            // Without a list there is one complaint already.
+            Answer::Silent(_) => {}
+        }
+    }
+
     fn take(&mut self, mine: &Status) {
         self.me = Some(mine.id);
         self.own = Some(mine.clone());
@@ -112,4 +123,29 @@ pub(super) async fn status(client: &Client, address: &Address) -> Answer {
 async fn raised(client: &Client, address: &Address) -> Result<Vec<Alarm>, String> {
     let answer = client.post(address, wire::ALARMS, wire::ALL_ALARMS).await;
     wire::alarms(&answer.map_err(|error| error.to_string())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_member_without_an_answer_is_missed_beside_a_list() {
+        let own: Address = "https://127.0.0.1:2379".parse().unwrap();
+        let listed = Listed {
+            id: EtcdId(1),
+            name: "cp-1".into(),
+            learner: false,
+        };
+        let silent = Answer::Silent("timed out".into());
+        let mut found = Found {
+            members: members(&[(listed, silent.clone())]),
+            ..Found::default()
+        };
+        found.judge(&own, &silent);
+        assert!(found.unread[0].contains("timed out"), "{:?}", found.unread);
+        let mut nothing = Found::default();
+        nothing.judge(&own, &silent);
+        assert!(nothing.unread.is_empty());
+    }
 }

@@ -3,8 +3,9 @@
 use super::change::{Change, Move};
 use super::control;
 use super::give_back::give_back;
+use super::hold::hold;
 use super::situation::Situation;
-use super::{reinstate, rollback, soak, trial};
+use super::{reinstate, rollback, soak};
 use crate::id::SinceBoot;
 use crate::phase::Phase;
 use crate::record::Upgrade;
@@ -53,7 +54,7 @@ fn back_to_the_trial(s: &Situation<'_>) -> Move {
         Change::Phase(Phase::Trial { boot }),
         Change::Retry(None),
         Change::WellSince(None),
-        trial::hold(s, deadline),
+        hold(s, deadline),
     ])
 }
 

@@ -48,6 +48,7 @@ mod deploy;
 mod drain;
 mod fetch;
 mod give_back;
+mod hold;
 mod hours;
 mod judge;
 mod no_verdict;

@@ -5,6 +5,7 @@ use super::change::{Change, Move};
 use super::control;
 use super::decision::Act;
 use super::give_back::give_back;
+use super::hold::hold_for_a_look;
 use super::reinstate::{self, reinstate};
 use super::safety;
 use super::situation::Situation;
@@ -76,7 +77,8 @@ pub(super) fn leave(up: &Upgrade, s: &Situation<'_>) -> Move {
     }
     let first = up.attempt.default.reinstated().is_none() && s.seen.machine.trial;
     let reinstate = || reinstate(up, s).filter(|_| first && reinstate::is_moved(up, s));
-    let next = reinstate().unwrap_or_else(|| reboot(up, s));
+    let stay = || control::before_the_way_back(up, s).map(|stay| stay.after([hold_for_a_look(s)]));
+    let next = reinstate().or_else(stay).unwrap_or_else(|| reboot(up, s));
     next.after(reinstate::note(up, s))
 }
 

@@ -2,6 +2,7 @@
 
 use super::change::{Change, Move};
 use super::decision::Act;
+use super::hold::{hold, hold_for_a_look};
 use super::judge::{Judgement, SoFar, judge};
 use super::reinstate::{self, told};
 use super::serving::{Compared, compared};
@@ -16,16 +17,10 @@ use crate::reason::Reason;
 use crate::record::Upgrade;
 use crate::step::Step;
 
-/// Patience that the deadman is asked for beyond the agent's own deadline, in seconds.
-const DEADMAN_SLACK: u64 = 60;
-
 /// How long a healthy system may take to become the default, in seconds: three tries of a quarter
 /// of an hour, and the pauses between them. After that the deadman ends the trial, since an agent
 /// that cannot go on must not keep the node.
 const BLESSING: u64 = 3600;
-
-/// How long a look at the control plane may take, with the pause before it, in seconds.
-const LOOK: u64 = 240;
 
 /// On trial.
 pub(super) fn trial(up: &Upgrade, s: &Situation<'_>) -> Move {
@@ -113,7 +108,7 @@ fn blessable(up: &Upgrade, compared: &Compared, s: &Situation<'_>) -> Move {
     let deadline = SinceBoot(0).plus_seconds(s.policy.health.deadline_seconds);
     match control::before_the_blessing(up, deadline, s) {
         None => healthy(compared, s),
-        Some(first) => first.after([hold(s, s.seen.turn.now.plus_seconds(LOOK))]),
+        Some(first) => first.after([hold_for_a_look(s)]),
     }
 }
 
@@ -164,14 +159,6 @@ fn wait(up: &Upgrade, s: &Situation<'_>, until: SinceBoot, holds: bool) -> Move 
         }
     };
     Move::act(act).after(holds.then(|| hold(s, until)))
-}
-
-/// The trial goes on after its usual deadline, until then.
-pub(super) fn hold(s: &Situation<'_>, until: SinceBoot) -> Change {
-    Change::Hold(Moment {
-        boot: s.seen.turn.boot.clone(),
-        at: until.plus_seconds(DEADMAN_SLACK),
-    })
 }
 
 /// kubeadm may hang: it must not carry the trial past its deadline, or the deadman ends the trial

@@ -79,6 +79,9 @@ pub struct Look {
     /// No other Node takes pods, so an eviction would help nobody.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
+    /// etcd has no majority without this node's member.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needed: bool,
 }
 
 /// A part of the control plane that is not well.

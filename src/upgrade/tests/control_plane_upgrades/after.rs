@@ -59,6 +59,57 @@ fn another_member_that_dies_in_the_trial_ends_no_trial() {
     assert!(!node.control().holds_the_lock());
 }
 
+/// In its trial, with a required check that fails for good, while another member is away.
+fn failed_with_another_member_away() -> Node {
+    let mut node = Node::on_trial();
+    node.survey.members[2].sick = Some("no route".into());
+    let broken = Check::Broken("no such device".into());
+    node.seen.turn.health.required = vec![("40-disk".into(), broken)];
+    node
+}
+
+#[test]
+fn bad_trial_waits_for_another_member_before_it_leaves() {
+    let mut node = failed_with_another_member_away();
+    for _ in 0..10 {
+        assert!(matches!(node.run(), Act::Wait(Some(_))), "{:?}", node.steps);
+        node.pass(30);
+    }
+    assert!(matches!(node.up().phase, Phase::Reverting { .. }));
+    assert!(matches!(
+        node.up().waits,
+        Some(Reason::ControlPlaneWaits { .. })
+    ));
+    let hold = node.up().attempt.hold.as_ref().unwrap();
+    assert!(hold.at > node.seen.turn.now, "the deadman waits too");
+    node.survey = survey();
+    assert_eq!(node.run(), Act::Begin(Step::Reboot { force: false }));
+}
+
+#[test]
+fn bad_trial_waits_for_no_other_member_for_ever() {
+    let mut node = failed_with_another_member_away();
+    let mut waited = 0;
+    while matches!(node.run(), Act::Wait(_)) {
+        node.pass(30);
+        waited += 30;
+        assert!(waited < 1_200, "{:?}", node.steps);
+    }
+    assert!(waited >= 900, "{waited}");
+}
+
+#[test]
+fn bad_trial_whose_own_member_is_hurt_leaves_at_once() {
+    let mut node = failed_with_another_member_away();
+    node.survey.members[0].sick = Some("no leader".into());
+    assert_eq!(node.run(), Act::Begin(Step::Reboot { force: false }));
+    let mut node = failed_with_another_member_away();
+    node.seen.node.api = Api::Away;
+    node.seen.turn.health.ready = Check::Pending("no server".into());
+    assert_eq!(node.run(), Act::Begin(Step::Reboot { force: false }));
+    assert!(!node.steps.contains(&"Survey"), "nobody is there to ask");
+}
+
 #[test]
 fn quorum_that_is_lost_in_the_trial_may_come_back() {
     let mut node = Node::on_trial();
@@ -176,6 +227,7 @@ fn an_armed_node_that_waited_looks_at_the_others_again() {
         hurt: None,
         raises: false,
         alone: false,
+        needed: false,
     });
     node.pass(301);
     node.step();

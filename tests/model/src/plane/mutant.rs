@@ -98,6 +98,7 @@ const fn well_now(seen: Moment) -> Look {
         hurt: None,
         raises: false,
         alone: false,
+        needed: false,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::change::{Change, Move};
 use super::super::decision::Act;
 use super::super::situation::Situation;
-use super::pace::{RECENT, UNWELL, again, is_within, look_again, with_lock};
+use super::pace::{ARMING, RECENT, UNWELL, again, is_within, look_again, with_lock};
 use crate::control_plane::Task;
 use crate::id::SinceBoot;
 use crate::observe::Cause;
@@ -78,6 +78,16 @@ pub(in super::super) fn before_the_release(up: &Upgrade, s: &Situation<'_>) -> O
     if up.has_let_go() {
         return None;
     }
+    until_well(up, control, s)
+}
+
+/// Before the node is taken, and before it goes away: a part that kubeadm or an earlier trial has
+/// touched must be well. The quorum is not known where this node's member cannot be asked.
+pub(super) fn before_it_leaves(up: &Upgrade, control: &Control, s: &Situation<'_>) -> Option<Move> {
+    is_touched(up).then(|| until_well(up, control, s)).flatten()
+}
+
+fn until_well(up: &Upgrade, control: &Control, s: &Situation<'_>) -> Option<Move> {
     match part(control, s) {
         Part::Well => None,
         Part::Unseen => Some(look_again(up.waits.clone())),
@@ -114,6 +124,26 @@ pub(in super::super) fn note_the_release(up: &Upgrade, act: &Act) -> Option<Chan
     let control = up.control.as_ref()?;
     let releases = *act == begin_act(Task::Unlock);
     (releases && control.lock != Lock::Asked).then(|| with_lock(control, Lock::Asked))
+}
+
+/// Before a trial is left by a reboot: while too few other members are healthy, this one stays,
+/// because etcd would lose its quorum for a boot. It stays at most [`UNWELL`], and not where its
+/// own part is not well or where a look or a reboot has failed.
+pub(in super::super) fn before_the_way_back(up: &Upgrade, s: &Situation<'_>) -> Option<Move> {
+    let control = up.control.as_ref().filter(|_| s.reached)?;
+    let kinds = [StepKind::Control(Task::Survey), StepKind::Reboot];
+    let retry = up.retry.as_ref();
+    if retry.is_some_and(|retry| kinds.iter().any(|kind| retry.is_of(*kind))) {
+        return None;
+    }
+    let recent = control.look.as_ref();
+    let Some(look) = recent.filter(|look| is_within(&look.seen, ARMING, s)) else {
+        return Some(look_again(up.waits.clone()));
+    };
+    let since = control.waiting.as_ref().map(|waiting| &waiting.since);
+    let may_wait = since.is_some_and(|since| is_within(since, UNWELL, s));
+    let stays = look.needed && look.hurt.is_none() && may_wait;
+    stays.then(|| again(Task::Survey, &look.seen, look.waits.clone(), s))
 }
 
 const fn begin_act(task: Task) -> Act {

@@ -2,6 +2,7 @@
 
 use super::super::change::{Change, Move};
 use super::super::situation::Situation;
+use super::after;
 use super::pace::{AGAIN, ARMING, RECENT, again, begin, is_within, look_again, with_raise};
 use super::patience;
 use crate::control_plane::{Code, Task};
@@ -30,6 +31,7 @@ pub(in super::super) fn before_the_drain(up: &Upgrade, s: &Situation<'_>) -> Opt
     }
     lock(up, control, RECENT, s)
         .or_else(|| look(control, RECENT, s))
+        .or_else(|| after::before_it_leaves(up, control, s))
         .or_else(|| control.snapshot.is_due().then(|| begin(Task::SaveEtcd)))
 }
 
@@ -72,6 +74,7 @@ pub(in super::super) fn before_the_arming(up: &Upgrade, s: &Situation<'_>) -> Op
     lock(up, control, ARMING, s)
         .or_else(|| lead(control, s))
         .or_else(|| look(control, ARMING, s))
+        .or_else(|| after::before_it_leaves(up, control, s))
 }
 
 /// Whether an armed node must look once more, because its reboot was refused for some time.

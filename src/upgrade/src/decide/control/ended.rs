@@ -5,7 +5,7 @@ use super::super::situation::Situation;
 use super::pace::with_raise;
 use super::patience;
 use crate::control_plane::{
-    Class, Code, Done, Finding, Saved, Survey, Task, Verb, findings, forbidden,
+    Class, Code, Done, Finding, Hold, Leave, Saved, Survey, Task, Verb, findings, forbidden, quorum,
 };
 use crate::reason::complaint;
 use crate::record::{Control, Hurt, Lock, Look, Raise, Snapshot, Upgrade};
@@ -80,6 +80,7 @@ fn surveyed(up: &Upgrade, control: &Control, survey: &Survey, s: &Situation<'_>)
         hurt: hurt(control, survey, s),
         raises: raises(survey),
         alone: survey.alone,
+        needed: is_needed(survey),
     };
     let refused = first(Class::Refuse).and_then(Finding::reason);
     let refused = refused.or_else(|| forbidden(&found, &s.policy.control_plane));
@@ -99,6 +100,16 @@ fn surveyed(up: &Upgrade, control: &Control, survey: &Survey, s: &Situation<'_>)
 /// is.
 fn counts(control: &Control, finding: &Finding) -> bool {
     control.raise.is_due() || finding.class != Class::Refuse || finding.code == Code::EtcdAlarm
+}
+
+/// Whether etcd has no majority without this node's member.
+fn is_needed(survey: &Survey) -> bool {
+    let may = |me| match quorum(&survey.members, me).may {
+        Err(Hold::TooFew { .. }) => true,
+        Ok(Leave::Alone | Leave::Spare(_)) => false,
+        Err(Hold::Absent | Hold::TwoMembers | Hold::Learner(_) | Hold::NotStarted(_)) => false,
+    };
+    survey.me.is_some_and(may)
 }
 
 fn raises(survey: &Survey) -> bool {

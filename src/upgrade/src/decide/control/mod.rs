@@ -18,8 +18,8 @@ mod ended;
 mod pace;
 mod patience;
 
-pub(super) use after::{before_the_blessing, before_the_release, give_up_the_raise};
-pub(super) use after::{note_the_release, unlock};
+pub(super) use after::{before_the_blessing, before_the_release, before_the_way_back};
+pub(super) use after::{give_up_the_raise, note_the_release, unlock};
 pub(super) use before::{before_the_arming, before_the_deployment, before_the_drain, is_stale};
 pub(super) use before::{must_go_on, raise};
 pub(super) use ended::{done, go_on_without};
