@@ -8,6 +8,7 @@ mod before;
 pub(crate) mod cause;
 mod check;
 mod checked;
+pub(crate) mod confined;
 pub(crate) mod crash;
 mod credential;
 mod disk;
