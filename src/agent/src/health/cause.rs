@@ -13,6 +13,7 @@ use super::confined;
 use super::crash::is_a_crash;
 use super::disk;
 use super::flags;
+use super::launched;
 use super::ownership::{below, is_in_usr, is_not_the_images, is_the_nodes};
 use super::starts::Starts;
 
@@ -160,10 +161,12 @@ async fn of(unit: &str, settings: &[&str], check: &Check, starts: &mut Starts) -
 }
 
 /// The program whose `--version` shows something of the image: its own, which runs in the agent's
-/// unit.
+/// unit. A shell says nothing of what it starts.
 fn asked<'a>(root: &Path, made: &'a Made) -> Option<&'a Path> {
     let program = made.program.as_deref();
-    let program = program.filter(|program| !is_the_nodes(root, program))?;
+    let is_its_own =
+        |program: &&Path| !is_the_nodes(root, program) && !launched::is_a_launcher(program);
+    let program = program.filter(is_its_own)?;
     confined::around_the_agent(root)
         .is_none()
         .then_some(program)
@@ -174,6 +177,10 @@ fn judge(root: &Path, made: &Made, settings: &[&str]) -> Option<Found> {
     let program = made.program.as_deref();
     if let Some(program) = program.filter(|program| is_the_nodes(root, program)) {
         return Some(of_the_node(program));
+    }
+    let files = made.files.iter().map(PathBuf::as_path);
+    if let Some(launched) = launched::by_the_node(root, files) {
+        return Some(of_the_node(&launched));
     }
     let lacks = program.is_some_and(|program| is_lacking(root, program, &made.files));
     if lacks {

@@ -15,6 +15,7 @@ mod disk;
 pub(crate) mod flags;
 pub(crate) mod group;
 pub(crate) mod kubelet;
+pub(crate) mod launched;
 pub(crate) mod network;
 pub(crate) mod output;
 pub(crate) mod ownership;

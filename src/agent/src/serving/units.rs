@@ -11,6 +11,7 @@ use upgrade::serving::{Down, Units};
 
 use crate::health::confined;
 use crate::health::crash::is_a_crash;
+use crate::health::launched;
 use crate::health::ownership::is_the_images_program;
 
 /// How long a unit that was seen down counts as down. systemd starts one that fails again after
@@ -180,11 +181,13 @@ fn down(root: &Path, unit: Fallen) -> Down {
     }
 }
 
-/// Also a unit of the image may run a program that only the node has. Which of several commands
-/// failed is not known.
+/// Also a unit of the image may run a program that only the node has, by itself or through a shell.
+/// Which of several commands failed is not known.
 fn runs_the_images_programs(root: &Path, unit: &Fallen) -> bool {
     let mut programs = unit.programs.iter().map(Path::new);
+    let files = [&unit.fragment].into_iter().chain(&unit.drop_ins);
     programs.all(|program| is_the_images_program(root, program))
+        && launched::by_the_node(root, files.map(Path::new)).is_none()
 }
 
 /// Whether its program crashes or cannot be executed. A service that fails may lack a server of the
@@ -284,6 +287,21 @@ mod tests {
         for program in ["/opt/vendor/x", "/usr/local/bin/x", "/var/lib/vendor/x"] {
             assert_eq!(runs(&[program]), Cause::Node, "{program}");
             assert_eq!(runs(&["/usr/bin/mkdir", program]), Cause::Node, "a oneshot");
+        }
+    }
+
+    #[test]
+    fn unit_that_starts_the_nodes_program_by_a_shell_blames_no_image() {
+        let starts = |command: &str| {
+            let mut unit = fallen("x.service", "/usr/lib/systemd/system/x.service");
+            unit.programs = vec!["/usr/bin/sh".to_owned()];
+            (unit.result, unit.exit_status) = ("core-dump".to_owned(), 11);
+            let text = format!("[Service]\nExecStart={command}\n");
+            cause_with(&[("usr/lib/systemd/system/x.service", &text)], unit)
+        };
+        assert_eq!(starts("/usr/bin/sh -c /usr/libexec/x"), Cause::Image);
+        for own in ["/opt/x", "'cd /; exec /usr/local/bin/x'", "/var/lib/x/y"] {
+            assert_eq!(starts(&format!("/usr/bin/sh -c {own}")), Cause::Node);
         }
     }
 

@@ -201,6 +201,25 @@ fn crash_under_a_limit_of_the_node_is_not_the_images() {
 }
 
 #[test]
+fn kubelet_of_the_node_behind_a_shell_of_the_image_is_its_own() {
+    let shell = Made {
+        program: Some("/bin/sh".into()),
+        signal: Some(Signal::SIGSEGV as i32),
+        ..made()
+    };
+    let found = |kubelet: &str| {
+        let text = format!("[Service]\nExecStart=/bin/sh -c 'exec {kubelet} $FLAGS'\n");
+        let root = root(&[(&UNIT[1..], &text), ("usr/bin/sh", "")]);
+        std::os::unix::fs::symlink("usr/bin", root.path().join("bin")).unwrap();
+        assert_eq!(asked(root.path(), &shell), None, "sh --version");
+        judge(root.path(), &shell, &PATCHES).unwrap()
+    };
+    let own = "/opt/bin/kubelet";
+    assert_eq!(found(own), of_the_node(Path::new(own)));
+    assert_eq!(found("/usr/bin/kubelet").cause, Cause::Image);
+}
+
+#[test]
 fn version_under_a_limit_of_the_node_is_not_asked() {
     let asked = |files: &[(&str, &str)]| {
         let (root, made) = (root(files), made());
