@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn unit_that_starts_the_nodes_program_by_a_shell_blames_no_image() {
+    fn nodes_program_that_a_shell_starts_blames_no_image() {
         let starts = |command: &str| {
             let mut unit = fallen("x.service", "/usr/lib/systemd/system/x.service");
             unit.programs = vec!["/usr/bin/sh".to_owned()];

@@ -109,7 +109,7 @@ impl Added {
     }
 }
 
-/// Gives users of this node the ids that their groups get. In a copied file all ids are the image's.
+/// Gives users of this node the ids that their groups get. In a copied file all are the image's.
 fn regroup([passwd, group, ..]: &[Texts; 6], files: &mut [(File, Merged)]) -> Vec<String> {
     let [(_, users), (_, groups), ..] = files else {
         return Vec::new();

@@ -1,7 +1,7 @@
-//! Primary groups of this node's users, where the new image gives a group another id. libostree takes
-//! the image's /etc/group where the node has not changed its own, and /usr/lib/group always. A line
-//! of the node's /etc/passwd then has the old id, which is nobody's or another group's. The user
-//! keeps its group, so its line gets the new id. Pure.
+//! Primary groups of this node's users, where the new image gives a group another id. libostree
+//! takes the image's /etc/group where the node did not change its own, and /usr/lib/group always. A
+//! line of the node's /etc/passwd then has the old id, which is nobody's or another group's. The
+//! user keeps its group, so its line gets the new id. Pure.
 
 use std::collections::BTreeMap;
 
