@@ -9,9 +9,11 @@ use systemd::{Bus, Made};
 use upgrade::names::{KUBELET_UNIT, RUNTIME_UNIT};
 use upgrade::observe::{Cause, Check};
 
+use super::confined;
 use super::crash::is_a_crash;
 use super::disk;
 use super::flags;
+use super::launched;
 use super::ownership::{below, is_in_usr, is_not_the_images, is_the_nodes};
 use super::starts::Starts;
 
@@ -150,13 +152,24 @@ async fn of(unit: &str, settings: &[&str], check: &Check, starts: &mut Starts) -
         return Found::default();
     };
     let found = judge(root, &made, settings);
-    let program = made.program.filter(|program| !is_the_nodes(root, program));
-    if let Some(program) = program
-        && *check != Check::Pass
+    if *check != Check::Pass
+        && let Some(program) = asked(root, &made)
     {
-        starts.look(&program).await;
+        starts.look(program).await;
     }
     found.unwrap_or_else(|| unshown(disk::amiss(root)))
+}
+
+/// The program whose `--version` shows something of the image: its own, which runs in the agent's
+/// unit. A shell says nothing of what it starts.
+fn asked<'a>(root: &Path, made: &'a Made) -> Option<&'a Path> {
+    let program = made.program.as_deref();
+    let is_its_own =
+        |program: &&Path| !is_the_nodes(root, program) && !launched::is_a_launcher(program);
+    let program = program.filter(is_its_own)?;
+    confined::around_the_agent(root)
+        .is_none()
+        .then_some(program)
 }
 
 /// What the service shows by itself and by the files that it runs with.
@@ -165,9 +178,17 @@ fn judge(root: &Path, made: &Made, settings: &[&str]) -> Option<Found> {
     if let Some(program) = program.filter(|program| is_the_nodes(root, program)) {
         return Some(of_the_node(program));
     }
+    let files = made.files.iter().map(PathBuf::as_path);
+    if let Some(launched) = launched::by_the_node(root, files) {
+        return Some(of_the_node(&launched));
+    }
     let lacks = program.is_some_and(|program| is_lacking(root, program, &made.files));
-    if lacks || made.signal.is_some_and(is_a_crash) {
+    if lacks {
         return Some(Found::of(Cause::Image));
+    }
+    if made.signal.is_some_and(is_a_crash) {
+        let confined = confined::by_the_node(root, &made.files);
+        return Some(confined.map_or_else(|| Found::of(Cause::Image), |file| of_the_node(&file)));
     }
     let settings = settings.iter().map(Path::new);
     let mut files = made.files.iter().map(PathBuf::as_path).chain(settings);

@@ -17,6 +17,7 @@ use tokio::process::Command;
 use upgrade::observe::Cause;
 
 use super::work::Work;
+use crate::health::confined::around_the_agent;
 use crate::health::crash::is_a_crash;
 use crate::health::group::Group;
 
@@ -87,6 +88,18 @@ fn of_the_start(error: &std::io::Error) -> Cause {
     }
 }
 
+/// The failure, which blames no image where a file of this node limits what kubeadm may do.
+fn unconfined(root: &Path, failure: Failure) -> Failure {
+    let file = failure.cause.is_image().then(|| around_the_agent(root));
+    let Some(file) = file.flatten() else {
+        return failure;
+    };
+    let (why, file) = (failure.why, file.display());
+    Failure::of_the_node(format!(
+        "{why}; {file}, which is this node's own, limits it"
+    ))
+}
+
 /// Runs this work of `kubeadm upgrade node` of the system at this root, with the patches in this
 /// folder.
 ///
@@ -117,14 +130,15 @@ pub(super) async fn upgrade_node(
     let run = run(&mut command, &words);
     match tokio::time::timeout(limit, run).await {
         Ok(Ok(status)) if status.success() => Ok(()),
-        Ok(Ok(status)) => Err(Failure {
-            why: ended(&program, status, &telling(&words.borrow())),
-            cause: cause(status),
-        }),
+        Ok(Ok(status)) => {
+            let why = ended(&program, status, &telling(&words.borrow()));
+            let cause = cause(status);
+            Err(unconfined(root, Failure { why, cause }))
+        }
         Ok(Err(error)) => {
             let why = format!("cannot run {}: {error}", program.display());
             let cause = of_the_start(&error);
-            Err(Failure { why, cause })
+            Err(unconfined(root, Failure { why, cause }))
         }
         Err(_) => Err(Failure {
             why: late(&program, limit, &words.borrow()),
@@ -263,6 +277,23 @@ mod tests {
             let ran = upgrade_node(root.path(), None, Work::Node, Duration::from_secs(20)).await;
             assert_eq!(ran.unwrap_err().cause, cause, "{script}");
         }
+    }
+
+    #[tokio::test]
+    async fn crash_under_a_limit_of_the_node_is_not_the_images() {
+        let root = system("kill -ABRT $$");
+        let folder = root
+            .path()
+            .join("etc/systemd/system/careen-kubeadm.service.d");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("1.conf"), "[Service]\nTasksMax=5\n").unwrap();
+        let ran = upgrade_node(root.path(), None, Work::Node, Duration::from_secs(20)).await;
+        let Failure { why, cause } = ran.unwrap_err();
+        assert_eq!(cause, Cause::Node);
+        assert!(
+            why.contains("careen-kubeadm.service.d/1.conf, which"),
+            "{why}"
+        );
     }
 
     #[test]

@@ -9,7 +9,9 @@ use tokio::time::Instant;
 use upgrade::observe::Cause;
 use upgrade::serving::{Down, Units};
 
+use crate::health::confined;
 use crate::health::crash::is_a_crash;
+use crate::health::launched;
 use crate::health::ownership::is_the_images_program;
 
 /// How long a unit that was seen down counts as down. systemd starts one that fails again after
@@ -76,7 +78,8 @@ impl UnitsWatch {
         self.looked = Some(now);
         self.starting = starting.filter(|job| is_compared(job));
         let fallen = fallen.into_iter().filter(|unit| is_compared(&unit.name));
-        for mut down in fallen.filter(has_a_file).map(down) {
+        let root = Path::new("/");
+        for mut down in fallen.filter(has_a_file).map(|unit| down(root, unit)) {
             // systemd forgets the result when it starts the unit again.
             if let (true, Some((before, _))) = (down.why.is_empty(), self.down.get(&down.name)) {
                 down.why.clone_from(&before.why);
@@ -155,11 +158,12 @@ fn has_a_file(unit: &Fallen) -> bool {
     !unit.fragment.is_empty() && !unit.fragment.starts_with("/run/systemd/transient/")
 }
 
-fn down(unit: Fallen) -> Down {
+fn down(root: &Path, unit: Fallen) -> Down {
     let of_the_image = |path: &String| IMAGE.iter().any(|folder| path.starts_with(folder));
     let image = of_the_image(&unit.fragment)
         && unit.drop_ins.iter().all(of_the_image)
-        && runs_the_images_programs(&unit);
+        && runs_the_images_programs(root, &unit)
+        && confined::by_the_node(root, &[]).is_none();
     let cause = match (image, shows_a_fault(&unit)) {
         (false, _) => Cause::Node,
         (true, true) => Cause::Image,
@@ -177,11 +181,13 @@ fn down(unit: Fallen) -> Down {
     }
 }
 
-/// Also a unit of the image may run a program that only the node has. Which of several commands
-/// failed is not known.
-fn runs_the_images_programs(unit: &Fallen) -> bool {
+/// Also a unit of the image may run a program that only the node has, by itself or through a shell.
+/// Which of several commands failed is not known.
+fn runs_the_images_programs(root: &Path, unit: &Fallen) -> bool {
     let mut programs = unit.programs.iter().map(Path::new);
-    programs.all(|program| is_the_images_program(Path::new("/"), program))
+    let files = [&unit.fragment].into_iter().chain(&unit.drop_ins);
+    programs.all(|program| is_the_images_program(root, program))
+        && launched::by_the_node(root, files.map(Path::new)).is_none()
 }
 
 /// Whether its program crashes or cannot be executed. A service that fails may lack a server of the
@@ -197,6 +203,8 @@ fn shows_a_fault(unit: &Fallen) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn fallen(name: &str, fragment: &str) -> Fallen {
@@ -229,7 +237,30 @@ mod tests {
     }
 
     fn cause(unit: Fallen) -> Cause {
-        seen(vec![unit]).down[0].cause
+        cause_with(&[], unit)
+    }
+
+    /// On a system with these files.
+    fn cause_with(files: &[(&str, &str)], unit: Fallen) -> Cause {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        down(root.path(), unit).cause
+    }
+
+    #[test]
+    fn crash_under_a_limit_of_the_node_for_all_units_is_its_own() {
+        let mut crashed = fallen("x.service", "/usr/lib/systemd/system/x.service");
+        (crashed.result, crashed.exit_status) = ("core-dump".to_owned(), 6);
+        assert_eq!(cause(crashed.clone()), Cause::Image);
+        let limit = (
+            "etc/systemd/system.conf.d/1.conf",
+            "[Manager]\nDefaultLimitAS=1G\n",
+        );
+        assert_eq!(cause_with(&[limit], crashed), Cause::Node);
     }
 
     #[test]
@@ -256,6 +287,21 @@ mod tests {
         for program in ["/opt/vendor/x", "/usr/local/bin/x", "/var/lib/vendor/x"] {
             assert_eq!(runs(&[program]), Cause::Node, "{program}");
             assert_eq!(runs(&["/usr/bin/mkdir", program]), Cause::Node, "a oneshot");
+        }
+    }
+
+    #[test]
+    fn nodes_program_that_a_shell_starts_blames_no_image() {
+        let starts = |command: &str| {
+            let mut unit = fallen("x.service", "/usr/lib/systemd/system/x.service");
+            unit.programs = vec!["/usr/bin/sh".to_owned()];
+            (unit.result, unit.exit_status) = ("core-dump".to_owned(), 11);
+            let text = format!("[Service]\nExecStart={command}\n");
+            cause_with(&[("usr/lib/systemd/system/x.service", &text)], unit)
+        };
+        assert_eq!(starts("/usr/bin/sh -c /usr/libexec/x"), Cause::Image);
+        for own in ["/opt/x", "'cd /; exec /usr/local/bin/x'", "/var/lib/x/y"] {
+            assert_eq!(starts(&format!("/usr/bin/sh -c {own}")), Cause::Node);
         }
     }
 

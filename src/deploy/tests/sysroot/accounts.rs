@@ -138,6 +138,42 @@ fn new_user_of_an_unchanged_passwd_gets_the_moved_group() {
     }
 }
 
+/// `adm-probe` is a user of the node in the image's group `old`, which the new image renumbers.
+#[test]
+fn user_of_the_node_keeps_a_group_that_the_image_renumbers() {
+    let (world, etc) = node();
+    let own = "adm-probe:x:999:990::/:/bin/sh\n";
+    fs::write(etc.join("passwd"), format!("{PASSWD}{own}")).unwrap();
+    let passwd = PASSWD.replace("990:990", "990:991");
+    let group = GROUP.replace("990", "991") + "web:x:990:\n";
+    let commit = world.fetched(&image(3, &passwd, &group, SHADOW));
+    let found = plan(&world, &["--commit", commit.as_str()]).unwrap();
+    let told = |user: &str| {
+        format!(
+            "user {user} keeps the group old, which has the id 991 in the new image and 990 on this node"
+        )
+    };
+    assert_eq!(found.accounts, [told("old"), told("adm-probe")]);
+    assert_eq!(found.etc_refusal, None);
+    world.verb("deploy", &commit).deployed();
+    let text = |name: &str| of_the_new(&world, &commit, name);
+    assert_eq!(text("group"), group);
+    assert_eq!(text("passwd"), passwd + &own.replace("990", "991"));
+}
+
+#[test]
+fn group_id_of_the_nodes_user_goes_to_no_other_group() {
+    let (world, etc) = node();
+    let own = "adm-probe:x:999:990::/:/bin/sh\n";
+    fs::write(etc.join("passwd"), format!("{PASSWD}{own}")).unwrap();
+    let commit = world.fetched(&image(3, PASSWD, "root:x:0:\nweb:x:990:\n", SHADOW));
+    let deploy = ["deploy", "--commit", commit.as_str()];
+    let reason = refused(&world, &deploy, &["adm-probe", "old", "990", "web"]);
+    assert!(matches!(reason, Reason::AccountTaken { .. }), "{reason}");
+    let found = plan(&world, &["--commit", commit.as_str()]).unwrap();
+    assert_eq!(found.etc_refusal, Some(reason));
+}
+
 #[test]
 fn account_that_owns_files_of_the_image_is_refused_another_id() {
     let (world, etc) = node();

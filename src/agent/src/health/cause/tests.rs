@@ -181,6 +181,57 @@ fn program_that_crashes_or_is_missing_is_the_images() {
 }
 
 #[test]
+fn crash_under_a_limit_of_the_node_is_not_the_images() {
+    let drop_in = "/etc/systemd/system/kubelet.service.d/20-site.conf";
+    let crashed = Made {
+        files: vec![UNIT.into(), drop_in.into()],
+        signal: Some(Signal::SIGABRT as i32),
+        ..made()
+    };
+    let found = |text: &str| {
+        let root = root(&[(&drop_in[1..], text)]);
+        judge(root.path(), &crashed, &PATCHES).unwrap()
+    };
+    for limit in ["TasksMax=10", "LimitAS=1G", "SystemCallFilter=~clone"] {
+        let found = found(&format!("[Service]\n{limit}\n"));
+        assert_eq!(found, of_the_node(Path::new(drop_in)), "{limit}");
+    }
+    let proxy = "[Service]\nEnvironment=HTTPS_PROXY=http://10.0.0.1:3128\n";
+    assert_eq!(found(proxy).cause, Cause::Image, "it limits nothing");
+}
+
+#[test]
+fn kubelet_of_the_node_behind_a_shell_of_the_image_is_its_own() {
+    let shell = Made {
+        program: Some("/bin/sh".into()),
+        signal: Some(Signal::SIGSEGV as i32),
+        ..made()
+    };
+    let found = |kubelet: &str| {
+        let text = format!("[Service]\nExecStart=/bin/sh -c 'exec {kubelet} $FLAGS'\n");
+        let root = root(&[(&UNIT[1..], &text), ("usr/bin/sh", "")]);
+        std::os::unix::fs::symlink("usr/bin", root.path().join("bin")).unwrap();
+        assert_eq!(asked(root.path(), &shell), None, "sh --version");
+        judge(root.path(), &shell, &PATCHES).unwrap()
+    };
+    let own = "/opt/bin/kubelet";
+    assert_eq!(found(own), of_the_node(Path::new(own)));
+    assert_eq!(found("/usr/bin/kubelet").cause, Cause::Image);
+}
+
+#[test]
+fn version_under_a_limit_of_the_node_is_not_asked() {
+    let asked = |files: &[(&str, &str)]| {
+        let (root, made) = (root(files), made());
+        asked(root.path(), &made).map(Path::to_owned)
+    };
+    assert_eq!(asked(&[]), made().program);
+    let drop_in = "etc/systemd/system/careen-agent.service.d/1.conf";
+    assert_eq!(asked(&[(drop_in, "[Service]\nTasksMax=5\n")]), None);
+    assert_eq!(asked(&[("etc/ld.so.preload", "/opt/site/x.so\n")]), None);
+}
+
+#[test]
 fn missing_program_that_only_a_drop_in_names_is_the_nodes() {
     let path = "/etc/systemd/system/containerd.service.d/10.conf";
     let of_a_drop_in = |program: &str, text: &str| {

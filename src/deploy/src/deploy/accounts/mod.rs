@@ -13,6 +13,7 @@ mod ids;
 mod kept;
 mod owners;
 mod put;
+mod regrouped;
 mod table;
 
 use std::io;
@@ -25,6 +26,7 @@ use crate::verify::image::Tree;
 use ids::Moved;
 use kept::Kept;
 use owners::Owners;
+use regrouped::{Groups, Regrouped, Users};
 use table::{Both, File, Merged, Three, copied, merge};
 
 /// Checks that everything that the image adds can be added.
@@ -40,6 +42,8 @@ pub struct Added {
     files: Vec<(File, Merged)>,
     moved: Moved,
     kept: Kept,
+    /// What users of this node are told about their primary groups.
+    regrouped: Vec<String>,
 }
 
 impl Added {
@@ -71,8 +75,14 @@ impl Added {
             let theirs = &theirs;
             (file, merge(file, Three { theirs, ..three }))
         };
-        let files = File::ALL.into_iter().zip(&texts).map(merged).collect();
-        Self { files, moved, kept }
+        let mut files: Vec<_> = File::ALL.into_iter().zip(&texts).map(merged).collect();
+        let regrouped = regroup(&texts, &mut files);
+        Self {
+            files,
+            moved,
+            kept,
+            regrouped,
+        }
     }
 
     /// Users and groups, for a person.
@@ -85,7 +95,8 @@ impl Added {
     /// The ids that differ between the image and this node, for a person.
     fn ids_told(&self) -> impl Iterator<Item = &str> {
         let moved = self.moved.told.iter().map(String::as_str);
-        moved.chain(self.kept.told())
+        let regrouped = self.regrouped.iter().map(String::as_str);
+        moved.chain(self.kept.told()).chain(regrouped)
     }
 
     fn conflict(&self) -> Result<(), Reason> {
@@ -98,9 +109,38 @@ impl Added {
     }
 }
 
+/// Gives users of this node the ids that their groups get. In a copied file all are the image's.
+fn regroup([passwd, group, ..]: &[Texts; 6], files: &mut [(File, Merged)]) -> Vec<String> {
+    let [(_, users), (_, groups), ..] = files else {
+        return Vec::new();
+    };
+    let (etc, lib) = (passwd.three(), &group.lib);
+    if etc.ours == etc.theirs {
+        return Vec::new();
+    }
+    let of_groups = Groups {
+        now: [&group.now, &lib[0]],
+        new: [
+            groups.text.as_deref().unwrap_or(group.three().ours),
+            &lib[1],
+        ],
+    };
+    let of_users = Users {
+        now: &passwd.now,
+        theirs: etc.theirs,
+        merged: users.text.as_deref().unwrap_or(etc.ours),
+    };
+    let found = Regrouped::of(&of_users, &of_groups);
+    users.text = found.text.or_else(|| users.text.take());
+    users.conflict = users.conflict.take().or(found.conflict);
+    found.told
+}
+
 /// The versions of a file, as far as each is there.
 struct Texts {
     base: String,
+    /// The running system's.
+    now: String,
     ours: Option<String>,
     theirs: Option<String>,
     /// The running image's and the new image's file in /usr/lib.
@@ -115,6 +155,7 @@ impl Texts {
         let running = |path: &str| text(&current.join(path)).unwrap_or_default();
         Self {
             base: running(&default(file)),
+            now: running(&format!("etc/{}", file.name())),
             ours: text(&etc.join(file.name())),
             theirs: new(&default(file)),
             lib: [running(&lib), new(&lib).unwrap_or_default()],
