@@ -150,6 +150,9 @@ fn repair(ledger: &Ledger) -> Result<(), Failed> {
     for repair in &repairs {
         eprintln!("careen-control: {repair}");
     }
+    for names in ledger.put_credentials_back().during(Phase::Ledger)? {
+        eprintln!("careen-control: {names} was damaged; it is as before kubeadm ran");
+    }
     match repairs.iter().find(|repair| repair.with.is_none()) {
         None => Ok(()),
         Some(stuck) => Err(stuck).during(Phase::Ledger),
