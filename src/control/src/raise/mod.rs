@@ -17,7 +17,7 @@ mod run;
 mod serving;
 mod watch;
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 
 use host::ledger::Ledger;
 use host::{Places, durable};
@@ -73,12 +73,25 @@ pub async fn raise(order: &RaiseOrder) -> Ended {
 /// A manifest could not be repaired, so the raise stays under way.
 pub fn give_up(places: &Places, id: &UpgradeId) -> Result<(), String> {
     let ledger = Ledger::of(places, id);
+    if !kubeadm_runs(places) {
+        elsewhere::forget(&places.root)?;
+    }
     repair(&ledger).map_err(|failed| failed.why)?;
     ledger.close().map_err(|error| error.to_string())
 }
 
+/// kubeadm holds the lock after the program that started it was killed.
+fn kubeadm_runs(places: &Places) -> bool {
+    let path = places
+        .root
+        .join(names::CONTROL_LOCK.trim_start_matches('/'));
+    let lock = File::open(path).ok();
+    lock.is_some_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
 async fn attempt(order: &RaiseOrder) -> Result<Version, Failed> {
     let lock = lock(order).during(Phase::Ledger)?;
+    elsewhere::forget(&order.places.root).during(Phase::Ledger)?;
     let ledger = Ledger::of(&order.places, &order.id);
     let under_way = resume(order, &ledger)?;
     let node = Node::look(order).await?;
@@ -321,6 +334,27 @@ mod tests {
         assert_eq!(text.unwrap(), "kind: Pod\n");
         assert!(Ledger::under_way(&places).unwrap().is_none());
         give_up(&places, &"unknown".parse().unwrap()).unwrap();
+    }
+
+    /// The program was killed, so nothing removed the copy when kubeadm ended.
+    #[test]
+    fn give_up_removes_the_copy_of_admin_conf() {
+        let root = tempfile::tempdir().unwrap();
+        let (places, _) = begun(root.path());
+        let run = root.path().join("run/careen");
+        fs::create_dir_all(&run).unwrap();
+        let copy = run.join("control-admin.conf");
+        fs::write(&copy, "secret").unwrap();
+        let lock = root
+            .path()
+            .join(names::CONTROL_LOCK.trim_start_matches('/'));
+        let kubeadms = File::create(lock).unwrap();
+        kubeadms.lock().unwrap();
+        give_up(&places, &"one".parse().unwrap()).unwrap();
+        assert!(copy.exists(), "kubeadm still reads it");
+        drop(kubeadms);
+        give_up(&places, &"one".parse().unwrap()).unwrap();
+        assert!(!copy.exists());
     }
 
     #[test]
