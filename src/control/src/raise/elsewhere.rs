@@ -38,7 +38,7 @@ impl Elsewhere {
     }
 }
 
-/// Removes the copy that a killed program has left. Call it while no kubeadm runs, which would still
+/// Removes the copy that a killed program has left. Call it while no kubeadm runs: it would still
 /// read the copy.
 pub(super) fn forget(root: &Path) -> Result<(), String> {
     let run = root.join(names::RUN_DIR.trim_start_matches('/'));
