@@ -1,5 +1,6 @@
-//! `repair`: writes back manifests of static pods, certificates and kubeconfigs that a power cut has
-//! taken while kubeadm raised the control plane. It runs before the kubelet and needs no API server.
+//! `repair`: writes back manifests of static pods, certificates and kubeconfigs that a power cut
+//! has taken while kubeadm raised the control plane. It runs before the kubelet and needs no API
+//! server.
 
 use std::fs::{File, TryLockError};
 use std::process::ExitCode;

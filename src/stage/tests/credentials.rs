@@ -1,4 +1,5 @@
-//! `careen-stage repair` on certificates and kubeconfigs that a cut took while kubeadm renewed them.
+//! `careen-stage repair` on certificates and kubeconfigs that a cut took while kubeadm renewed
+//! them.
 #![allow(clippy::unwrap_used)]
 
 use std::fs::{self, Permissions};

@@ -264,8 +264,8 @@ impl Raise<'_> {
     }
 }
 
-/// Room for the copy of etcd that the next run of kubeadm makes. Without a member that serves, a copy
-/// of an earlier run may be the only good one.
+/// Room for the copy of etcd that the next run of kubeadm makes. Without a member that serves, a
+/// copy of an earlier run may be the only good one.
 fn make_room(
     folder: &Folder,
     etcd: Option<&Manifest>,
