@@ -31,6 +31,7 @@ pub mod loader;
 pub mod memory;
 pub mod mounts;
 pub mod os;
+pub mod pair;
 mod places;
 pub mod power;
 pub mod programs;

@@ -1,5 +1,6 @@
-//! `repair`: writes manifests of static pods back that a power cut has taken while kubeadm raised
-//! the control plane. It runs before the kubelet and needs no API server.
+//! `repair`: writes back manifests of static pods, certificates and kubeconfigs that a power cut
+//! has taken while kubeadm raised the control plane. It runs before the kubelet and needs no API
+//! server.
 
 use std::fs::{File, TryLockError};
 use std::process::ExitCode;
@@ -42,6 +43,15 @@ fn repaired(args: &Args) -> Result<bool, Error> {
     };
     for repair in &repairs {
         eprintln!("careen-stage: {repair}");
+    }
+    let credentials = match args.dry_run {
+        true => ledger.damaged_credentials()?,
+        false => ledger.put_credentials_back()?,
+    };
+    for names in &credentials {
+        eprintln!(
+            "careen-stage: {names} is damaged; the copy from before kubeadm ran takes its place"
+        );
     }
     Ok(repairs.iter().all(|repair| repair.with.is_some()))
 }

@@ -11,6 +11,9 @@ use upgrade::names;
 use crate::connect::ADMIN;
 use crate::folder::Folder;
 
+/// Where the copy is.
+const COPY: &str = "control-admin.conf";
+
 /// The copy. It is in memory alone, readable for root alone, and gone after kubeadm.
 #[derive(Debug)]
 pub(super) struct Elsewhere(PathBuf);
@@ -23,7 +26,7 @@ impl Elsewhere {
         let text = with_server(&text, server).ok_or_else(|| format!("{ADMIN} is no kubeconfig"))?;
         let run = folder.path(names::RUN_DIR);
         durable::make_private_folder(&run).map_err(|error| error.to_string())?;
-        let path = run.join("control-admin.conf");
+        let path = run.join(COPY);
         let written = durable::write(&path, text.as_bytes(), 0o600);
         written.map_err(|error| error.to_string())?;
         Ok(Self(path))
@@ -35,9 +38,16 @@ impl Elsewhere {
     }
 }
 
+/// Removes the copy that a killed program has left. Call it while no kubeadm runs: it would still
+/// read the copy.
+pub(super) fn forget(root: &Path) -> Result<(), String> {
+    let run = root.join(names::RUN_DIR.trim_start_matches('/'));
+    durable::remove(&run.join(COPY)).map_err(|error| error.to_string())
+}
+
 impl Drop for Elsewhere {
     fn drop(&mut self) {
-        // The next one takes its place, and a reboot takes it away.
+        // The next raise, its end and a reboot take it away.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -17,7 +17,7 @@ mod run;
 mod serving;
 mod watch;
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 
 use host::ledger::Ledger;
 use host::{Places, durable};
@@ -29,7 +29,9 @@ use upgrade::{UpgradeId, Version, names};
 pub use order::RaiseOrder;
 
 use crate::carried::Importer;
-use crate::manifests::Manifests;
+use crate::folder::Folder;
+use crate::manifests::{Manifest, Manifests};
+use crate::room;
 use configuration::Upgrade;
 use elsewhere::Elsewhere;
 use expected::Expected;
@@ -73,12 +75,25 @@ pub async fn raise(order: &RaiseOrder) -> Ended {
 /// A manifest could not be repaired, so the raise stays under way.
 pub fn give_up(places: &Places, id: &UpgradeId) -> Result<(), String> {
     let ledger = Ledger::of(places, id);
+    if !kubeadm_runs(places) {
+        elsewhere::forget(&places.root)?;
+    }
     repair(&ledger).map_err(|failed| failed.why)?;
     ledger.close().map_err(|error| error.to_string())
 }
 
+/// kubeadm holds the lock after the program that started it was killed.
+fn kubeadm_runs(places: &Places) -> bool {
+    let path = places
+        .root
+        .join(names::CONTROL_LOCK.trim_start_matches('/'));
+    let lock = File::open(path).ok();
+    lock.is_some_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
 async fn attempt(order: &RaiseOrder) -> Result<Version, Failed> {
     let lock = lock(order).during(Phase::Ledger)?;
+    elsewhere::forget(&order.places.root).during(Phase::Ledger)?;
     let ledger = Ledger::of(&order.places, &order.id);
     let under_way = resume(order, &ledger)?;
     let node = Node::look(order).await?;
@@ -99,7 +114,7 @@ async fn attempt(order: &RaiseOrder) -> Result<Version, Failed> {
     let version = match how {
         Some(how) => {
             import(order, &node).await?;
-            raise.by(how, under_way.is_some()).await?
+            raise.by(how, under_way.as_ref()).await?
         }
         None => node.lowest().cloned().unwrap_or_else(|| order.to.clone()),
     };
@@ -150,6 +165,9 @@ fn repair(ledger: &Ledger) -> Result<(), Failed> {
     for repair in &repairs {
         eprintln!("careen-control: {repair}");
     }
+    for names in ledger.put_credentials_back().during(Phase::Ledger)? {
+        eprintln!("careen-control: {names} was damaged; it is as before kubeadm ran");
+    }
     match repairs.iter().find(|repair| repair.with.is_none()) {
         None => Ok(()),
         Some(stuck) => Err(stuck).during(Phase::Ledger),
@@ -167,10 +185,15 @@ struct Raise<'a> {
 }
 
 impl Raise<'_> {
-    async fn by(&self, how: Run, is_under_way: bool) -> Result<Version, Failed> {
+    async fn by(&self, how: Run, under_way: Option<&Note>) -> Result<Version, Failed> {
         let (order, ledger) = (self.order, self.ledger);
         let etcd = self.expected.may_change_etcd(order, self.node);
-        self.begin(how, etcd, is_under_way)
+        if etcd {
+            let serves = run::own_etcd(order).await.is_some();
+            let manifest = self.node.manifests.all.get(&Component::Etcd);
+            make_room(&order.folder, manifest, under_way, serves).during(Phase::Look)?;
+        }
+        self.begin(how, etcd, under_way)
             .await
             .during(Phase::Ledger)?;
         // Not one of them is missing, or kubeadm would take this node for a worker.
@@ -207,9 +230,9 @@ impl Raise<'_> {
     }
 
     /// From the note on, a repair writes manifests back.
-    async fn begin(&self, how: Run, etcd: bool, is_under_way: bool) -> host::Result<()> {
+    async fn begin(&self, how: Run, etcd: bool, under_way: Option<&Note>) -> host::Result<()> {
         let (order, ledger) = (self.order, self.ledger);
-        if !is_under_way {
+        if under_way.is_none() {
             forget_others(order, ledger)?;
             ledger.begin()?;
         }
@@ -225,7 +248,7 @@ impl Raise<'_> {
             to: order.to.clone(),
             run: how,
             etcd,
-            at: order.now,
+            at: under_way.map_or(order.now, |note| note.at),
             state: State::Raising,
         })
     }
@@ -239,6 +262,20 @@ impl Raise<'_> {
             Some(one) => Err(format!("{one}.yaml is missing or empty")).during(Phase::Manifests),
         }
     }
+}
+
+/// Room for the copy of etcd that the next run of kubeadm makes. Without a member that serves, a
+/// copy of an earlier run may be the only good one.
+fn make_room(
+    folder: &Folder,
+    etcd: Option<&Manifest>,
+    under_way: Option<&Note>,
+    serves: bool,
+) -> Result<(), String> {
+    if let Some(note) = under_way.filter(|_| serves) {
+        prune::forget_earlier_runs(folder, note.at);
+    }
+    room::for_a_copy(folder, etcd)
 }
 
 /// Ledgers of earlier upgrades. None of them is under way.
@@ -318,6 +355,58 @@ mod tests {
         assert_eq!(text.unwrap(), "kind: Pod\n");
         assert!(Ledger::under_way(&places).unwrap().is_none());
         give_up(&places, &"unknown".parse().unwrap()).unwrap();
+    }
+
+    /// The program was killed, so nothing removed the copy when kubeadm ended.
+    #[test]
+    fn give_up_removes_the_copy_of_admin_conf() {
+        let root = tempfile::tempdir().unwrap();
+        let (places, _) = begun(root.path());
+        let run = root.path().join("run/careen");
+        fs::create_dir_all(&run).unwrap();
+        let copy = run.join("control-admin.conf");
+        fs::write(&copy, "secret").unwrap();
+        let lock = root
+            .path()
+            .join(names::CONTROL_LOCK.trim_start_matches('/'));
+        let kubeadms = File::create(lock).unwrap();
+        kubeadms.lock().unwrap();
+        give_up(&places, &"one".parse().unwrap()).unwrap();
+        assert!(copy.exists(), "kubeadm still reads it");
+        drop(kubeadms);
+        give_up(&places, &"one".parse().unwrap()).unwrap();
+        assert!(!copy.exists());
+    }
+
+    /// Each run of kubeadm copies etcd. What was there before the raise stays.
+    #[test]
+    fn five_failed_raises_leave_one_copy_of_etcd() {
+        let root = tempfile::tempdir().unwrap();
+        let (places, ledger) = begun(root.path());
+        let folder = Folder::below(root.path());
+        let at = |name: &str| folder.path(&format!("/etc/kubernetes/tmp/{name}"));
+        let make = |name: &str| fs::create_dir_all(at(name).join("etcd/member")).unwrap();
+        let left = || fs::read_dir(at("")).unwrap().count();
+        make("kubeadm-backup-etcd-of-an-earlier-upgrade");
+        let made = fs::metadata(at("kubeadm-backup-etcd-of-an-earlier-upgrade")).unwrap();
+        let made = made
+            .modified()
+            .unwrap()
+            .duration_since(std::time::UNIX_EPOCH);
+        let note = ledger.note().unwrap().unwrap();
+        let at = made.unwrap().as_secs() + 1;
+        ledger.set(&Note { at, ..note }).unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        for run in 0..5 {
+            let (_, note) = Ledger::under_way(&places).unwrap().unwrap();
+            let under_way = (run > 0).then_some(&note);
+            make_room(&folder, None, under_way, true).unwrap();
+            make(&format!("kubeadm-backup-etcd-{run}"));
+            assert_eq!(left(), 2, "{run}");
+        }
+        let (_, note) = Ledger::under_way(&places).unwrap().unwrap();
+        make_room(&folder, None, Some(&note), false).unwrap();
+        assert_eq!(left(), 2, "etcd does not serve");
     }
 
     #[test]

@@ -15,20 +15,29 @@ const ETCD: &str = "kubeadm-backup-etcd-";
 /// Removes copies of etcd from before this moment, in seconds since 1970. What cannot be removed
 /// stays: the survey says it when there is no room.
 pub(super) fn prune(folder: &Folder, before: u64) {
+    remove(folder, |changed| changed < before);
+}
+
+/// Removes the copies that earlier runs of this raise have made. A raise that fails several times
+/// would fill the disk that etcd is on.
+pub(super) fn forget_earlier_runs(folder: &Folder, begun: u64) {
+    remove(folder, |changed| changed >= begun);
+}
+
+fn remove(folder: &Folder, is_meant: impl Fn(u64) -> bool) {
     let entries = fs::read_dir(folder.path(COPIES)).into_iter().flatten();
     let paths = entries.flatten().map(|entry| entry.path());
-    for path in paths.filter(|path| is_older(path, before)) {
+    for path in paths.filter(|path| changed(path).is_some_and(&is_meant)) {
         let _ = fs::remove_dir_all(path);
     }
 }
 
-fn is_older(path: &Path, before: u64) -> bool {
+/// When a copy of etcd was made, in seconds since 1970. `None` for all else.
+fn changed(path: &Path) -> Option<u64> {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let Ok(facts) = fs::symlink_metadata(path) else {
-        return false;
-    };
+    let facts = fs::symlink_metadata(path).ok()?;
     let changed = u64::try_from(facts.mtime()).unwrap_or(u64::MAX);
-    name.starts_with(ETCD.as_bytes()) && facts.is_dir() && changed < before
+    (name.starts_with(ETCD.as_bytes()) && facts.is_dir()).then_some(changed)
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 //!
 //! It is on the physical root, so that it is there before /etc/kubernetes is mounted, and the same
 //! for each deployment. `careen-control raise` writes it. Before each start of the kubelet
-//! `careen-stage repair` writes a manifest back that a power cut has taken away.
+//! `careen-stage repair` writes a manifest back that a power cut has taken away, and a certificate
+//! or kubeconfig that it has damaged.
 
+mod credentials;
 mod page;
 mod write;
 

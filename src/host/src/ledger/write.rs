@@ -17,6 +17,8 @@ impl Ledger {
     /// # Errors
     /// The copies may not be on the disk.
     pub fn begin(&self) -> Result<()> {
+        // What an earlier raise may have left there is no copy of today's.
+        self.forget_credentials()?;
         durable::make_private_folder(&self.folder)?;
         for page in Page::ALL {
             durable::make_private_folder(&self.folder.join(page.folder()))?;
@@ -41,12 +43,16 @@ impl Ledger {
         durable::remove(&self.path(component, Page::Last))
     }
 
-    /// Notes what is raised and how far that is. With [`State::Raising`] manifests are repaired
-    /// from now on.
+    /// Notes what is raised and how far that is. With [`State::Raising`] manifests, certificates
+    /// and kubeconfigs are repaired from now on: copies of the last two are there until it is over.
     ///
     /// # Errors
     /// The note may be lost in a power cut.
     pub fn set(&self, note: &Note) -> Result<()> {
+        match note.state {
+            State::Raising => self.keep_credentials()?,
+            State::Over => self.forget_credentials()?,
+        }
         let text = serde_json::to_vec(note);
         let text = text.map_err(|error| Error::damaged(&self.folder.join(NOTE), error.to_string()));
         self.put(NOTE, &text?)
