@@ -103,13 +103,22 @@ pub fn look(
     let armed = armed.map_or(u64::MAX, |at| at.at);
     let at_work = noted.is_some();
     let image = up.to.as_ref().map(|to| places.deployment(to));
-    let shown = evidence::of_the_trial(places, kernel, armed, image.as_deref())
-        .or_else(|| deadman(places, guarded, at_work));
+    let shown = evidence::of_the_trial(places, kernel, armed, image.as_deref());
+    let shown = first(shown, || deadman(places, guarded, at_work));
     LastTrial {
         noted,
         end: shown.as_ref().map(|shown| shown.end),
         shown_by: shown.and_then(|shown| shown.file),
         errors: guarded.map_or_else(Vec::new, errors),
+    }
+}
+
+/// The deadman's note tells more than another program's watchdog, which may reset a machine whose
+/// shutdown hangs.
+fn first(shown: Option<Shown>, deadman: impl FnOnce() -> Option<Shown>) -> Option<Shown> {
+    match shown {
+        Some(shown) if shown.end != TrialEnd::OtherWatchdog => Some(shown),
+        shown => deadman().or(shown),
     }
 }
 
@@ -233,5 +242,18 @@ mod tests {
         assert_eq!(noted(BOOT, true), Some(TrialEnd::Deadman));
         assert_eq!(noted(BOOT, false), Some(TrialEnd::Unstarted));
         assert_eq!(noted("another", true), None);
+    }
+
+    #[test]
+    fn deadman_counts_before_the_watchdog_of_another_program() {
+        let shown = |end| Some(Shown { end, file: None });
+        let end = |found: TrialEnd| {
+            let first = first(shown(found), || shown(TrialEnd::Deadman));
+            first.map(|shown| shown.end)
+        };
+        assert_eq!(end(TrialEnd::OtherWatchdog), Some(TrialEnd::Deadman));
+        assert_eq!(end(TrialEnd::OutsidePanic), Some(TrialEnd::OutsidePanic));
+        let alone = first(shown(TrialEnd::OtherWatchdog), || None);
+        assert_eq!(alone, shown(TrialEnd::OtherWatchdog));
     }
 }

@@ -269,6 +269,12 @@ impl Bus {
         self.limited(systemd.set_runtime_watchdog(micros)).await
     }
 
+    /// The path of the watchdog that systemd feeds, or would feed. Empty for the first one.
+    pub async fn watchdog_device(&self) -> Result<String> {
+        let systemd = self.manager().await?;
+        self.limited(systemd.watchdog_device()).await
+    }
+
     /// The longest time for which programs may delay a shutdown by a lock, in seconds.
     pub async fn longest_delay(&self) -> Result<u64> {
         let login = self.login().await?;

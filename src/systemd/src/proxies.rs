@@ -87,6 +87,9 @@ pub trait Manager {
     fn runtime_watchdog(&self) -> zbus::Result<u64>;
     #[zbus(property, name = "RuntimeWatchdogUSec")]
     fn set_runtime_watchdog(&self, micros: u64) -> zbus::Result<()>;
+    /// The watchdog that systemd feeds, or would feed. Empty for the first one.
+    #[zbus(property(emits_changed_signal = "false"))]
+    fn watchdog_device(&self) -> zbus::Result<String>;
     #[zbus(signal)]
     fn job_removed(
         &self,

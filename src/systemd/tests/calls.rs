@@ -102,6 +102,8 @@ async fn played_a_systemd() {
     assert_eq!(heard.take()[0], format!("LoadUnit {AGENT}"));
     bus.stop(AGENT).await.unwrap();
     assert_eq!(heard.take(), ["StopUnit careen-agent.service replace"]);
+    let fed = bus.watchdog_device().await.unwrap();
+    assert_eq!(fed, "/dev/watchdog1");
 }
 
 /// The received calls. The agent's unit runs until it is stopped, and has ended at the third check
@@ -141,6 +143,7 @@ impl Heard {
             "Result" => Variant::new("exit-code"),
             "ExecMainStatus" => Variant::new(217_i32),
             "SystemState" => Variant::new("starting"),
+            "WatchdogDevice" => Variant::new("/dev/watchdog1"),
             "StatusText" => Variant::new("watching the Node"),
             other => panic!("systemd is asked for {other}"),
         }

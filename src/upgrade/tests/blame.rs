@@ -231,6 +231,19 @@ fn panic_watchdog_and_deadman_are_evidence_against_the_image() {
     );
 }
 
+/// A node-health operator and sbd have a watchdog of their own, by which they reset the machine.
+#[test]
+fn reset_by_a_watchdog_of_another_program_blames_no_image() {
+    let end = Some(TrialEnd::OtherWatchdog);
+    let reason = no_verdict(LastTrial {
+        end,
+        ..LastTrial::default()
+    });
+    let text = reason.to_string();
+    assert!(remembered(&reason).is_empty(), "{text}");
+    assert!(text.contains("the image is not blamed"), "{text}");
+}
+
 /// A drop-in of the node lets the kubelet wait for a clock that no server sets.
 #[test]
 fn deadman_of_a_boot_without_an_agent_blames_no_image() {

@@ -44,7 +44,7 @@ impl Starts {
         let mut command = Command::from(of_careen(program));
         command.arg("--version").env("LD_LIBRARY_PATH", LIBRARIES);
         if let Run::Ended(said) = output::within(LIMIT, &mut command).await {
-            let failed = shows_a_fault(said.output.status);
+            let failed = shows_a_fault(said.output.status) && !lacks(&said.output.stderr);
             self.passed = said.output.status.success();
             self.failures = if failed { self.failures + 1 } else { 0 };
             self.why = format!("{} --version: {}", program.display(), said.why());
@@ -64,6 +64,23 @@ fn shows_a_fault(status: ExitStatus) -> bool {
         Some(signal) => is_a_crash(signal),
         None => !status.success(),
     }
+}
+
+/// Words of a program or its linker by which it ends for a disk that fails, or for want of memory,
+/// of processes or of descriptors: errno(3) and Go's runtime (runtime/os_linux.go, `newosproc`).
+const OF_THE_NODE: [&str; 6] = [
+    "input/output error",
+    "cannot allocate memory",
+    "resource temporarily unavailable",
+    "too many open files",
+    "newosproc",
+    "runtime: out of memory",
+];
+
+/// Whether the program says that the node did not give it what it needs.
+fn lacks(stderr: &[u8]) -> bool {
+    let said = String::from_utf8_lossy(stderr).to_lowercase();
+    OF_THE_NODE.iter().any(|words| said.contains(words))
 }
 
 #[cfg(test)]
@@ -105,5 +122,18 @@ mod tests {
         assert_eq!(after(&["kill -KILL $$"; 3]).await.fault(), None);
         assert_eq!(after(&["exit 0", FAILS, FAILS]).await.fault(), None);
         assert_eq!(after(&[FAILS, "kill -KILL $$", FAILS]).await.fault(), None);
+    }
+
+    #[tokio::test]
+    async fn library_that_the_disk_does_not_deliver_is_no_fault() {
+        for said in [
+            "error while loading shared libraries: libseccomp.so.2: cannot read file data: Input/output error",
+            "error while loading shared libraries: libc.so.6: failed to map segment from shared object: Cannot allocate memory",
+            "runtime: failed to create new OS thread (have 2 already; errno=11); fatal error: newosproc",
+        ] {
+            let fails = format!("echo '{said}' >&2; exit 127");
+            let fails = [fails.as_str(); 3];
+            assert_eq!(after(&fails).await.fault(), None, "{said}");
+        }
     }
 }

@@ -8,6 +8,9 @@ mod dumps;
 mod kinds;
 mod modules;
 mod outside;
+mod resets;
+
+pub use resets::fed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -19,10 +22,6 @@ use serde::{Deserialize, Serialize};
 use tracing::warn;
 use upgrade::reason::complaint;
 use upgrade::{TrialEnd, names};
-
-/// The bit of a watchdog's `bootstatus` that says that it reset the machine
-/// (include/uapi/linux/watchdog.h, `WDIOF_CARDRESET`).
-const CARD_RESET: u32 = 0x20;
 
 /// Where the kernel keeps its last words, and where systemd-pstore.service moves them.
 const PSTORE: [&str; 2] = ["sys/fs/pstore", "var/lib/systemd/pstore"];
@@ -56,13 +55,16 @@ struct Evidence {
     dumps: Option<BTreeSet<String>>,
     /// A watchdog says that it reset the machine.
     watchdog: bool,
+    /// What the watchdog that systemd feeds calls itself. An older agent noted none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fed: Option<String>,
 }
 
 /// What is there now, with the files that show it.
 struct Now {
     words: BTreeMap<String, PathBuf>,
     dumps: BTreeMap<String, PathBuf>,
-    watchdog: bool,
+    resets: Vec<PathBuf>,
 }
 
 impl Now {
@@ -74,15 +76,16 @@ impl Now {
                 .filter_map(|file| Some((digest(&file)?, file)))
                 .collect(),
             dumps: dumps::below(kernel),
-            watchdog: was_reset_by_a_watchdog(kernel),
+            resets: resets::all(kernel),
         }
     }
 
-    fn noted(self) -> Evidence {
+    fn noted(self, fed: Option<String>) -> Evidence {
         Evidence {
             words: self.words.into_keys().collect(),
             dumps: Some(self.dumps.into_keys().collect()),
-            watchdog: self.watchdog,
+            watchdog: !self.resets.is_empty(),
+            fed,
         }
     }
 
@@ -92,7 +95,12 @@ impl Now {
         if let Some(before) = &before.dumps {
             new.extend(fresh(&self.dumps, before));
         }
-        panic(&new, kernel, image).or((self.watchdog && !before.watchdog).then_some(watchdog()))
+        let resets = if before.watchdog {
+            &[][..]
+        } else {
+            &self.resets
+        };
+        panic(&new, kernel, image).or_else(|| watchdog(resets, kernel, before.fed.as_deref()))
     }
 }
 
@@ -102,11 +110,16 @@ fn fresh<'a>(now: &'a BTreeMap<String, PathBuf>, before: &BTreeSet<String>) -> V
     new.map(|(_, file)| file.as_path()).collect()
 }
 
+/// As a path of the node.
+fn path_of(file: &Path, kernel: &Path) -> String {
+    let path = Path::new("/").join(file.strip_prefix(kernel).unwrap_or(file));
+    path.display().to_string()
+}
+
 /// The panic that these files show, with the first of them.
 fn panic(files: &[&Path], kernel: &Path, image: Option<&Path>) -> Option<Shown> {
     let file = *files.first()?;
-    let path = Path::new("/").join(file.strip_prefix(kernel).unwrap_or(file));
-    let path = path.display().to_string();
+    let path = path_of(file, kernel);
     Some(match outside::cause(files.iter().copied(), image) {
         None => Shown {
             end: TrialEnd::Panic,
@@ -119,16 +132,24 @@ fn panic(files: &[&Path], kernel: &Path, image: Option<&Path>) -> Option<Shown> 
     })
 }
 
-const fn watchdog() -> Shown {
-    Shown {
-        end: TrialEnd::Watchdog,
-        file: None,
+/// The reset that these watchdogs show, where systemd fed the one of this identity.
+fn watchdog(resets: &[PathBuf], kernel: &Path, fed: Option<&str>) -> Option<Shown> {
+    let first = resets.first()?;
+    if resets::is_systemds(resets, kernel, fed) {
+        let end = TrialEnd::Watchdog;
+        return Some(Shown { end, file: None });
     }
+    Some(Shown {
+        end: TrialEnd::OtherWatchdog,
+        file: Some(path_of(first, kernel)),
+    })
 }
 
-/// Notes what is there now, so that it does not count against the next trial.
-pub fn note(places: &Places, kernel: &Path) {
-    let text = serde_json::to_vec(&Now::look(kernel).noted()).unwrap_or_default();
+/// Notes what is there now, so that it does not count against the next trial, and the watchdog that
+/// systemd feeds in it, by its name in /sys.
+pub fn note(places: &Places, kernel: &Path, fed: &str) {
+    let noted = Now::look(kernel).noted(resets::identity(kernel, fed));
+    let text = serde_json::to_vec(&noted).unwrap_or_default();
     let file = places.sysroot.join(names::EVIDENCE_NOTE);
     if let Err(error) = durable::write(&file, &text, 0o600) {
         warn!("cannot note the last words of earlier kernels: {error}");
@@ -155,7 +176,7 @@ pub fn of_the_trial(
     let is_fresh = |file: &&Path| written(file).is_some_and(|time| time >= armed);
     let fresh = words.iter().map(PathBuf::as_path).filter(is_fresh);
     let fresh: Vec<_> = fresh.collect();
-    panic(&fresh, kernel, image).or(was_reset_by_a_watchdog(kernel).then_some(watchdog()))
+    panic(&fresh, kernel, image).or_else(|| watchdog(&resets::all(kernel), kernel, None))
 }
 
 fn written(file: &Path) -> Option<u64> {
@@ -203,16 +224,6 @@ fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn was_reset_by_a_watchdog(kernel: &Path) -> bool {
-    let devices = fs::read_dir(kernel.join("sys/class/watchdog"));
-    let mut devices = devices.into_iter().flatten().flatten();
-    devices.any(|device| {
-        let text = fs::read_to_string(device.path().join("bootstatus"));
-        let status = text.ok().and_then(|text| text.trim().parse::<u32>().ok());
-        status.is_some_and(|status| status & CARD_RESET != 0)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,7 +252,7 @@ mod tests {
             }
         };
         put(before);
-        note(&places, root.path());
+        note(&places, root.path(), "watchdog0");
         for (path, _) in before {
             fs::remove_file(root.path().join(path)).unwrap();
         }
@@ -261,6 +272,34 @@ mod tests {
             (whole.as_str(), "Panic#1 Part1\nOld."),
         ];
         assert_eq!(ended(&old, &moved), None, "systemd-pstore has moved it");
+    }
+
+    #[test]
+    fn reset_by_a_second_watchdog_blames_no_image() {
+        let other = "sys/class/watchdog/watchdog1/bootstatus";
+        let both = [(STATUS, "0\n"), (other, "0\n")];
+        assert_eq!(ended(&both, &[(STATUS, "32\n")]), Some(TrialEnd::Watchdog));
+        let reset = shown(&both, &[(other, "32\n")]).unwrap();
+        assert_eq!(reset.end, TrialEnd::OtherWatchdog);
+        assert_eq!(reset.file.unwrap(), "/sys/class/watchdog/watchdog1");
+        let all = [(STATUS, "32\n"), (other, "32\n")];
+        assert_eq!(ended(&both, &all), Some(TrialEnd::Watchdog));
+        assert_eq!(ended(&[(other, "32\n")], &all[1..]), None, "an old one");
+    }
+
+    #[test]
+    fn watchdog_that_another_kernel_numbers_otherwise_is_known() {
+        let name = |number| format!("sys/class/watchdog/watchdog{number}/identity");
+        let (first, second) = (name(0), name(1));
+        let (first, second) = (first.as_str(), second.as_str());
+        let other = "sys/class/watchdog/watchdog1/bootstatus";
+        let before = [(first, "iTCO_wdt\n"), (second, "hpwdt\n")];
+        let swapped = [(first, "hpwdt\n"), (second, "iTCO_wdt\n")];
+        let end = |names: [_; 2], reset| ended(&before, &[&names[..], &[(reset, "32\n")]].concat());
+        assert_eq!(end(swapped, other), Some(TrialEnd::Watchdog));
+        assert_eq!(end(swapped, STATUS), Some(TrialEnd::OtherWatchdog));
+        let renamed = [(first, "wdat_wdt\n"), (second, "hpwdt\n")];
+        assert_eq!(end(renamed, STATUS), Some(TrialEnd::Watchdog));
     }
 
     #[test]
@@ -367,7 +406,7 @@ mod tests {
             "var/crash/_usr_bin_app.0.crash",
             "of a program",
         );
-        note(&places, root.path());
+        note(&places, root.path(), "watchdog0");
         assert_eq!(ended(), None);
         write(
             root.path(),

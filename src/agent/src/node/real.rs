@@ -202,7 +202,8 @@ impl Node {
                 self.snapshots.save(places, id, cancel).await
             }
             Task::Arm(deployment) => {
-                last_trial::evidence::note(places, &places.root);
+                let fed = last_trial::evidence::fed().await;
+                last_trial::evidence::note(places, &places.root, &fed);
                 trial_settings::note(places, &places.root).await;
                 plain(arm::arm(places, deployment))
             }
@@ -307,7 +308,8 @@ impl NodeAccess for Node {
         found: watch::Sender<Option<Local>>,
     ) {
         // What an earlier boot has left is not of this one.
-        last_trial::evidence::note(&self.places, &self.places.root);
+        let fed = last_trial::evidence::fed().await;
+        last_trial::evidence::note(&self.places, &self.places.root, &fed);
         let noting = last_trial::note(&self.places, &served, found.subscribe());
         let joined = unjoined::look(&self.places).is_none();
         let checks = health::run(&id, joined, &served, policy, found);

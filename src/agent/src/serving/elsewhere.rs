@@ -1,15 +1,17 @@
 //! Words of an error by which a container does not start for something that the image does not
 //! bring: a disk that is full or fails, memory or descriptors that the node lacks, a runtime that
-//! is still busy with the try before, a device, a profile or a path of the node that is not there,
-//! or what the container's own image lacks.
+//! is still busy with the try before or has lost what it keeps in /var, a device, a profile or a
+//! path of the node that is not there, a security policy of the node, or what the container's own
+//! image lacks.
 
 use std::path::Path;
 
-use crate::health::ownership::is_in_usr;
+use crate::health::ownership::{is_in_usr, is_the_nodes};
 
 /// The texts of errno(3) that say so, and words of containerd (internal/cri/server,
-/// `CreateContainer`; pkg/oci, `DeviceFromPath` and `WithUser`), runc and crun.
-const ELSEWHERE: [&str; 20] = [
+/// `CreateContainer`; pkg/oci, `DeviceFromPath` and `WithUser`; core/snapshots/storage), runc and
+/// crun.
+const ELSEWHERE: [&str; 27] = [
     "no space left on device",
     "disk quota exceeded",
     "input/output error",
@@ -25,6 +27,16 @@ const ELSEWHERE: [&str; 20] = [
     // The try before has the name, as after a disk that answered late.
     "failed to reserve",
     "deadline exceeded",
+    // A power cut or a clean-up of the old system has left the runtime's own state incomplete
+    // (containerd/containerd#3401, #3671, #7834, #10457). Nothing of the image is in it.
+    "content digest sha256:",
+    "parent snapshot sha256:",
+    "missing parent \"",
+    "failed to stat parent",
+    "failed to create prepare snapshot dir",
+    // The shim or the container's first process ended, as for want of memory.
+    "ttrpc: closed",
+    "container init was oom-killed",
     // Hardware may have lost it.
     "device information",
     // A pod or a program of the node specifies it (CDI).
@@ -39,8 +51,10 @@ const ELSEWHERE: [&str; 20] = [
 ];
 
 /// What precedes a path of the host that is not there or is of another type, in words of containerd
-/// (internal/cri/opts, `WithMounts`), runc and crun.
-const HOST_PATH: [&str; 6] = [
+/// (internal/cri/opts, `WithMounts`; contrib/seccomp, `WithProfile`), runc and crun.
+const HOST_PATH: [&str; 8] = [
+    "cannot load seccomp profile \"",
+    "decoding seccomp profile failed \"",
     "failed to mkdir \"",
     "failed to stat \"",
     "failed to resolve symlink \"",
@@ -59,13 +73,22 @@ const NOT_THERE: [&str; 3] = [
     "no such file or directory",
 ];
 
-/// Whether the message of a container that cannot be started names such a cause. They only take
-/// blame from an image.
-pub(super) fn is_elsewhere(message: &str) -> bool {
+/// Where the rules are by which the kernel denies a program what it needs.
+const SECURITY: [&str; 2] = ["/etc/selinux", "/etc/apparmor.d"];
+
+/// Whether the message of a container that cannot be started names such a cause, on a node with
+/// this root. They only take blame from an image.
+pub(super) fn is_elsewhere(root: &Path, message: &str) -> bool {
     let message = message.to_lowercase();
     ELSEWHERE.iter().any(|words| message.contains(words))
         || lacks_its_program(&message)
         || lacks_a_host_path(&message)
+        || is_denied_by_the_node(root, &message)
+}
+
+fn is_denied_by_the_node(root: &Path, message: &str) -> bool {
+    let mut rules = SECURITY.iter().map(Path::new);
+    message.contains("permission denied") && rules.any(|path| is_the_nodes(root, path))
 }
 
 /// As "executable file not found", where the container names its program by a path.
@@ -86,4 +109,34 @@ fn lacks_a_host_path(message: &str) -> bool {
         counts.then(|| Path::new(path))
     });
     after.any(|path| path.is_absolute() && !is_in_usr(Path::new("/"), path))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn denial_under_a_security_policy_of_the_node_is_elsewhere() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let denied = || is_elsewhere(root.path(), "error mounting \"proc\": Permission denied");
+        for (own, image) in [
+            ("etc/apparmor.d/runc", "usr/etc/apparmor.d/runc"),
+            ("etc/selinux/config", "usr/etc/selinux/config"),
+        ] {
+            write(image, "shipped");
+            write(own, "shipped");
+            assert!(!denied(), "{own} is the image's");
+            write(own, "changed");
+            assert!(denied(), "{own}");
+            assert!(!is_elsewhere(root.path(), "exec format error"));
+            write(own, "shipped");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! How this node serves: noted before the drain, and looked at during a trial.
 
 mod elsewhere;
+mod executable;
 mod node;
 mod pods;
 mod proxy;

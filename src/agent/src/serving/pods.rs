@@ -1,6 +1,7 @@
 //! The pods that belong to the node: those of daemon controllers, and static ones.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -203,7 +204,7 @@ fn unready(status: &Status) -> Option<Unready> {
     let word = waits.as_ref().map_or("", |(_, why)| why.reason.as_str());
     let elsewhere = waits
         .as_ref()
-        .is_some_and(|(_, why)| is_elsewhere(&why.message));
+        .is_some_and(|(_, why)| is_elsewhere(Path::new("/"), &why.message));
     let (pulls, broken) = (PULLS.contains(&word), BREAKS.contains(&word) && !elsewhere);
     let why = match (waits, ready) {
         (Some((name, why)), _) => format!("container {name}: {}", told(&why)),

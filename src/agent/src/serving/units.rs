@@ -14,6 +14,8 @@ use crate::health::crash::is_a_crash;
 use crate::health::launched;
 use crate::health::ownership::is_the_images_program;
 
+use super::executable::is_broken;
+
 /// How long a unit that was seen down counts as down. systemd starts one that fails again after
 /// 100 ms, so a single look may find it running.
 const REMEMBERED: Duration = Duration::from_secs(15);
@@ -164,7 +166,7 @@ fn down(root: &Path, unit: Fallen) -> Down {
         && unit.drop_ins.iter().all(of_the_image)
         && runs_the_images_programs(root, &unit)
         && confined::by_the_node(root, &[]).is_none();
-    let cause = match (image, shows_a_fault(&unit)) {
+    let cause = match (image, shows_a_fault(root, &unit)) {
         (false, _) => Cause::Node,
         (true, true) => Cause::Image,
         (true, false) => Cause::Unclear,
@@ -192,11 +194,14 @@ fn runs_the_images_programs(root: &Path, unit: &Fallen) -> bool {
 
 /// Whether its program crashes or cannot be executed. A service that fails may lack a server of the
 /// network, a user of the node, or time.
-fn shows_a_fault(unit: &Fallen) -> bool {
+fn shows_a_fault(root: &Path, unit: &Fallen) -> bool {
     match unit.result.as_str() {
         "core-dump" | "signal" => is_a_crash(unit.exit_status),
         // systemd.exec(5), EXIT_EXEC.
-        "exit-code" => unit.exit_status == 203,
+        "exit-code" if unit.exit_status == 203 => {
+            let mut programs = unit.programs.iter();
+            programs.any(|program| is_broken(root, program))
+        }
         _ => false,
     }
 }
@@ -204,6 +209,7 @@ fn shows_a_fault(unit: &Fallen) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
@@ -323,6 +329,21 @@ mod tests {
             };
             assert_eq!(cause(unit), expected, "{result} {exit_status}");
         }
+    }
+
+    #[test]
+    fn program_that_is_there_and_cannot_be_executed_is_unclear() {
+        let root = tempfile::tempdir().unwrap();
+        let mut unit = fallen("x.service", "/usr/lib/systemd/system/x.service");
+        unit.exit_status = 203;
+        let cause = || down(root.path(), unit.clone()).cause;
+        assert_eq!(cause(), Cause::Image, "it is missing");
+        let program = root.path().join("usr/bin/x");
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        fs::write(&program, "#!/usr/bin/x\n").unwrap();
+        assert_eq!(cause(), Cause::Image, "it is not executable");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(cause(), Cause::Unclear, "as for a disk error");
     }
 
     #[test]

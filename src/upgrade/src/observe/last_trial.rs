@@ -40,8 +40,11 @@ pub enum TrialEnd {
     /// The kernel panicked, and says that it did so for something outside of the image: hardware, a
     /// disk, a person, or a processor that did not run.
     OutsidePanic,
-    /// The hardware watchdog reset the machine.
+    /// The hardware watchdog that systemd feeds reset the machine.
     Watchdog,
+    /// Another hardware watchdog reset the machine, which a program of the node feeds. Such a
+    /// program may reset the machine on purpose, as a node-health operator does.
+    OtherWatchdog,
     /// The deadman ended it: the agent did not come to a verdict in its time.
     Deadman,
     /// The deadman ended it, and the agent noted nothing in it: the boot did not get as far as the
@@ -56,9 +59,12 @@ impl TrialEnd {
     /// Whether this version knows what ended the trial.
     pub(crate) const fn is_known(self) -> bool {
         match self {
-            Self::Panic | Self::OutsidePanic | Self::Watchdog | Self::Deadman | Self::Unstarted => {
-                true
-            }
+            Self::Panic
+            | Self::OutsidePanic
+            | Self::Watchdog
+            | Self::OtherWatchdog
+            | Self::Deadman
+            | Self::Unstarted => true,
             Self::Unheard => false,
         }
     }
@@ -69,7 +75,7 @@ impl TrialEnd {
     pub(crate) const fn blames_image(self) -> bool {
         match self {
             Self::Panic | Self::Watchdog | Self::Deadman => true,
-            Self::OutsidePanic | Self::Unstarted | Self::Unheard => false,
+            Self::OutsidePanic | Self::OtherWatchdog | Self::Unstarted | Self::Unheard => false,
         }
     }
 
@@ -79,6 +85,9 @@ impl TrialEnd {
             Self::Panic => "its kernel panicked",
             Self::OutsidePanic => "its kernel panicked for something outside of the image",
             Self::Watchdog => "the hardware watchdog reset the machine",
+            Self::OtherWatchdog => {
+                "a watchdog reset the machine that a program of this node feeds and not systemd, and the image is not blamed"
+            }
             Self::Deadman => "the deadman ended it, because its agent reached no verdict",
             Self::Unstarted => {
                 "the deadman ended it before its agent was at work, which anything that this node starts before the kubelet may cause, and the image is not blamed"

@@ -157,6 +157,33 @@ fn container_that_the_disk_keeps_from_its_start_is_not_broken() {
 }
 
 #[test]
+fn layer_that_the_content_store_has_lost_blames_no_image() {
+    let broken = |message: &str| waiting("CreateContainerError", message).broken;
+    for message in [
+        "failed to create containerd container: error unpacking image: failed to extract layer sha256:8032: failed to get reader from content store: content digest sha256:2729: not found",
+        "failed to create containerd container: failed to create snapshot: missing parent \"k8s.io/9/sha256:e171\" bucket: not found",
+        "failed to prepare extraction snapshot \"extract-1 sha256:fc7d\": parent snapshot sha256:4feb does not exist: not found",
+        "failed to prepare extraction snapshot \"extract-8 sha256:c6d5\": failed to stat parent: stat /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/112/fs: no such file or directory",
+        "failed to create containerd container: failed to create prepare snapshot dir: failed to create temp dir: stat /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots: no such file or directory",
+    ] {
+        assert!(!broken(message), "{message}");
+    }
+}
+
+#[test]
+fn container_that_lacks_memory_or_its_profile_is_not_broken() {
+    let broken = |message: &str| waiting("RunContainerError", message).broken;
+    for message in [
+        "failed to create containerd task: failed to create shim task: ttrpc: closed: unknown",
+        "runc create failed: unable to start container process: container init was OOM-killed (memory limit too low?)",
+        "failed to generate spec: cannot load seccomp profile \"/var/lib/kubelet/seccomp/audit.json\": open /var/lib/kubelet/seccomp/audit.json: no such file or directory",
+        "failed to generate spec: decoding seccomp profile failed \"/var/lib/kubelet/seccomp/x.json\": unexpected end of JSON input",
+    ] {
+        assert!(!broken(message), "{message}");
+    }
+}
+
+#[test]
 fn container_whose_image_or_device_is_at_fault_is_not_broken() {
     let broken = |message: &str| waiting("RunContainerError", message).broken;
     assert!(broken("runc create failed: cannot mount cgroup"));
