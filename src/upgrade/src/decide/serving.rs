@@ -66,8 +66,7 @@ fn units(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {
     let Some(now) = s.seen.turn.serving.units.as_ref() else {
         return (unknown("systemd's units", rated), Vec::new());
     };
-    let fresh = failed(before, now).into_iter();
-    let fresh = fresh.map(|lack| (rated, lack));
+    let fresh = failed(before, now, &s.policy.serving).into_iter();
     let system = s.seen.turn.serving.system.as_ref();
     let system = absent(up.served.system.as_ref(), system, &s.policy.serving);
     let settings = s.seen.turn.serving.settings.as_ref();
