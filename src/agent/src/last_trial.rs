@@ -188,6 +188,7 @@ mod tests {
             units: Some(Units::default()),
             system: BTreeSet::new(),
             settings: None,
+            limits: None,
             causes: Causes::default(),
         };
         let served = Serving {

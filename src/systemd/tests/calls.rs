@@ -117,6 +117,14 @@ async fn played_a_systemd() {
     assert_eq!(state, Some(ActiveState::Active));
     let gone = bus.state("careen-deploy-u1-fetch.service").await.unwrap();
     assert_eq!(gone, None);
+    let limits = [
+        ("LimitNOFILE", u64::MAX),
+        ("LimitNOFILESoft", 1024),
+        ("LimitMEMLOCK", 8_388_608),
+        ("TasksMax", 4915),
+    ];
+    assert_eq!(bus.limits(AGENT).await.unwrap(), limits);
+    assert_eq!(bus.limits("containerd.service").await.unwrap(), []);
     let service = Service {
         fragment: "/usr/lib/systemd/system/careen-agent.service".to_owned(),
         state: ActiveState::Active,
@@ -170,6 +178,10 @@ impl Heard {
             "WantedBy" => Variant::new(self.starters.lock().unwrap().1.clone()),
             "RequiredBy" => Variant::new(Vec::<&str>::new()),
             "ExecStart" => Variant::new(vec![command("/usr/bin/careen-agent")]),
+            "LimitNOFILE" => Variant::new(u64::MAX),
+            "LimitNOFILESoft" => Variant::new(1024_u64),
+            "LimitMEMLOCK" => Variant::new(8_388_608_u64),
+            "TasksMax" => Variant::new(4915_u64),
             "Result" => Variant::new("exit-code"),
             "ExecMainStatus" => Variant::new(217_i32),
             "SystemState" => Variant::new("starting"),

@@ -81,6 +81,7 @@ fn passing() -> Local {
         units: Some(Units::default()),
         system: BTreeSet::new(),
         settings: None,
+        limits: None,
         causes: Causes::default(),
     }
 }

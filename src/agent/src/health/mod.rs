@@ -155,6 +155,7 @@ impl Checks {
             units: self.units.round().await,
             system: self.system.round().await,
             settings: self.system.settings(),
+            limits: self.system.limits(),
             causes: self.causes(id, [of_runtime, of_kubelet]),
         }
     }

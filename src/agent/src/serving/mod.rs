@@ -1,6 +1,7 @@
 //! How this node serves: noted before the drain, and looked at during a trial.
 
 mod elsewhere;
+mod limits;
 mod node;
 mod pods;
 mod proxy;
@@ -17,6 +18,7 @@ use upgrade::serving::Offer;
 
 use crate::cluster::Cluster;
 
+pub use limits::limits;
 pub use node::{noted, offer};
 pub use settings::settings;
 pub use system::{SystemWatch, system};

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use upgrade::serving::{APPARMOR, CERTIFICATES, CGROUP, RESOLVER, SELINUX};
+use upgrade::serving::{APPARMOR, CERTIFICATES, CGROUP, Limits, RESOLVER, SELINUX};
 
+use super::limits::limits;
 use super::settings::settings;
 use crate::health::network::resolver;
 
@@ -31,6 +32,7 @@ pub struct SystemWatch {
     looked: Option<Instant>,
     system: BTreeSet<String>,
     settings: Option<BTreeSet<String>>,
+    limits: Option<Limits>,
 }
 
 impl SystemWatch {
@@ -40,6 +42,7 @@ impl SystemWatch {
         if self.looked.is_none_or(|at| now - at >= PAUSE) {
             self.system = system().await;
             self.settings = settings().await.or_else(|| self.settings.take());
+            self.limits = limits().await.or_else(|| self.limits.take());
             self.looked = Some(now);
         }
         self.system.clone()
@@ -49,6 +52,12 @@ impl SystemWatch {
     #[must_use]
     pub fn settings(&self) -> Option<BTreeSet<String>> {
         self.settings.clone()
+    }
+
+    /// What a container gets at most, once systemd has answered.
+    #[must_use]
+    pub fn limits(&self) -> Option<Limits> {
+        self.limits.clone()
     }
 }
 

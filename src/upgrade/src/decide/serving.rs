@@ -6,7 +6,7 @@ use crate::observe::Cause;
 use crate::policy::Demand;
 use crate::reason::{Reason, cut};
 use crate::record::Upgrade;
-use crate::serving::{Lack, absent, failed, inactive, lacks, unset};
+use crate::serving::{Lack, absent, failed, inactive, lacks, shrunk, unset};
 
 /// How many differences a sentence names.
 const NAMED: usize = 3;
@@ -71,10 +71,13 @@ fn units(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {
     let system = absent(up.served.system.as_ref(), system, &s.policy.serving);
     let settings = s.seen.turn.serving.settings.as_ref();
     let settings = unset(up.served.settings.as_ref(), settings, &s.policy.serving);
+    let limits = s.seen.turn.serving.limits.as_ref();
+    let limits = shrunk(up.served.limits.as_ref(), limits, &s.policy.serving);
     let all = fresh
         .chain(inactive(before, now, &s.policy.serving))
         .chain(system)
-        .chain(settings);
+        .chain(settings)
+        .chain(limits);
     let all = all.filter(|(_, lack)| !s.policy.serving.excepts(&lack.key));
     sorted(all.collect())
 }
