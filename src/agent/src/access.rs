@@ -115,6 +115,8 @@ pub struct Local {
     pub settings: Option<BTreeSet<String>>,
     /// What a container gets at most, once systemd has answered.
     pub limits: Option<Limits>,
+    /// What the kernel has or can load of what was in use before the drain.
+    pub kernel: Option<BTreeSet<String>>,
     /// Where the cause is of what does not pass.
     pub causes: Causes,
 }

@@ -189,6 +189,7 @@ mod tests {
             system: BTreeSet::new(),
             settings: None,
             limits: None,
+            kernel: None,
             causes: Causes::default(),
         };
         let served = Serving {

@@ -347,6 +347,7 @@ impl NodeAccess for FleetMachine {
             system: BTreeSet::new(),
             settings: None,
             limits: None,
+            kernel: None,
             causes: Causes::default(),
         }));
         tokio::time::sleep(Duration::MAX).await;

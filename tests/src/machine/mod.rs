@@ -82,6 +82,7 @@ fn passing() -> Local {
         system: BTreeSet::new(),
         settings: None,
         limits: None,
+        kernel: None,
         causes: Causes::default(),
     }
 }

@@ -294,6 +294,7 @@ impl NodeAccess for Node {
             system: Some(system),
             settings,
             limits: most,
+            kernel: serving::in_use(Path::new("/")),
             pod_network: sandbox.has_address,
             network_refusal: sandbox.network_refusal,
             no_sandbox: sandbox.is_excused,

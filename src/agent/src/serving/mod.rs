@@ -1,6 +1,7 @@
 //! How this node serves: noted before the drain, and looked at during a trial.
 
 mod elsewhere;
+mod kernel;
 mod limits;
 mod node;
 mod pods;
@@ -18,6 +19,7 @@ use upgrade::serving::Offer;
 
 use crate::cluster::Cluster;
 
+pub use kernel::in_use;
 pub use limits::limits;
 pub use node::{noted, offer};
 pub use settings::settings;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use upgrade::serving::{APPARMOR, CERTIFICATES, CGROUP, Limits, RESOLVER, SELINUX};
 
+use super::kernel::Search;
 use super::limits::limits;
 use super::settings::settings;
 use crate::health::network::resolver;
@@ -33,9 +34,20 @@ pub struct SystemWatch {
     system: BTreeSet<String>,
     settings: Option<BTreeSet<String>>,
     limits: Option<Limits>,
+    search: Option<Search>,
+    kernel: Option<BTreeSet<String>>,
 }
 
 impl SystemWatch {
+    /// Looks also for what of the kernel was in use before the drain.
+    #[must_use]
+    pub fn against(in_use: Option<&BTreeSet<String>>) -> Self {
+        Self {
+            search: in_use.map(Search::of),
+            ..Self::default()
+        }
+    }
+
     /// Looks, unless it has just looked: what the kernel and the system have for pods.
     pub async fn round(&mut self) -> BTreeSet<String> {
         let now = Instant::now();
@@ -43,6 +55,8 @@ impl SystemWatch {
             self.system = system().await;
             self.settings = settings().await.or_else(|| self.settings.take());
             self.limits = limits().await.or_else(|| self.limits.take());
+            let search = self.search.as_mut();
+            self.kernel = search.and_then(|search| search.round(Path::new("/")));
             self.looked = Some(now);
         }
         self.system.clone()
@@ -58,6 +72,12 @@ impl SystemWatch {
     #[must_use]
     pub fn limits(&self) -> Option<Limits> {
         self.limits.clone()
+    }
+
+    /// What the kernel has or can load of what was in use before the drain.
+    #[must_use]
+    pub fn kernel(&self) -> Option<BTreeSet<String>> {
+        self.kernel.clone()
     }
 }
 

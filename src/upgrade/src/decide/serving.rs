@@ -6,7 +6,7 @@ use crate::observe::Cause;
 use crate::policy::Demand;
 use crate::reason::{Reason, cut};
 use crate::record::Upgrade;
-use crate::serving::{Lack, absent, failed, inactive, lacks, shrunk, unset};
+use crate::serving::{Lack, absent, failed, inactive, lacks, shrunk, unset, unsupported};
 
 /// How many differences a sentence names.
 const NAMED: usize = 3;
@@ -73,11 +73,14 @@ fn units(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {
     let settings = unset(up.served.settings.as_ref(), settings, &s.policy.serving);
     let limits = s.seen.turn.serving.limits.as_ref();
     let limits = shrunk(up.served.limits.as_ref(), limits, &s.policy.serving);
+    let kernel = s.seen.turn.serving.kernel.as_ref();
+    let kernel = unsupported(up.served.kernel.as_ref(), kernel, &s.policy.serving);
     let all = fresh
         .chain(inactive(before, now, &s.policy.serving))
         .chain(system)
         .chain(settings)
-        .chain(limits);
+        .chain(limits)
+        .chain(kernel);
     let all = all.filter(|(_, lack)| !s.policy.serving.excepts(&lack.key));
     sorted(all.collect())
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::lack::Lack;
+use super::settings::SYSCTL;
 use crate::cause::Cause;
 use crate::policy::{Demand, Serving};
 
@@ -73,7 +74,7 @@ fn told(name: &str, was: u64, is: u64) -> String {
             format!("containers had {limit}={was} before the drain and have {is}")
         }
         None => {
-            let name = name.trim_start_matches(super::SYSCTL);
+            let name = name.trim_start_matches(SYSCTL);
             format!("{name} was {was} before the drain and is {is}")
         }
     }

@@ -6,6 +6,7 @@
 
 mod compare;
 mod join;
+mod kernel;
 mod lack;
 mod limits;
 mod offer;
@@ -20,6 +21,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 pub use compare::lacks;
+pub use kernel::{FILE_SYSTEM, MODULE, unsupported};
 pub use lack::Lack;
 pub use limits::{AMOUNTS, LIMIT, Limits, OPEN_FILES, shrunk};
 pub use offer::{ImageId, NodePod, Offer, Owner, Unready};
@@ -48,6 +50,10 @@ pub struct Serving {
     /// What a container gets at most. `None` as for `system`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+    /// Before the drain: file systems of volumes and modules of the kernel that are in use. In the
+    /// trial: those of them that the kernel has or can load. `None` as for `system`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<BTreeSet<String>>,
     /// A pod sandbox got an address. Some network plugins ask the API server for the pod, and
     /// give none to a sandbox without one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -84,6 +90,7 @@ impl Serving {
             && self.system.is_none()
             && self.settings.is_none()
             && self.limits.is_none()
+            && self.kernel.is_none()
             && !self.pod_network
             && self.network_refusal.is_none()
             && !self.no_sandbox

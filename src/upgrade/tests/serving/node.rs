@@ -232,6 +232,39 @@ fn limits_of_containers_that_shrink_are_told() {
 }
 
 #[test]
+fn file_system_of_volumes_that_is_gone_fails_the_trial() {
+    let names = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let all = ["filesystem/nfs4", "module/rbd", "module/vxlan"];
+    let mut record = trial();
+    record.upgrade.as_mut().unwrap().served.kernel = names(&all);
+    let next = |has: &[&str], policy: &Policy| {
+        let seen = at(620).with(|seen| seen.turn.serving.kernel = names(has));
+        next_by(&seen, &record, policy).0
+    };
+    let Phase::Reverting {
+        reason: Reason::ServesLess { missing, cause, .. },
+    } = phase_of(&next(&all[1..], &at_once()))
+    else {
+        panic!("it passes");
+    };
+    assert!(missing.contains("the file system nfs4"), "{missing}");
+    assert_eq!(cause, Cause::Unclear);
+    let warned = |has: &[&str], policy: &Policy| {
+        let next = next(has, policy);
+        assert!(matches!(phase_of(&next), Phase::Healthy { .. }));
+        next.upgrade.unwrap().differs
+    };
+    let told = warned(&all[..1], &at_once());
+    assert!(told[0].contains("had rbd, vxlan among"), "{told:?}");
+    let mut policy = at_once();
+    policy.serving.except = vec!["system:filesystem/*".into(), "system:module/rbd".into()];
+    policy.validate().unwrap();
+    let told = warned(&[], &policy);
+    assert!(told[0].contains("had vxlan among"), "{told:?}");
+    assert_eq!(warned(&all, &at_once()), [""; 0]);
+}
+
+#[test]
 fn label_that_is_gone_warns_and_can_be_required() {
     let keys = |keys: &[&str]| Some(keys.iter().map(ToString::to_string).collect());
     let mut record = trial();
