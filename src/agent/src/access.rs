@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use upgrade::control_plane::Survey;
 use upgrade::observe::{Causes, Check};
 use upgrade::plan::{Found, Look};
-use upgrade::serving::{Serving, Units};
+use upgrade::serving::{Limits, Serving, Units};
 use upgrade::step::{Effect, StepKind};
 use upgrade::{Doing, NoNetwork, Observation, Policy, Reason, Record, UpgradeId, Version};
 
@@ -113,6 +113,10 @@ pub struct Local {
     /// What the system sets and brings for the network and the volumes of pods, once systemd has
     /// answered.
     pub settings: Option<BTreeSet<String>>,
+    /// What a container gets at most, once systemd has answered.
+    pub limits: Option<Limits>,
+    /// What the kernel has or can load of what was in use before the drain.
+    pub kernel: Option<BTreeSet<String>>,
     /// Where the cause is of what does not pass.
     pub causes: Causes,
 }

@@ -12,6 +12,7 @@ use host::{Places, durable, os};
 use tokio::sync::watch;
 use tracing::warn;
 use upgrade::observe::Check;
+use upgrade::policy::{self, Demand};
 use upgrade::serving::{Serving, failed};
 use upgrade::{BootId, LastTrial, Record, TrialEnd, TrialNote, names};
 
@@ -70,8 +71,11 @@ fn units(local: &Local, served: &Serving) -> Option<String> {
     let Some(now) = &local.units else {
         return Some("systemd's units".to_owned());
     };
-    let lack = failed(before, now).into_iter().next();
-    lack.map(|lack| lack.key.replacen(':', " ", 1))
+    // What only warns under the strict default holds no verdict back.
+    let failed = failed(before, now, &policy::Serving::default());
+    let mut required = failed.iter().filter(|(rated, _)| *rated == Demand::Require);
+    let first = required.next();
+    first.map(|(_, lack)| lack.key.replacen(':', " ", 1))
 }
 
 fn write(places: &Places, note: &TrialNote) {
@@ -193,6 +197,8 @@ mod tests {
             units: Some(Units::default()),
             system: BTreeSet::new(),
             settings: None,
+            limits: None,
+            kernel: None,
             causes: Causes::default(),
         };
         let served = Serving {

@@ -60,6 +60,8 @@ pub fn observation(seen: Observation, around: Around<'_>, read: &RecordRead) -> 
                 units: trial.and_then(|local| local.units.clone()),
                 system: trial.map(|local| local.system.clone()),
                 settings: trial.and_then(|local| local.settings.clone()),
+                limits: trial.and_then(|local| local.limits.clone()),
+                kernel: trial.and_then(|local| local.kernel.clone()),
                 // The sandbox is a check of its own.
                 ..Serving::default()
             },

@@ -59,6 +59,12 @@ impl NodeStatus {
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|one| one.kind == kind)
     }
+
+    /// Type, status and reason of each condition.
+    pub fn said(&self) -> impl Iterator<Item = [&str; 3]> {
+        let all = self.conditions.iter();
+        all.map(|one| [&*one.kind, &*one.status, &*one.reason])
+    }
 }
 
 /// One condition of a Node.

@@ -4,7 +4,7 @@ use zbus::Result;
 use zbus::proxy::CacheProperties;
 
 use crate::bus::{Bus, is_not_loaded};
-use crate::proxies::{Listed, ServiceUnitProxy};
+use crate::proxies::{Listed, ServiceUnitProxy, UnitProxy};
 
 /// The states of a unit that does not run: it failed, or systemd starts it again and again. systemd
 /// compares them with the load state, the active state and the sub state (systemd
@@ -29,6 +29,8 @@ pub struct Fallen {
     pub result: String,
     /// The exit status of a service's main process, or 0.
     pub exit_status: i32,
+    /// Only a timer starts it, at a time of its own: no boot waits for it or wants it.
+    pub is_timed: bool,
 }
 
 impl Bus {
@@ -56,6 +58,7 @@ impl Bus {
         let unit = self.unit(path.clone()).await?;
         let fragment = self.limited(unit.fragment_path()).await?;
         let drop_ins = self.limited(unit.drop_in_paths()).await?;
+        let is_timed = self.is_timed(&unit).await?;
         let (mut programs, mut result, mut exit_status) = (Vec::new(), String::new(), 0);
         if name.ends_with(".service") {
             let service = ServiceUnitProxy::builder(&self.connection).path(path);
@@ -73,7 +76,17 @@ impl Bus {
             programs,
             result,
             exit_status,
+            is_timed,
         })
+    }
+
+    async fn is_timed(&self, unit: &UnitProxy<'_>) -> Result<bool> {
+        let is_timer = |name: &String| name.ends_with(".timer");
+        let triggers = self.limited(unit.triggered_by()).await?;
+        let wanted = self.limited(unit.wanted_by()).await?;
+        let required = self.limited(unit.required_by()).await?;
+        let mut all = triggers.iter().chain(&wanted).chain(&required);
+        Ok(!triggers.is_empty() && all.all(is_timer))
     }
 
     /// A unit whose start the boot waits for. `None` once the boot has ended.

@@ -10,6 +10,7 @@
 mod active;
 mod bus;
 mod failed_units;
+mod limits;
 mod notify;
 mod proxies;
 mod state;

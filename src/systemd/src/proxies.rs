@@ -142,6 +142,14 @@ pub trait ServiceUnit {
     /// Its exit status, or the signal.
     #[zbus(property(emits_changed_signal = "false"))]
     fn exec_main_status(&self) -> zbus::Result<i32>;
+    #[zbus(property(emits_changed_signal = "false"), name = "LimitNOFILE")]
+    fn open_files(&self) -> zbus::Result<u64>;
+    #[zbus(property(emits_changed_signal = "false"), name = "LimitNOFILESoft")]
+    fn open_files_soft(&self) -> zbus::Result<u64>;
+    #[zbus(property(emits_changed_signal = "false"), name = "LimitMEMLOCK")]
+    fn locked_memory(&self) -> zbus::Result<u64>;
+    #[zbus(property(emits_changed_signal = "false"), name = "TasksMax")]
+    fn tasks(&self) -> zbus::Result<u64>;
 }
 
 /// logind.

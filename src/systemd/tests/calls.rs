@@ -57,12 +57,39 @@ async fn played_fallen_units() {
         programs: vec!["/usr/bin/careen-agent".to_owned()],
         result: "exit-code".to_owned(),
         exit_status: 217,
+        is_timed: false,
     };
     assert_eq!(bus.fallen().await.unwrap(), [fallen]);
     let asked = "ListUnitsByPatterns failed,auto-restart,auto-restart-queued";
     assert_eq!(heard.take()[0], asked);
     let job = bus.starting().await.unwrap();
     assert_eq!(job.as_deref(), Some("raid.service"));
+}
+
+#[test]
+fn job_of_a_timer_is_told_from_a_unit_of_the_boot() {
+    on_a_bus_of_its_own("played_timers_and_targets");
+}
+
+#[tokio::test]
+async fn played_timers_and_targets() {
+    let Some(socket) = played::socket() else {
+        return;
+    };
+    let heard = Heard::default();
+    play(SYSTEMD, heard.clone()).await;
+    let bus = Bus::at(&socket, Duration::from_secs(10)).await.unwrap();
+    for (triggers, wanted, is_timed) in [
+        (vec!["x.timer"], vec![], true),
+        (vec!["x.timer"], vec!["x.timer"], true),
+        (vec!["x.timer"], vec!["multi-user.target"], false),
+        (vec!["x.timer", "x.socket"], vec![], false),
+        (vec![], vec![], false),
+    ] {
+        let told = format!("{triggers:?} {wanted:?}");
+        *heard.starters.lock().unwrap() = (triggers, wanted);
+        assert_eq!(bus.fallen().await.unwrap()[0].is_timed, is_timed, "{told}");
+    }
 }
 
 #[tokio::test]
@@ -90,6 +117,14 @@ async fn played_a_systemd() {
     assert_eq!(state, Some(ActiveState::Active));
     let gone = bus.state("careen-deploy-u1-fetch.service").await.unwrap();
     assert_eq!(gone, None);
+    let limits = [
+        ("LimitNOFILE", u64::MAX),
+        ("LimitNOFILESoft", 1024),
+        ("LimitMEMLOCK", 8_388_608),
+        ("TasksMax", 4915),
+    ];
+    assert_eq!(bus.limits(AGENT).await.unwrap(), limits);
+    assert_eq!(bus.limits("containerd.service").await.unwrap(), []);
     let service = Service {
         fragment: "/usr/lib/systemd/system/careen-agent.service".to_owned(),
         state: ActiveState::Active,
@@ -112,6 +147,8 @@ async fn played_a_systemd() {
 struct Heard {
     calls: Arc<Mutex<Vec<String>>>,
     looks_since_stop: Option<u32>,
+    /// What triggers a unit, and what wants it.
+    starters: Arc<Mutex<(Vec<&'static str>, Vec<&'static str>)>>,
 }
 
 impl Heard {
@@ -139,7 +176,14 @@ impl Heard {
             "DropInPaths" => {
                 Variant::new(vec!["/etc/systemd/system/careen-agent.service.d/x.conf"])
             }
+            "TriggeredBy" => Variant::new(self.starters.lock().unwrap().0.clone()),
+            "WantedBy" => Variant::new(self.starters.lock().unwrap().1.clone()),
+            "RequiredBy" => Variant::new(Vec::<&str>::new()),
             "ExecStart" => Variant::new(vec![command("/usr/bin/careen-agent")]),
+            "LimitNOFILE" => Variant::new(u64::MAX),
+            "LimitNOFILESoft" => Variant::new(1024_u64),
+            "LimitMEMLOCK" => Variant::new(8_388_608_u64),
+            "TasksMax" => Variant::new(4915_u64),
             "Result" => Variant::new("exit-code"),
             "ExecMainStatus" => Variant::new(217_i32),
             "SystemState" => Variant::new("starting"),

@@ -71,6 +71,7 @@ fn units(down: &[&str]) -> serving::Units {
         name: (*name).to_owned(),
         why: "exit-code, exit status 217".into(),
         cause: Cause::Image,
+        timed: false,
     });
     serving::Units {
         down: down.collect(),

@@ -346,6 +346,8 @@ impl NodeAccess for FleetMachine {
             units: Some(Units::default()),
             system: BTreeSet::new(),
             settings: None,
+            limits: None,
+            kernel: None,
             causes: Causes::default(),
         }));
         tokio::time::sleep(Duration::MAX).await;

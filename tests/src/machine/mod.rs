@@ -81,6 +81,8 @@ fn passing() -> Local {
         units: Some(Units::default()),
         system: BTreeSet::new(),
         settings: None,
+        limits: None,
+        kernel: None,
         causes: Causes::default(),
     }
 }

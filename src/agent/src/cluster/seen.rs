@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use client::{Condition, Node};
-use upgrade::keys::TERMINATING;
 use upgrade::observe::Asked;
 use upgrade::reason::complaint;
 use upgrade::target::request;
@@ -81,15 +80,13 @@ impl From<Node> for NodeSeen {
         let spec = node.spec.unwrap_or_default();
         let status = node.status.unwrap_or_default();
         let ready = status.condition("Ready");
-        let terminates = status.condition(TERMINATING);
-        let terminates = terminates.is_some_and(|condition| condition.status == "True");
         let own = |key: &'static str| get(key).map(|value| (key, value));
         Self {
             name: node.metadata.name.unwrap_or_default(),
             uid: node.metadata.uid.unwrap_or_default(),
             asked: request::from_annotations(get).map_or(Asked::Nothing, Asked::This),
             keys: Keys::of(&annotations, &labels, &spec.taints())
-                .with_termination(terminates)
+                .with_conditions(status.said())
                 .with_deletion(deleted.as_deref()),
             schedulable: !spec.unschedulable,
             cordoned_by: get(names::CORDONED_BY),
@@ -150,5 +147,13 @@ mod tests {
         let why = terminates("True").keys.pause.unwrap().why();
         assert!(why.contains("condition Terminating"), "{why}");
         assert_eq!(terminates("False").keys.pause, None);
+        let maintained = |reason: &str| {
+            let kind = names::MAINTENANCE_IN_PROGRESS;
+            let condition = json!({ "type": kind, "status": "True", "reason": reason });
+            node(json!({ "status": { "conditions": [condition] } }))
+        };
+        let why = maintained("AdminRequested").keys.pause.unwrap().why();
+        assert!(why.contains("condition MaintenanceInProgress"), "{why}");
+        assert_eq!(maintained(names::LIFECYCLE_REASON).keys.pause, None);
     }
 }

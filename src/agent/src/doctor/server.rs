@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use client::{Node, NodeSpec};
+use client::{Node, NodeSpec, NodeStatus};
 use kube::Api;
-use upgrade::keys::TERMINATING;
 use upgrade::reason::complaint;
 use upgrade::{Keys, Pause, names};
 
@@ -62,10 +61,8 @@ fn kept_out(node: &Node) -> impl Iterator<Item = Finding> {
     let deleted = node.metadata.deletion_timestamp.as_ref();
     let deleted = deleted.map(|time| time.0.to_string());
     let status = node.status.as_ref();
-    let terminates = status.and_then(|status| status.condition(TERMINATING));
-    let terminates = terminates.is_some_and(|condition| condition.status == "True");
     let keys = Keys::of(annotations, labels, &taints)
-        .with_termination(terminates)
+        .with_conditions(status.into_iter().flat_map(NodeStatus::said))
         .with_deletion(deleted.as_deref());
     let out = keys.opted_out.map(|why| {
         let seen = format!("this node takes no upgrade: {}", complaint(&why));

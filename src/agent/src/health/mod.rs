@@ -117,7 +117,7 @@ impl Checks {
             ),
             network,
             units: UnitsWatch::against(served.units.as_ref()),
-            system: SystemWatch::default(),
+            system: SystemWatch::against(served.kernel.as_ref()),
             sandbox: Sandbox::new(
                 demanded(policy.health.sandbox, served.no_sandbox),
                 SandboxRequest::of_this_node(Wanted::of(served)),
@@ -157,6 +157,8 @@ impl Checks {
             units: self.units.round().await,
             system: self.system.round().await,
             settings: self.system.settings(),
+            limits: self.system.limits(),
+            kernel: self.system.kernel(),
             causes: self.causes(id, [of_runtime, of_kubelet]),
         }
     }

@@ -281,10 +281,11 @@ impl NodeAccess for Node {
     }
 
     async fn serves(&self, policy: &Policy) -> Serving {
-        let (units, system, settings, sandbox, measured) = tokio::join!(
+        let (units, system, settings, most, sandbox, measured) = tokio::join!(
             UnitsWatch::default().rounds(),
             serving::system(),
             serving::settings(),
+            serving::limits(),
             health::before(policy),
             limits::measure(),
         );
@@ -293,6 +294,8 @@ impl NodeAccess for Node {
             units,
             system: Some(system),
             settings,
+            limits: most,
+            kernel: serving::in_use(Path::new("/")),
             pod_network: sandbox.has_address,
             network_refusal: sandbox.network_refusal,
             no_sandbox: sandbox.is_excused,

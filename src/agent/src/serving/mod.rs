@@ -2,6 +2,8 @@
 
 mod elsewhere;
 mod executable;
+mod kernel;
+mod limits;
 mod node;
 mod pods;
 mod proxy;
@@ -18,6 +20,8 @@ use upgrade::serving::Offer;
 
 use crate::cluster::Cluster;
 
+pub use kernel::in_use;
+pub use limits::limits;
 pub use node::{noted, offer};
 pub use settings::settings;
 pub use system::{SystemWatch, system};

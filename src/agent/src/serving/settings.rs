@@ -40,7 +40,8 @@ fn of(root: &Path, active: &BTreeSet<String>) -> BTreeSet<String> {
     sysctls.chain(helpers(root)).chain(unfiltered).collect()
 }
 
-fn sysctl(root: &Path, name: &str) -> Option<String> {
+/// What a sysctl of the system at this root says.
+pub fn sysctl(root: &Path, name: &str) -> Option<String> {
     let path = root.join("proc/sys").join(name.replace('.', "/"));
     let value = fs::read_to_string(path).ok()?;
     Some(value.trim().to_owned())

@@ -6,8 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use upgrade::serving::{APPARMOR, CERTIFICATES, CGROUP, RESOLVER, SELINUX};
+use upgrade::serving::{APPARMOR, CERTIFICATES, CGROUP, Limits, RESOLVER, SELINUX};
 
+use super::kernel::Search;
+use super::limits::limits;
 use super::settings::settings;
 use crate::health::network::resolver;
 
@@ -31,15 +33,30 @@ pub struct SystemWatch {
     looked: Option<Instant>,
     system: BTreeSet<String>,
     settings: Option<BTreeSet<String>>,
+    limits: Option<Limits>,
+    search: Option<Search>,
+    kernel: Option<BTreeSet<String>>,
 }
 
 impl SystemWatch {
+    /// Looks also for what of the kernel was in use before the drain.
+    #[must_use]
+    pub fn against(in_use: Option<&BTreeSet<String>>) -> Self {
+        Self {
+            search: in_use.map(Search::of),
+            ..Self::default()
+        }
+    }
+
     /// Looks, unless it has just looked: what the kernel and the system have for pods.
     pub async fn round(&mut self) -> BTreeSet<String> {
         let now = Instant::now();
         if self.looked.is_none_or(|at| now - at >= PAUSE) {
             self.system = system().await;
             self.settings = settings().await.or_else(|| self.settings.take());
+            self.limits = limits().await.or_else(|| self.limits.take());
+            let search = self.search.as_mut();
+            self.kernel = search.and_then(|search| search.round(Path::new("/")));
             self.looked = Some(now);
         }
         self.system.clone()
@@ -49,6 +66,18 @@ impl SystemWatch {
     #[must_use]
     pub fn settings(&self) -> Option<BTreeSet<String>> {
         self.settings.clone()
+    }
+
+    /// What a container gets at most, once systemd has answered.
+    #[must_use]
+    pub fn limits(&self) -> Option<Limits> {
+        self.limits.clone()
+    }
+
+    /// What the kernel has or can load of what was in use before the drain.
+    #[must_use]
+    pub fn kernel(&self) -> Option<BTreeSet<String>> {
+        self.kernel.clone()
     }
 }
 

@@ -180,6 +180,7 @@ fn down(root: &Path, unit: Fallen) -> Down {
         name: unit.name,
         why,
         cause,
+        timed: unit.is_timed,
     }
 }
 
@@ -221,6 +222,7 @@ mod tests {
             programs: vec!["/usr/bin/x".to_owned()],
             result: "exit-code".to_owned(),
             exit_status: 217,
+            is_timed: false,
         }
     }
 
@@ -239,7 +241,21 @@ mod tests {
         let why = "exit-code, exit status 217".to_owned();
         let name = "x.service".to_owned();
         let cause = Cause::Unclear;
-        assert_eq!(found.down, [Down { name, why, cause }]);
+        let timed = false;
+        let told = Down {
+            name,
+            why,
+            cause,
+            timed,
+        };
+        assert_eq!(found.down, [told]);
+    }
+
+    #[test]
+    fn unit_that_only_a_timer_starts_is_marked() {
+        let mut unit = fallen("x.service", "/usr/lib/systemd/system/x.service");
+        unit.is_timed = true;
+        assert!(seen(vec![unit]).down[0].timed);
     }
 
     fn cause(unit: Fallen) -> Cause {

@@ -9,7 +9,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectM
 use k8s_openapi::jiff::Timestamp;
 use requests::{Limits, Reply};
 use upgrade::history::Past;
-use upgrade::keys::TERMINATING;
 use upgrade::plan::Plan;
 use upgrade::target::request;
 use upgrade::{Keys, Malformed, Pause, RawRequest, Request, names};
@@ -167,9 +166,8 @@ fn keys(meta: &ObjectMeta, spec: &NodeSpec, status: &NodeStatus) -> Keys {
     let annotations = meta.annotations.as_ref().unwrap_or(&none);
     let labels = meta.labels.as_ref().unwrap_or(&none);
     let deleted = meta.deletion_timestamp.as_ref();
-    let terminates = status.condition(TERMINATING);
     Keys::of(annotations, labels, &taints)
-        .with_termination(terminates.is_some_and(|condition| condition.status == "True"))
+        .with_conditions(status.said())
         .with_deletion(deleted.map(|time| time.0.to_string()).as_deref())
 }
 

@@ -3,7 +3,7 @@
 //! sanitized while it is read ([`super::seen`]).
 
 use requests::{EndedRequest, Limits, NodeFacts, Reply, StaticPod};
-use upgrade::keys::{Keys, TERMINATING};
+use upgrade::keys::Keys;
 use upgrade::names;
 use upgrade::record::Reached;
 use upgrade::report::Status;
@@ -47,7 +47,7 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
     // about to go. It reads the Node with the same functions.
     let (annotations, labels) = (meta.annotations.pairs(), meta.labels.pairs());
     let keys = Keys::of(annotations, labels, spec.taints.pairs())
-        .with_termination(status.conditions.is_true(TERMINATING))
+        .with_conditions(status.conditions.said())
         .with_deletion(meta.deletion_timestamp.as_deref());
     NodeFacts {
         name: name(&meta.name),

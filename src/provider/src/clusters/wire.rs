@@ -119,6 +119,8 @@ struct Condition {
     #[serde(rename = "type")]
     kind: String,
     status: String,
+    #[serde(default)]
+    reason: String,
 }
 
 impl Conditions {
@@ -126,6 +128,12 @@ impl Conditions {
     pub(super) fn is_true(&self, kind: &str) -> bool {
         let mut all = self.0.iter();
         all.any(|condition| condition.kind == kind && condition.status == "True")
+    }
+
+    /// Type, status and reason of each.
+    pub(super) fn said(&self) -> impl Iterator<Item = [&str; 3]> {
+        let all = self.0.iter();
+        all.map(|one| [&*one.kind, &*one.status, &*one.reason])
     }
 }
 

@@ -6,7 +6,7 @@ use crate::observe::Cause;
 use crate::policy::Demand;
 use crate::reason::{Reason, cut};
 use crate::record::Upgrade;
-use crate::serving::{Lack, absent, failed, inactive, lacks, unset};
+use crate::serving::{Lack, absent, failed, inactive, lacks, shrunk, unset, unsupported};
 
 /// How many differences a sentence names.
 const NAMED: usize = 3;
@@ -66,16 +66,21 @@ fn units(up: &Upgrade, s: &Situation<'_>) -> (Option<Less>, Vec<Lack>) {
     let Some(now) = s.seen.turn.serving.units.as_ref() else {
         return (unknown("systemd's units", rated), Vec::new());
     };
-    let fresh = failed(before, now).into_iter();
-    let fresh = fresh.map(|lack| (rated, lack));
+    let fresh = failed(before, now, &s.policy.serving).into_iter();
     let system = s.seen.turn.serving.system.as_ref();
     let system = absent(up.served.system.as_ref(), system, &s.policy.serving);
     let settings = s.seen.turn.serving.settings.as_ref();
     let settings = unset(up.served.settings.as_ref(), settings, &s.policy.serving);
+    let limits = s.seen.turn.serving.limits.as_ref();
+    let limits = shrunk(up.served.limits.as_ref(), limits, &s.policy.serving);
+    let kernel = s.seen.turn.serving.kernel.as_ref();
+    let kernel = unsupported(up.served.kernel.as_ref(), kernel, &s.policy.serving);
     let all = fresh
         .chain(inactive(before, now, &s.policy.serving))
         .chain(system)
-        .chain(settings);
+        .chain(settings)
+        .chain(limits)
+        .chain(kernel);
     let all = all.filter(|(_, lack)| !s.policy.serving.excepts(&lack.key));
     sorted(all.collect())
 }

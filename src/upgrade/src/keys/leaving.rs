@@ -1,4 +1,4 @@
-//! Signs on a Node that another program is about to remove the node, or repairs it. An upgrade that
+//! Signs on a Node that another program is about to remove the node, or repairs or maintains it. An upgrade that
 //! begins then would be cut off in the middle, and its cordon would delay that program.
 //!
 //! `DeletionCandidateOfClusterAutoscaler` is no such sign: cluster-autoscaler sets this taint on
@@ -8,10 +8,11 @@
 use std::fmt;
 
 use super::place::{Pairs, Place};
+use crate::names;
 use crate::reason::Reason;
 
 /// The taints and annotations, each with the program that sets it.
-const SIGNS: [(Place, &str, &str); 11] = [
+const SIGNS: [(Place, &str, &str); 12] = [
     // kubernetes/autoscaler, cluster-autoscaler/utils/taints, `ToBeDeletedTaint`.
     (
         Place::Taint,
@@ -50,6 +51,13 @@ const SIGNS: [(Place, &str, &str); 11] = [
     ),
     // medik8s/self-node-remediation.
     (Place::Taint, "medik8s.io/remediation", "medik8s"),
+    // medik8s/node-maintenance-operator, controllers/taint.go. `kubevirt.io/drain` is no such sign:
+    // KubeVirt tells people to set it before a drain of their own, which this upgrade may be.
+    (
+        Place::Taint,
+        "medik8s.io/drain",
+        "node-maintenance-operator",
+    ),
     // k8s.io/api/core/v1/well_known_taints.go, `TaintNodeOutOfService`.
     (
         Place::Taint,
@@ -103,12 +111,19 @@ impl Leaving {
         Some(Self { sign, by })
     }
 
-    /// The Node has the condition [`TERMINATING`].
-    pub(super) fn terminating() -> Self {
-        Self {
-            sign: format!("condition {TERMINATING}"),
-            by: "machine-controller-manager",
-        }
+    /// A condition that says so by its type, its status and its reason. Of those of KEP-5683 only
+    /// `MaintenanceInProgress` of another does: `MaintenancePlanned` may be days ahead or mean this
+    /// very upgrade, and `Drained` may be the work of the person who asks for it.
+    pub(super) fn by_condition([kind, status, reason]: [&str; 3]) -> Option<Self> {
+        let by = match kind {
+            TERMINATING => "machine-controller-manager",
+            names::MAINTENANCE_IN_PROGRESS if reason != names::LIFECYCLE_REASON => {
+                "the program or person who set it"
+            }
+            _ => return None,
+        };
+        let sign = format!("condition {kind}");
+        (status == "True").then_some(Self { sign, by })
     }
 
     /// The Node is being deleted, and a finalizer keeps it.
@@ -132,7 +147,7 @@ impl Leaving {
     #[must_use]
     pub fn advice(&self) -> String {
         let (sign, by) = (&self.sign, self.by);
-        format!("let {by} finish, or stop the removal there; do not remove the {sign} by hand")
+        format!("let {by} finish, or stop its work there; do not remove the {sign} by hand")
     }
 }
 
@@ -149,7 +164,7 @@ impl fmt::Display for Leaving {
         let (sign, by) = (&self.sign, self.by);
         write!(
             f,
-            "this node is about to be removed or repaired: {sign}, by {by}"
+            "this node is about to be removed, or is repaired or maintained: {sign}, by {by}"
         )
     }
 }

@@ -47,7 +47,7 @@ pub struct Stray {
 pub enum Pause {
     /// The requester's annotation, with its reason.
     Asked(String),
-    /// Another program is about to remove the node, or repairs it.
+    /// Another program is about to remove the node, or repairs or maintains it.
     Leaves(Leaving),
     /// A key that looks like a pause or an opt-out.
     Looks(Stray),
@@ -101,10 +101,10 @@ impl Keys {
         self.leaving(since.map(Leaving::deleted))
     }
 
-    /// Adds that the Node has the condition [`TERMINATING`], if it has.
+    /// Adds what the Node's conditions say of it: the type, status and reason of each.
     #[must_use]
-    pub fn with_termination(self, terminates: bool) -> Self {
-        self.leaving(terminates.then(Leaving::terminating))
+    pub fn with_conditions<'a>(self, all: impl IntoIterator<Item = [&'a str; 3]>) -> Self {
+        self.leaving(all.into_iter().find_map(Leaving::by_condition))
     }
 
     fn leaving(mut self, leaving: Option<Leaving>) -> Self {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use super::lack::Lack;
+use super::lack::{Lack, named};
 use super::offer::{NodePod, Offer};
 use super::quantity::value;
 use crate::cause::Cause;
@@ -299,9 +299,6 @@ fn devices(before: &Offer, now: &Offer) -> Vec<Lack> {
         .collect()
 }
 
-/// How many labels a sentence names.
-const NAMED: usize = 5;
-
 /// Programs describe a node by hundreds of labels (its processor, its kernel, its devices), which
 /// go together, so one sentence tells all that are gone. An image may leave one out on purpose, and
 /// a value changes with each kernel, so only the keys are compared.
@@ -310,13 +307,9 @@ fn labels(before: &Offer, now: &Offer, policy: &Serving) -> Option<Lack> {
     let gone = before.difference(now);
     let gone = gone.filter(|label| !policy.excepts(&format!("label:{label}")));
     let gone: Vec<_> = gone.map(String::as_str).collect();
-    let (first, named) = (gone.first()?, gone.get(..NAMED).unwrap_or(&gone).join(", "));
-    let more = match gone.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let (first, named) = (gone.first()?, named(&gone));
     let what = format!(
-        "the Node had {named}{more} among its labels before the drain and does not have them: pods that select them are not placed here"
+        "the Node had {named} among its labels before the drain and does not have them: pods that select them are not placed here"
     );
     Some(Lack::new(format!("label:{first}"), what, Cause::Unclear))
 }

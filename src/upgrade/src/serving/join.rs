@@ -18,6 +18,8 @@ impl Serving {
             units: both(self.units, later.units, Units::joined),
             system: any(self.system, later.system),
             settings: any(self.settings, later.settings),
+            limits: later.limits.or(self.limits),
+            kernel: any(self.kernel, later.kernel),
             pod_network: self.pod_network || later.pod_network,
             network_refusal: later.network_refusal.or(self.network_refusal),
             no_sandbox: self.no_sandbox || later.no_sandbox,

@@ -31,6 +31,18 @@ impl Lack {
     }
 }
 
+/// How many names a sentence has.
+const NAMED: usize = 5;
+
+/// The first of these names, and how many more there are.
+pub(super) fn named(all: &[&str]) -> String {
+    let named = all.get(..NAMED).unwrap_or(all).join(", ");
+    match all.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
 /// What the system had before the drain and does not have now, as `judge` rates and tells it. The
 /// node's own files may be the reason, so no image is to blame. Nothing is known of a side that
 /// was not looked at.

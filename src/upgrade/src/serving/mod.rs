@@ -6,7 +6,9 @@
 
 mod compare;
 mod join;
+mod kernel;
 mod lack;
+mod limits;
 mod offer;
 mod quantity;
 mod renew;
@@ -19,7 +21,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 pub use compare::lacks;
+pub use kernel::{FILE_SYSTEM, MODULE, unsupported};
 pub use lack::Lack;
+pub use limits::{AMOUNTS, LIMIT, Limits, OPEN_FILES, shrunk};
 pub use offer::{ImageId, NodePod, Offer, Owner, Unready};
 pub use renew::{are_renewed, renewed};
 pub use settings::{FILTERS, MOUNT, NO_PACKET_FILTER, SWITCHES, SYSCTL, unset};
@@ -43,6 +47,13 @@ pub struct Serving {
     /// `system`. An older agent would take a name that it does not know there for one that is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<BTreeSet<String>>,
+    /// What a container gets at most. `None` as for `system`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+    /// Before the drain: file systems of volumes and modules of the kernel that are in use. In the
+    /// trial: those of them that the kernel has or can load. `None` as for `system`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<BTreeSet<String>>,
     /// A pod sandbox got an address. Some network plugins ask the API server for the pod, and
     /// give none to a sandbox without one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -78,6 +89,8 @@ impl Serving {
             && self.units.is_none()
             && self.system.is_none()
             && self.settings.is_none()
+            && self.limits.is_none()
+            && self.kernel.is_none()
             && !self.pod_network
             && self.network_refusal.is_none()
             && !self.no_sandbox

@@ -35,6 +35,9 @@ pub struct Down {
     pub why: String,
     /// Where the cause is.
     pub cause: Cause,
+    /// Only a timer starts it. An older agent does not say so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub timed: bool,
 }
 
 impl Default for Down {
@@ -44,20 +47,31 @@ impl Default for Down {
             name: String::new(),
             why: String::new(),
             cause: Cause::Unclear,
+            timed: false,
         }
     }
 }
 
-/// The units that are down and were not before the drain, and a boot that does not end.
+/// The units that are down and were not before the drain, and a boot that does not end, and how the
+/// policy rates each. A trial sees a job of a timer fail only if its hour falls into the trial: it
+/// may ask a server for its data, and the old system might have failed at it too.
 #[must_use]
-pub fn failed(before: &Units, now: &Units) -> Vec<Lack> {
+pub fn failed(before: &Units, now: &Units, policy: &Serving) -> Vec<(Demand, Lack)> {
     let was_down = |unit: &Down| before.down.iter().any(|was| was.name == unit.name);
     let fresh = now.down.iter().filter(|unit| !was_down(unit));
-    let down = fresh.map(|unit| Lack::new(format!("unit:{}", unit.name), told(unit), unit.cause));
+    let down = fresh.map(|unit| {
+        let rated = match unit.timed {
+            true => policy.units.at_most_warn(),
+            false => policy.units,
+        };
+        let key = format!("unit:{}", unit.name);
+        (rated, Lack::new(key, told(unit), unit.cause))
+    });
     let waits = now.starting.iter().filter(|_| before.starting.is_none());
     let waits = waits.map(|job| {
         let what = format!("the boot does not end: systemd still waits for {job}");
-        Lack::new(format!("unit:{job}"), what, Cause::Unclear)
+        let lack = Lack::new(format!("unit:{job}"), what, Cause::Unclear);
+        (policy.units, lack)
     });
     down.chain(waits).collect()
 }
@@ -97,5 +111,6 @@ fn told(unit: &Down) -> String {
         format!(" ({})", unit.why)
     };
     let name = &unit.name;
-    format!("unit {name} fails and did not before the drain{why}")
+    let of = if unit.timed { " of a timer" } else { "" };
+    format!("unit {name}{of} fails and did not before the drain{why}")
 }

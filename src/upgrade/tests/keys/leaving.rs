@@ -13,6 +13,7 @@ fn sign_that_the_node_is_about_to_go_holds_and_is_named() {
         "aws-node-termination-handler/rebalance-recommendation",
         "cloud.google.com/impending-node-termination",
         "medik8s.io/remediation",
+        "medik8s.io/drain",
         "node.kubernetes.io/out-of-service",
     ] {
         let keys = Keys::of(&none, &none, &pairs(&[(taint, "")]));
@@ -29,7 +30,7 @@ fn sign_that_the_node_is_about_to_go_holds_and_is_named() {
     let said = Keys::read(&none, &gke("ONGOING")).pause.unwrap().why();
     assert!(said.contains("active-node-maintenance=ONGOING"), "{said}");
     assert_eq!(Keys::read(&none, &gke("PENDING")).pause, None);
-    let mcm = Keys::read(&none, &none).with_termination(true);
+    let mcm = Keys::read(&none, &none).with_conditions([["Terminating", "True", ""]]);
     let said = mcm.pause.unwrap().reason().to_string();
     assert!(said.contains("condition Terminating"), "{said}");
     let deleted = Keys::read(&none, &none).with_deletion(Some("2026-11-29T04:00:00Z"));
@@ -38,6 +39,23 @@ fn sign_that_the_node_is_about_to_go_holds_and_is_named() {
         said.contains("deletionTimestamp 2026-11-29T04:00:00Z"),
         "{said}"
     );
+}
+
+#[test]
+fn maintenance_that_another_has_declared_holds() {
+    let none = pairs(&[]);
+    let pause = |condition| Keys::read(&none, &none).with_conditions([condition]).pause;
+    let kind = names::MAINTENANCE_IN_PROGRESS;
+    let said = pause([kind, "True", "AdminRequested"]).unwrap().why();
+    assert!(said.contains("condition MaintenanceInProgress"), "{said}");
+    for other in [
+        [kind, "True", names::LIFECYCLE_REASON],
+        [kind, "False", "AdminRequested"],
+        [names::MAINTENANCE_PLANNED, "True", "AdminRequested"],
+        [names::DRAINED, "True", "AdminRequested"],
+    ] {
+        assert_eq!(pause(other), None, "{other:?}");
+    }
 }
 
 #[test]

@@ -186,6 +186,85 @@ fn forwarding_that_the_new_system_turns_off_fails_the_trial() {
 }
 
 #[test]
+fn limits_of_containers_that_shrink_are_told() {
+    let limits = |all: &[(&str, u64)]| {
+        let all = all.iter().map(|(name, limit)| ((*name).to_owned(), *limit));
+        Some(all.collect::<serving::Limits>())
+    };
+    let (hard, soft) = ("limit/LimitNOFILE", "limit/LimitNOFILESoft");
+    let maps = "sysctl/vm.max_map_count";
+    let mut record = trial();
+    let served = &mut record.upgrade.as_mut().unwrap().served;
+    served.limits = limits(&[(hard, u64::MAX), (soft, u64::MAX), (maps, 262_144)]);
+    let next = |now: &[(&str, u64)], policy: &Policy| {
+        let seen = at(620).with(|seen| seen.turn.serving.limits = limits(now));
+        next_by(&seen, &record, policy).0
+    };
+    let few = [(hard, 524_288), (soft, 1024), (maps, 262_144)];
+    let Phase::Reverting {
+        reason: Reason::ServesLess { missing, cause, .. },
+    } = phase_of(&next(&few, &at_once()))
+    else {
+        panic!("it passes");
+    };
+    let told = "containers had LimitNOFILESoft=infinity before the drain and have 1024";
+    assert_eq!((missing.as_str(), cause), (told, Cause::Unclear));
+    let warned = |now: &[(&str, u64)], policy: &Policy| {
+        let next = next(now, policy);
+        assert!(matches!(phase_of(&next), Phase::Healthy { .. }));
+        next.upgrade.unwrap().differs.join("; ")
+    };
+    let enough = [(hard, 524_288), (soft, 65_536), (maps, 65_530)];
+    let told = warned(&enough, &at_once());
+    for words in [
+        "LimitNOFILE=infinity before the drain and have 524288",
+        "vm.max_map_count was 262144 before the drain and is 65530",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    let nearly = [(hard, u64::MAX), (soft, u64::MAX), (maps, 260_000)];
+    assert_eq!(warned(&nearly, &at_once()), "");
+    assert_eq!(warned(&[], &at_once()), "", "nothing is known");
+    let mut policy = at_once();
+    policy.serving.except = vec!["system:limit/*".into()];
+    policy.validate().unwrap();
+    assert_eq!(warned(&few, &policy), "");
+}
+
+#[test]
+fn file_system_of_volumes_that_is_gone_fails_the_trial() {
+    let names = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+    let all = ["filesystem/nfs4", "module/rbd", "module/vxlan"];
+    let mut record = trial();
+    record.upgrade.as_mut().unwrap().served.kernel = names(&all);
+    let next = |has: &[&str], policy: &Policy| {
+        let seen = at(620).with(|seen| seen.turn.serving.kernel = names(has));
+        next_by(&seen, &record, policy).0
+    };
+    let Phase::Reverting {
+        reason: Reason::ServesLess { missing, cause, .. },
+    } = phase_of(&next(&all[1..], &at_once()))
+    else {
+        panic!("it passes");
+    };
+    assert!(missing.contains("the file system nfs4"), "{missing}");
+    assert_eq!(cause, Cause::Unclear);
+    let warned = |has: &[&str], policy: &Policy| {
+        let next = next(has, policy);
+        assert!(matches!(phase_of(&next), Phase::Healthy { .. }));
+        next.upgrade.unwrap().differs
+    };
+    let told = warned(&all[..1], &at_once());
+    assert!(told[0].contains("had rbd, vxlan among"), "{told:?}");
+    let mut policy = at_once();
+    policy.serving.except = vec!["system:filesystem/*".into(), "system:module/rbd".into()];
+    policy.validate().unwrap();
+    let told = warned(&[], &policy);
+    assert!(told[0].contains("had vxlan among"), "{told:?}");
+    assert_eq!(warned(&all, &at_once()), [""; 0]);
+}
+
+#[test]
 fn label_that_is_gone_warns_and_can_be_required() {
     let keys = |keys: &[&str]| Some(keys.iter().map(ToString::to_string).collect());
     let mut record = trial();

@@ -58,6 +58,27 @@ fn unit_that_fails_only_in_the_trial_fails_it() {
 }
 
 #[test]
+fn job_of_a_timer_that_fails_only_warns() {
+    let seen = at(620).with(|seen| {
+        let units = seen.turn.serving.units.as_mut().unwrap();
+        units.down.push(Down {
+            name: "fwupd-refresh.service".into(),
+            timed: true,
+            ..Down::default()
+        });
+    });
+    let (record, _) = next_by(&seen, &trial(), &at_once());
+    assert!(matches!(phase_of(&record), Phase::Healthy { .. }));
+    let differs = record.upgrade.unwrap().differs;
+    let told = "unit fwupd-refresh.service of a timer fails and did not before the drain";
+    assert_eq!(differs, [told]);
+    let mut policy = at_once();
+    policy.serving.units = Demand::Off;
+    let (record, _) = next_by(&seen, &trial(), &policy);
+    assert_eq!(record.upgrade.unwrap().differs, Vec::<String>::new());
+}
+
+#[test]
 fn failed_unit_counts_without_an_api_server_too() {
     let away = at(700).with(|seen| {
         seen.node.api = Api::Away;

@@ -103,6 +103,7 @@ fn serving(down: &[&str]) -> Serving {
         name: (*name).to_owned(),
         why: String::new(),
         cause: Cause::Image,
+        timed: false,
     });
     Serving {
         node: Some(serving::Offer::default()),

@@ -1,6 +1,7 @@
 use super::*;
 use crate::clusters::{Node, Pod, Size};
 use serde_json::{Value, json};
+use upgrade::keys::TERMINATING;
 
 fn read(object: Value) -> NodeFacts {
     serde_json::from_value::<Node>(object).unwrap().facts
