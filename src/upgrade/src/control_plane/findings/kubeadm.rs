@@ -18,8 +18,9 @@ const VITAL: [&str; 4] = [
     "--advertise-address",
 ];
 
-/// The same, for all settings with this begin.
-const VITAL_BEGIN: &str = "--service-account-";
+/// The same, for all settings with one of these begins. A volume or a mount decides on which data
+/// a component starts: etcd on another folder is another database.
+const VITAL_BEGINS: [&str; 3] = ["--service-account-", "volume ", "mount "];
 
 impl Survey {
     /// What kubeadm has to do for the image, if that can be said.
@@ -119,7 +120,8 @@ pub(super) fn drift(survey: &Survey) -> Vec<Finding> {
 
 fn is_vital(drift: &Drift) -> bool {
     let setting = drift.setting.as_str();
-    VITAL.contains(&setting) || setting.starts_with(VITAL_BEGIN)
+    let mut begins = VITAL_BEGINS.iter();
+    VITAL.contains(&setting) || begins.any(|begin| setting.starts_with(begin))
 }
 
 fn told(drift: &[&Drift]) -> String {

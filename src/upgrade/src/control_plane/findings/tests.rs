@@ -526,3 +526,15 @@ fn a_clock_that_is_wrong_is_not_called_an_expiry() {
     survey.at = NOW - 2 * 86_400;
     assert_eq!(findings(&survey).len(), 1);
 }
+
+#[test]
+fn changed_volume_of_a_manifest_is_refused() {
+    for setting in ["volume etcd-data", "mount /var/lib/etcd"] {
+        let mut survey = healthy();
+        survey.drift = drifted(setting, true);
+        let found = findings(&survey);
+        let first = (found[0].code, found[0].class);
+        assert_eq!(first, (Code::ManifestDrift, Class::Refuse), "{setting}");
+        assert!(found[0].says.contains(setting), "{found:#?}");
+    }
+}
