@@ -8,10 +8,8 @@ use upgrade::Version;
 use upgrade::control_plane::{Component, Kind, Source, Survey, Verb};
 
 use crate::carried;
-use crate::folder::Folder;
 use crate::kubeadm::{self, Kubeadm};
-use crate::manifests::Manifests;
-use crate::rendered::{RENDERED, at, tag, wanted, written};
+use crate::rendered::{Basis, RENDERED, at, tag, wanted, written};
 
 /// How long the container runtime has for all answers.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -30,14 +28,8 @@ pub struct Image {
 }
 
 /// Takes in which etcd the new kubeadm would write, and which images are missing.
-pub(crate) async fn take(
-    survey: &mut Survey,
-    folder: &Folder,
-    read: &Manifests,
-    cluster: &str,
-    image: &Image,
-) {
-    let pods = match render(survey, folder, read, cluster, image).await {
+pub(crate) async fn take(survey: &mut Survey, basis: &Basis<'_>, image: &Image) {
+    let pods = match render(survey, basis, image).await {
         Ok(pods) => pods,
         Err(why) => {
             let path = image.kubeadm.display();
@@ -76,9 +68,7 @@ fn carried(survey: &mut Survey, folder: Option<&Path>) -> Vec<String> {
 
 async fn render(
     survey: &Survey,
-    folder: &Folder,
-    read: &Manifests,
-    cluster: &str,
+    basis: &Basis<'_>,
     image: &Image,
 ) -> Result<Vec<(Component, Pod)>, String> {
     let kubeadm = Kubeadm::At(&image.kubeadm);
@@ -90,8 +80,8 @@ async fn render(
         .prefix("careen-control-")
         .tempdir_in(RENDERED);
     let into = into.map_err(|error| format!("a temporary folder in {RENDERED}: {error}"))?;
-    let cluster = at(cluster, &image.version)?;
-    let wanted = wanted(survey, folder, read, &cluster);
+    let cluster = at(basis.cluster, &image.version)?;
+    let wanted = wanted(survey, basis, &cluster)?;
     kubeadm::render(kubeadm, &wanted, into.path()).await?;
     let is_here = |one: &Component| *one != Component::Etcd || survey.kind == Kind::Stacked;
     let all = Component::ALL.into_iter().filter(is_here);

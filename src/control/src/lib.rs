@@ -51,6 +51,7 @@ mod manifests;
 mod mirrors;
 mod node;
 mod own;
+mod patches;
 mod raise;
 mod render;
 mod rendered;

@@ -12,6 +12,7 @@ use crate::folder::Folder;
 use crate::image::{self, Image};
 use crate::manifests::{self, Manifest, Manifests};
 use crate::node::{self, NoControlPlane};
+use crate::rendered::Basis;
 use crate::{own, rendered, room};
 
 /// What to look at.
@@ -23,6 +24,8 @@ pub struct Order {
     pub version: Option<Version>,
     /// The kubeadm of that image, if it is on this node.
     pub image: Option<Image>,
+    /// The folder of kubeadm's patches. `None` is the usual one, and an empty path is none.
+    pub patches: Option<String>,
     /// The wall clock, in seconds since 1970.
     pub now: u64,
 }
@@ -54,10 +57,15 @@ pub async fn survey(order: &Order) -> Result<Survey, NoControlPlane> {
         take_external(&mut survey, folder, &read, configuration.as_ref()).await;
     }
     if let Some(configuration) = &configuration {
-        let text = &configuration.text;
-        rendered::take(&mut survey, folder, &read, text).await;
+        let basis = Basis {
+            folder,
+            read: &read,
+            cluster: &configuration.text,
+            patches: order.patches.as_deref(),
+        };
+        rendered::take(&mut survey, &basis).await;
         if let Some(found) = &order.image {
-            image::take(&mut survey, folder, &read, text, found).await;
+            image::take(&mut survey, &basis, found).await;
         }
     }
     // A power cut while kubeadm swaps a manifest leaves none, and then this looks like external.

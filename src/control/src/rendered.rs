@@ -5,12 +5,12 @@ use std::path::Path;
 use k8s_openapi::api::core::v1::Pod;
 use upgrade::Version;
 use upgrade::control_plane::{Component, Drift, EtcdTag, Kind, Source, Survey};
-use upgrade::policy::PATCHES;
 
 use crate::drift::compare;
 use crate::folder::Folder;
 use crate::kubeadm::{self, Kubeadm, Wanted};
 use crate::manifests::{self, Manifest, Manifests};
+use crate::patches;
 
 /// Where kubeadm renders the manifests, for as long as the survey runs. Only root may write there.
 pub(crate) const RENDERED: &str = "/run";
@@ -23,9 +23,22 @@ struct Found {
     etcd: Option<EtcdTag>,
 }
 
+/// What kubeadm renders from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Basis<'a> {
+    /// The files of the node.
+    pub folder: &'a Folder,
+    /// Its manifests.
+    pub read: &'a Manifests,
+    /// kubeadm's configuration.
+    pub cluster: &'a str,
+    /// The folder of patches that the raise gets. `None` is the usual one.
+    pub patches: Option<&'a str>,
+}
+
 /// Compares the manifests with what kubeadm would write, or says why nobody can.
-pub(crate) async fn take(survey: &mut Survey, folder: &Folder, read: &Manifests, cluster: &str) {
-    match find(survey, folder, read, cluster).await {
+pub(crate) async fn take(survey: &mut Survey, basis: &Basis<'_>) {
+    match find(survey, basis).await {
         Err(why) => survey.miss(Source::Kubeadm, why),
         Ok(found) => {
             let versions = &survey.versions;
@@ -40,22 +53,17 @@ pub(crate) async fn take(survey: &mut Survey, folder: &Folder, read: &Manifests,
     }
 }
 
-async fn find(
-    survey: &Survey,
-    folder: &Folder,
-    read: &Manifests,
-    cluster: &str,
-) -> Result<Found, String> {
-    let version = same_version(survey, folder).await?;
+async fn find(survey: &Survey, basis: &Basis<'_>) -> Result<Found, String> {
+    let version = same_version(survey, basis.folder).await?;
     let into = tempfile::Builder::new()
         .prefix("careen-control-")
         .tempdir_in(RENDERED);
     let into = into.map_err(|error| format!("a temporary folder in {RENDERED}: {error}"))?;
-    let cluster = at(cluster, &version)?;
-    let wanted = wanted(survey, folder, read, &cluster);
-    kubeadm::render(Kubeadm::Running(folder), &wanted, into.path()).await?;
+    let cluster = at(basis.cluster, &version)?;
+    let wanted = wanted(survey, basis, &cluster)?;
+    kubeadm::render(Kubeadm::Running(basis.folder), &wanted, into.path()).await?;
     let mut found = Found::default();
-    for (component, live) in read.of_kubeadm(survey.kind) {
+    for (component, live) in basis.read.of_kubeadm(survey.kind) {
         let pod = written(into.path(), *component)?;
         let difference = compare(*component, &live.pod, &pod);
         found.drift.extend(difference.drift);
@@ -71,14 +79,12 @@ async fn find(
 /// node's patches as in an upgrade.
 pub(crate) fn wanted<'a>(
     survey: &'a Survey,
-    folder: &Folder,
-    read: &'a Manifests,
+    basis: &Basis<'a>,
     cluster: &'a str,
-) -> Wanted<'a> {
-    let server = read.all.get(&Component::ApiServer);
+) -> Result<Wanted<'a>, String> {
+    let server = basis.read.all.get(&Component::ApiServer);
     let flag = |name| server.and_then(|server| server.flag(name));
-    let patches = folder.path(PATCHES);
-    Wanted {
+    Ok(Wanted {
         cluster,
         node: survey.node.as_str(),
         address: flag("--advertise-address").unwrap_or_default(),
@@ -86,8 +92,8 @@ pub(crate) fn wanted<'a>(
         etcd: survey.kind == Kind::Stacked,
         proxies: server.map(Manifest::proxies).unwrap_or_default(),
         timeouts: None,
-        patches: patches.is_dir().then(|| patches.display().to_string()),
-    }
+        patches: patches::folder(basis.folder, basis.patches)?,
+    })
 }
 
 /// The one version of the node's pods and its kubeadm. Another kubeadm writes other settings.

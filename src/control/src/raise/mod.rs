@@ -30,6 +30,7 @@ pub use order::RaiseOrder;
 
 use crate::carried::Importer;
 use crate::manifests::Manifests;
+use crate::patches;
 use configuration::Upgrade;
 use elsewhere::Elsewhere;
 use expected::Expected;
@@ -81,6 +82,11 @@ async fn attempt(order: &RaiseOrder) -> Result<Version, Failed> {
     let lock = lock(order).during(Phase::Ledger)?;
     let ledger = Ledger::of(&order.places, &order.id);
     let under_way = resume(order, &ledger)?;
+    // Without them kubeadm would drop what they set.
+    let order = &RaiseOrder {
+        patches: patches::folder(&order.folder, order.patches.as_deref()).during(Phase::Look)?,
+        ..order.clone()
+    };
     let node = Node::look(order).await?;
     let server = node.server().ok_or("no API server").during(Phase::Look)?;
     let timeouts = configuration::timeouts(server, order.pod);
