@@ -5,6 +5,7 @@ use upgrade::Version;
 use upgrade::control_plane::{Component, Kind, Source, Survey};
 
 use crate::api;
+use crate::by_hand;
 use crate::certificates::{self, Certificates};
 use crate::cluster::{Configuration, External};
 use crate::etcd;
@@ -63,10 +64,11 @@ pub async fn survey(order: &Order) -> Result<Survey, NoControlPlane> {
             cluster: &configuration.text,
             patches: order.patches.as_deref(),
         };
-        rendered::take(&mut survey, &basis).await;
-        if let Some(found) = &order.image {
-            image::take(&mut survey, &basis, found).await;
-        }
+        let running = rendered::take(&mut survey, &basis).await;
+        let image = order.image.as_ref();
+        let image = OptionFuture::from(image.map(|one| image::take(&mut survey, &basis, one)));
+        let image = image.await.flatten();
+        by_hand::take(&mut survey, &basis, running, image);
     }
     // A power cut while kubeadm swaps a manifest leaves none, and then this looks like external.
     if survey.kind == Kind::Stacked && etcd.is_none() && !has_manifest(folder) {

@@ -166,7 +166,26 @@ fn drift_is_what_kubeadm_would_not_write_and_nothing_else() {
         assert_eq!(found["survey"]["drift"], Value::Null);
         let why = found["survey"]["unseen"].to_string();
         assert!(why.contains("nothing was compared"), "{why}");
+        another_kubeadm_finds_what_is_by_hand(&root, flag, &more);
     });
+}
+
+/// The pods and kubeadm have different versions, and the image has its own kubeadm.
+fn another_kubeadm_finds_what_is_by_hand(root: &Root, flag: &str, more: &str) {
+    let kubeadm = root.path().join("usr/bin/kubeadm");
+    let asked = ["--kubeadm", kubeadm.to_str().unwrap()];
+    let found = survey_with(root.path(), "v1.36.3", &asked);
+    assert_eq!(found["survey"]["drift"], json!([]), "{found:#}");
+    replace(root, "kube-apiserver.yaml", flag, more);
+    let found = survey_with(root.path(), "v1.36.3", &asked);
+    let drift = json!([
+        { "component": "kube-apiserver", "setting": "--encryption-provider-config" },
+    ]);
+    assert_eq!(found["survey"]["drift"], drift, "{found:#}");
+    assert!(
+        found["findings"].to_string().contains("ManifestDrift"),
+        "{found:#}"
+    );
 }
 
 /// Without a container runtime the survey says so, and knows the new etcd all the same.

@@ -538,3 +538,25 @@ fn changed_volume_of_a_manifest_is_refused() {
         assert!(found[0].says.contains(setting), "{found:#?}");
     }
 }
+
+#[test]
+fn drift_that_nobody_compared_refuses_a_raise() {
+    let mut survey = healthy();
+    survey.drift = None;
+    assert_eq!(findings(&survey), [], "the image is not on the node yet");
+    survey.image_kubeadm = true;
+    let found = findings(&survey);
+    let first = (found[0].code, found[0].class);
+    assert_eq!(first, (Code::ManifestDrift, Class::Refuse), "{found:#?}");
+    for component in Component::KUBERNETES {
+        let version = "v1.36.3".parse().unwrap();
+        survey.versions.manifests.insert(component, version);
+    }
+    survey.versions.cluster = Some("v1.36.3".parse().unwrap());
+    assert_eq!(survey.verb(), Some(Verb::Nothing));
+    let found = findings(&survey);
+    assert!(
+        found.iter().all(|one| one.class != Class::Refuse),
+        "{found:#?}"
+    );
+}
