@@ -165,8 +165,9 @@ pub trait NodeAccess: Send + Sync + 'static {
     fn survey(
         &self,
         version: Option<&Version>,
+        policy: &Policy,
     ) -> impl Future<Output = Result<Option<Survey>, Reason>> + Send {
-        let _ = version;
+        let _ = (version, policy);
         std::future::ready(Ok(None))
     }
 

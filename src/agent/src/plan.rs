@@ -277,24 +277,24 @@ impl Looking {
 
 async fn look_ahead<H: NodeAccess>(tools: Tools<H>, ahead: Ahead, node: String) -> LookResult {
     let skips_drain = ahead.policy.drain.skip;
-    let (policy, drains) = (ahead.policy.kubeadm.clone(), ahead.policy.drain.clone());
-    let control_plane = ahead.policy.control_plane.clone();
+    let all = ahead.policy.clone();
+    let (policy, drains) = (&all.kubeadm, &all.drain);
     let found = tools.node.look_ahead(ahead).await?;
     let mut rehearsed = if skips_drain {
         Rehearsed::default()
     } else {
-        let pods = drain::preview(&tools.cluster, &node, &drains).await;
+        let pods = drain::preview(&tools.cluster, &node, drains).await;
         pods.map_err(|error| error.into_reason(refused(LIST_PODS)))?
     };
     if let Some(root) = tools.node.root() {
         let carried = found.facts.info.as_ref().map(|info| &info.kubernetes);
-        let forecast = kubelet::forecast(root, &tools.cluster, &policy, carried).await?;
+        let forecast = kubelet::forecast(root, &tools.cluster, policy, carried).await?;
         rehearsed.settings = forecast.told();
         rehearsed.refusal = forecast.refusal;
     }
     let carried = found.facts.info.as_ref().map(|info| &info.kubernetes);
-    if let Some(survey) = tools.node.survey(carried).await? {
-        rehearsed.take_survey(&survey, &control_plane);
+    if let Some(survey) = tools.node.survey(carried, &all).await? {
+        rehearsed.take_survey(&survey, &all.control_plane);
     }
     Ok((found, rehearsed))
 }

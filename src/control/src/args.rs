@@ -59,6 +59,10 @@ pub struct Survey {
     /// The socket of the container runtime.
     #[arg(long, value_name = "SOCKET", default_value = RUNTIME)]
     pub runtime_socket: PathBuf,
+    /// The folder of kubeadm's patches; empty: none. Without it: /etc/kubernetes/patches, if it
+    /// exists.
+    #[arg(long, value_name = "FOLDER")]
+    pub patches: Option<String>,
     /// Print the survey and its findings as JSON.
     #[arg(long)]
     pub json: bool,
@@ -117,7 +121,8 @@ pub struct Raise {
     /// A folder with the kubelet that runs, which kubeadm asks for its version.
     #[arg(long, value_name = "FOLDER")]
     pub old_kubelet_path: Vec<PathBuf>,
-    /// A folder of kubeadm's patches.
+    /// The folder of kubeadm's patches; empty: none. Without it: /etc/kubernetes/patches, if it
+    /// exists.
     #[arg(long, value_name = "FOLDER")]
     pub patches: Option<String>,
     /// Checks of kubeadm's whose errors do not count.

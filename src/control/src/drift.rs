@@ -8,11 +8,27 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 use serde::Serialize;
+use serde_json::Value;
 use upgrade::control_plane::{Component, Drift};
 
 /// Flags that kubeadm writes once for a member that joins, and never again. etcd ignores them once
 /// it has data.
 const OF_THE_JOIN: [&str; 2] = ["--initial-cluster", "--initial-cluster-state"];
+
+/// Fields of a pod whose entries are compared one by one.
+const OF_POD: [&str; 3] = ["containers", "initContainers", "volumes"];
+
+/// The same, of a container. The probes are compared nowhere.
+const OF_CONTAINER: [&str; 8] = [
+    "args",
+    "command",
+    "env",
+    "livenessProbe",
+    "name",
+    "readinessProbe",
+    "startupProbe",
+    "volumeMounts",
+];
 
 /// What differs in one manifest.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -46,9 +62,12 @@ fn settings(component: Component, pod: &Pod) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     let annotations = pod.metadata.annotations.iter().flatten();
     all.extend(annotations.map(|(key, value)| (format!("annotation {key}"), value.clone())));
+    let labels = pod.metadata.labels.iter().flatten();
+    all.extend(labels.map(|(key, value)| (format!("label {key}"), value.clone())));
     let Some(spec) = &pod.spec else {
         return all;
     };
+    all.extend(others(spec, &OF_POD).map(|(name, value)| (format!("pod {name}"), value)));
     for volume in spec.volumes.iter().flatten() {
         all.insert(format!("volume {}", volume.name), written(volume));
     }
@@ -68,8 +87,16 @@ fn settings(component: Component, pod: &Pod) -> BTreeMap<String, String> {
 }
 
 fn of_container(container: &Container, all: &mut BTreeMap<String, String>) {
+    all.extend(others(container, &OF_CONTAINER));
     let words = container.command.iter().chain(&container.args).flatten();
-    for word in words.filter(|word| word.starts_with("--")) {
+    for word in words {
+        // The program, or a shell around it.
+        if !word.starts_with("--") {
+            let program = all.entry("command".to_owned()).or_default();
+            program.push_str(word);
+            program.push('\n');
+            continue;
+        }
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         if !OF_THE_JOIN.contains(&name) {
             // A flag may come twice, and then both count for some.
@@ -84,13 +111,17 @@ fn of_container(container: &Container, all: &mut BTreeMap<String, String>) {
     for mount in container.volume_mounts.iter().flatten() {
         all.insert(format!("mount {}", mount.mount_path), written(mount));
     }
-    all.insert(
-        "image".to_owned(),
-        container.image.clone().unwrap_or_default(),
-    );
-    if let Some(resources) = &container.resources {
-        all.insert("resources".to_owned(), written(resources));
-    }
+}
+
+/// The other fields, each with all that is in it.
+fn others(of: &impl Serialize, known: &'static [&str]) -> impl Iterator<Item = (String, String)> {
+    let fields = match serde_json::to_value(of) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(_) | Err(_) => serde_json::Map::new(),
+    };
+    let fields = fields.into_iter();
+    let fields = fields.filter(|(name, _)| !known.contains(&name.as_str()));
+    fields.map(|(name, value)| (name, value.to_string()))
 }
 
 /// A value to compare, never to show.
@@ -103,8 +134,11 @@ mod tests {
     use super::*;
 
     const RENDERED: &str = "
-metadata: {annotations: {kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint: '10.0.0.1:6443'}}
+metadata:
+  annotations: {kubeadm.kubernetes.io/kube-apiserver.advertise-address.endpoint: '10.0.0.1:6443'}
+  labels: {component: kube-apiserver}
 spec:
+  hostNetwork: true
   containers:
   - name: kube-apiserver
     image: registry.k8s.io/kube-apiserver:v1.35.4
@@ -164,9 +198,58 @@ spec:
                 false,
             ),
             (
-                "{annotations: {",
-                "{annotations: {mine: x, ",
+                "annotations: {",
+                "annotations: {mine: x, ",
                 "annotation mine",
+                false,
+            ),
+            ("labels: {", "labels: {mine: x, ", "label mine", false),
+            (
+                "hostPath: {path: /etc",
+                "hostPath: {path: /new",
+                "volume k8s-certs",
+                true,
+            ),
+            (
+                "readOnly: true",
+                "readOnly: false",
+                "mount /etc/kubernetes/pki",
+                true,
+            ),
+            (
+                "[kube-apiserver,",
+                "[nice, kube-apiserver,",
+                "command",
+                true,
+            ),
+            (
+                "hostNetwork: true",
+                "hostNetwork: false",
+                "pod hostNetwork",
+                true,
+            ),
+            (
+                "hostNetwork:",
+                "hostAliases: [{ip: 10.0.0.9, hostnames: [kms]}]\n  hostNetwork:",
+                "pod hostAliases",
+                false,
+            ),
+            (
+                "resources:",
+                "envFrom: [{secretRef: {name: kms}}]\n    resources:",
+                "envFrom",
+                false,
+            ),
+            (
+                "resources:",
+                "lifecycle: {preStop: {sleep: {seconds: 9}}}\n    resources:",
+                "lifecycle",
+                false,
+            ),
+            (
+                "resources:",
+                "securityContext: {privileged: true}\n    resources:",
+                "securityContext",
                 false,
             ),
         ] {

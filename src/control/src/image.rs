@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use upgrade::Version;
-use upgrade::control_plane::{Component, Kind, Source, Survey, Verb};
+use upgrade::control_plane::{Component, Source, Survey, Verb};
 
+use crate::by_hand::Pods;
 use crate::carried;
-use crate::folder::Folder;
 use crate::kubeadm::{self, Kubeadm};
-use crate::manifests::Manifests;
-use crate::rendered::{RENDERED, at, tag, wanted, written};
+use crate::rendered::{Basis, RENDERED, all_written, at, tag, wanted};
 
 /// How long the container runtime has for all answers.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,26 +28,22 @@ pub struct Image {
     pub carried: Option<PathBuf>,
 }
 
-/// Takes in which etcd the new kubeadm would write, and which images are missing.
-pub(crate) async fn take(
-    survey: &mut Survey,
-    folder: &Folder,
-    read: &Manifests,
-    cluster: &str,
-    image: &Image,
-) {
-    let pods = match render(survey, folder, read, cluster, image).await {
+/// Takes in which etcd the new kubeadm would write, and which images are missing. Returns all that
+/// it would write.
+pub(crate) async fn take(survey: &mut Survey, basis: &Basis<'_>, image: &Image) -> Option<Pods> {
+    survey.image_kubeadm = true;
+    let pods = match render(survey, basis, image).await {
         Ok(pods) => pods,
         Err(why) => {
             let path = image.kubeadm.display();
-            return survey.miss(Source::Kubeadm, format!("{path}: {why}"));
+            survey.miss(Source::Kubeadm, format!("{path}: {why}"));
+            return None;
         }
     };
-    let etcd = pods.iter().find(|(one, _)| *one == Component::Etcd);
-    if let Some((_, pod)) = etcd {
+    if let Some(pod) = pods.get(&Component::Etcd) {
         survey.versions.etcd_wanted = tag(pod);
     }
-    let images: Vec<_> = pods.iter().filter_map(|(_, pod)| name(pod)).collect();
+    let images: Vec<_> = pods.values().filter_map(name).collect();
     let carried = carried(survey, image.carried.as_deref());
     match missing(&image.runtime, &images).await {
         Ok(missing) => {
@@ -58,6 +53,7 @@ pub(crate) async fn take(
         }
         Err(why) => survey.miss(Source::Runtime, why),
     }
+    Some(pods)
 }
 
 /// The images that a raise would import. It fails on an archive that cannot be read, also if the
@@ -74,13 +70,7 @@ fn carried(survey: &mut Survey, folder: Option<&Path>) -> Vec<String> {
     }
 }
 
-async fn render(
-    survey: &Survey,
-    folder: &Folder,
-    read: &Manifests,
-    cluster: &str,
-    image: &Image,
-) -> Result<Vec<(Component, Pod)>, String> {
+async fn render(survey: &Survey, basis: &Basis<'_>, image: &Image) -> Result<Pods, String> {
     let kubeadm = Kubeadm::At(&image.kubeadm);
     let said = kubeadm::version(kubeadm).await?;
     if said != image.version.to_string() {
@@ -90,13 +80,10 @@ async fn render(
         .prefix("careen-control-")
         .tempdir_in(RENDERED);
     let into = into.map_err(|error| format!("a temporary folder in {RENDERED}: {error}"))?;
-    let cluster = at(cluster, &image.version)?;
-    let wanted = wanted(survey, folder, read, &cluster);
+    let cluster = at(basis.cluster, &image.version)?;
+    let wanted = wanted(survey, basis, &cluster)?;
     kubeadm::render(kubeadm, &wanted, into.path()).await?;
-    let is_here = |one: &Component| *one != Component::Etcd || survey.kind == Kind::Stacked;
-    let all = Component::ALL.into_iter().filter(is_here);
-    all.map(|one| Ok((one, written(into.path(), one)?)))
-        .collect()
+    all_written(survey.kind, into.path())
 }
 
 /// The image of a static pod. kubeadm writes one container.
@@ -116,7 +103,7 @@ async fn missing(runtime: &Path, images: &[String]) -> Result<Vec<String>, Strin
 
 #[cfg(test)]
 mod tests {
-    use upgrade::control_plane::{Class, Code, findings};
+    use upgrade::control_plane::{Class, Code, Kind, findings};
 
     use super::*;
 

@@ -20,7 +20,8 @@
 //! - `node`, `manifests`, `certificates`, `room`: what the node itself says.
 //! - `etcd`: what the members say, over etcd's JSON gateway; `own`: the one of this node.
 //! - `connect`: a client of the API server; `api`: what the cluster says; `mirrors`: its static pods.
-//! - `kubeadm`, `rendered`, `drift`: what kubeadm would write, against what is there.
+//! - `kubeadm`, `rendered`, `drift`: what kubeadm would write, against what is there; `by_hand`:
+//!   the same without a kubeadm of the pods' version.
 //! - `look`: puts them together into a [`upgrade::control_plane::Survey`].
 //! - `stacked`: whether the member of this node is kubeadm's.
 //! - `lease`, `leases`, `lock`: who may change the control plane.
@@ -33,6 +34,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod api;
+mod by_hand;
 pub mod carried;
 mod certificates;
 mod cluster;
@@ -51,6 +53,7 @@ mod manifests;
 mod mirrors;
 mod node;
 mod own;
+mod patches;
 mod raise;
 mod render;
 mod rendered;

@@ -5,6 +5,7 @@ use upgrade::Version;
 use upgrade::control_plane::{Component, Kind, Source, Survey};
 
 use crate::api;
+use crate::by_hand;
 use crate::certificates::{self, Certificates};
 use crate::cluster::{Configuration, External};
 use crate::etcd;
@@ -12,6 +13,7 @@ use crate::folder::Folder;
 use crate::image::{self, Image};
 use crate::manifests::{self, Manifest, Manifests};
 use crate::node::{self, NoControlPlane};
+use crate::rendered::Basis;
 use crate::{own, rendered, room};
 
 /// What to look at.
@@ -23,6 +25,8 @@ pub struct Order {
     pub version: Option<Version>,
     /// The kubeadm of that image, if it is on this node.
     pub image: Option<Image>,
+    /// The folder of kubeadm's patches. `None` is the usual one, and an empty path is none.
+    pub patches: Option<String>,
     /// The wall clock, in seconds since 1970.
     pub now: u64,
 }
@@ -54,11 +58,17 @@ pub async fn survey(order: &Order) -> Result<Survey, NoControlPlane> {
         take_external(&mut survey, folder, &read, configuration.as_ref()).await;
     }
     if let Some(configuration) = &configuration {
-        let text = &configuration.text;
-        rendered::take(&mut survey, folder, &read, text).await;
-        if let Some(found) = &order.image {
-            image::take(&mut survey, folder, &read, text, found).await;
-        }
+        let basis = Basis {
+            folder,
+            read: &read,
+            cluster: &configuration.text,
+            patches: order.patches.as_deref(),
+        };
+        let running = rendered::take(&mut survey, &basis).await;
+        let image = order.image.as_ref();
+        let image = OptionFuture::from(image.map(|one| image::take(&mut survey, &basis, one)));
+        let image = image.await.flatten();
+        by_hand::take(&mut survey, &basis, running, image);
     }
     // A power cut while kubeadm swaps a manifest leaves none, and then this looks like external.
     if survey.kind == Kind::Stacked && etcd.is_none() && !has_manifest(folder) {

@@ -67,6 +67,7 @@ fn look(folder: &Folder, asked: args::Survey) -> Result<u8, String> {
         folder: folder.clone(),
         image: image(&asked),
         version: asked.target_version,
+        patches: asked.patches,
         now: now(),
     };
     let found = within(survey(&order))?;

@@ -4,81 +4,107 @@ use std::path::Path;
 
 use k8s_openapi::api::core::v1::Pod;
 use upgrade::Version;
-use upgrade::control_plane::{Component, Drift, EtcdTag, Kind, Source, Survey};
-use upgrade::policy::PATCHES;
+use upgrade::control_plane::{Component, EtcdTag, Kind, Source, Survey};
 
+use crate::by_hand::Pods;
 use crate::drift::compare;
 use crate::folder::Folder;
 use crate::kubeadm::{self, Kubeadm, Wanted};
 use crate::manifests::{self, Manifest, Manifests};
+use crate::patches;
 
 /// Where kubeadm renders the manifests, for as long as the survey runs. Only root may write there.
 pub(crate) const RENDERED: &str = "/run";
 
-/// What kubeadm would write for the running version.
-#[derive(Debug, Default)]
-struct Found {
-    drift: Vec<Drift>,
-    rewritten: bool,
-    etcd: Option<EtcdTag>,
+/// What kubeadm renders from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Basis<'a> {
+    /// The files of the node.
+    pub folder: &'a Folder,
+    /// Its manifests.
+    pub read: &'a Manifests,
+    /// kubeadm's configuration.
+    pub cluster: &'a str,
+    /// The folder of patches that the raise gets. `None` is the usual one.
+    pub patches: Option<&'a str>,
 }
 
-/// Compares the manifests with what kubeadm would write, or says why nobody can.
-pub(crate) async fn take(survey: &mut Survey, folder: &Folder, read: &Manifests, cluster: &str) {
-    match find(survey, folder, read, cluster).await {
-        Err(why) => survey.miss(Source::Kubeadm, why),
-        Ok(found) => {
-            let versions = &survey.versions;
-            let own = versions.manifests.get(&Component::ApiServer);
-            // For the same version the new kubeadm writes what this one does.
-            if survey.kind == Kind::Stacked && versions.image.as_ref() == own {
-                survey.versions.etcd_wanted = found.etcd;
-            }
-            survey.drift = Some(found.drift);
-            survey.rewritten = found.rewritten;
+/// What the kubeadm of the running system writes.
+#[derive(Debug, Default)]
+pub(crate) struct Running {
+    /// The manifests, if it could be run.
+    pub pods: Option<Pods>,
+    /// Why they are none to compare with alone: it has another version than the pods.
+    pub unlike: Option<String>,
+}
+
+/// Compares the manifests with what the running system's kubeadm would write, if it has the version
+/// of the pods. Another one writes other settings.
+pub(crate) async fn take(survey: &mut Survey, basis: &Basis<'_>) -> Running {
+    let (version, pods) = match render(survey, basis).await {
+        Ok(rendered) => rendered,
+        Err(why) => {
+            survey.miss(Source::Kubeadm, why);
+            return Running::default();
         }
+    };
+    let mut manifests = survey.versions.manifests.values();
+    let unlike = manifests.find(|one| **one != version).map(|other| {
+        format!("it is {version} and this node has pods of {other}, so nothing was compared")
+    });
+    if unlike.is_none() {
+        compare_all(survey, basis, &pods);
+    }
+    let pods = Some(pods);
+    Running { pods, unlike }
+}
+
+fn compare_all(survey: &mut Survey, basis: &Basis<'_>, pods: &Pods) {
+    let mut drift = Vec::new();
+    for (component, live) in basis.read.of_kubeadm(survey.kind) {
+        let Some(pod) = pods.get(component) else {
+            continue;
+        };
+        let difference = compare(*component, &live.pod, pod);
+        drift.extend(difference.drift);
+        survey.rewritten |= difference.rewritten;
+    }
+    survey.drift = Some(drift);
+    let versions = &survey.versions;
+    let own = versions.manifests.get(&Component::ApiServer);
+    // For the same version the new kubeadm writes what this one does.
+    if survey.kind == Kind::Stacked && versions.image.as_ref() == own {
+        survey.versions.etcd_wanted = pods.get(&Component::Etcd).and_then(tag);
     }
 }
 
-async fn find(
-    survey: &Survey,
-    folder: &Folder,
-    read: &Manifests,
-    cluster: &str,
-) -> Result<Found, String> {
-    let version = same_version(survey, folder).await?;
+async fn render(survey: &Survey, basis: &Basis<'_>) -> Result<(Version, Pods), String> {
+    let kubeadm = Kubeadm::Running(basis.folder);
+    let said = kubeadm::version(kubeadm).await?;
+    let version: Version = said
+        .parse()
+        .map_err(|error| format!("kubeadm version: {error}"))?;
     let into = tempfile::Builder::new()
         .prefix("careen-control-")
         .tempdir_in(RENDERED);
     let into = into.map_err(|error| format!("a temporary folder in {RENDERED}: {error}"))?;
-    let cluster = at(cluster, &version)?;
-    let wanted = wanted(survey, folder, read, &cluster);
-    kubeadm::render(Kubeadm::Running(folder), &wanted, into.path()).await?;
-    let mut found = Found::default();
-    for (component, live) in read.of_kubeadm(survey.kind) {
-        let pod = written(into.path(), *component)?;
-        let difference = compare(*component, &live.pod, &pod);
-        found.drift.extend(difference.drift);
-        found.rewritten |= difference.rewritten;
-        if *component == Component::Etcd {
-            found.etcd = tag(&pod);
-        }
-    }
-    Ok(found)
+    let cluster = at(basis.cluster, &version)?;
+    let wanted = wanted(survey, basis, &cluster)?;
+    kubeadm::render(kubeadm, &wanted, into.path()).await?;
+    let pods = all_written(survey.kind, into.path())?;
+    Ok((version, pods))
 }
 
 /// What to render for this node, with kubeadm's configuration of one version. kubeadm reads the
 /// node's patches as in an upgrade.
 pub(crate) fn wanted<'a>(
     survey: &'a Survey,
-    folder: &Folder,
-    read: &'a Manifests,
+    basis: &Basis<'a>,
     cluster: &'a str,
-) -> Wanted<'a> {
-    let server = read.all.get(&Component::ApiServer);
+) -> Result<Wanted<'a>, String> {
+    let server = basis.read.all.get(&Component::ApiServer);
     let flag = |name| server.and_then(|server| server.flag(name));
-    let patches = folder.path(PATCHES);
-    Wanted {
+    Ok(Wanted {
         cluster,
         node: survey.node.as_str(),
         address: flag("--advertise-address").unwrap_or_default(),
@@ -86,27 +112,8 @@ pub(crate) fn wanted<'a>(
         etcd: survey.kind == Kind::Stacked,
         proxies: server.map(Manifest::proxies).unwrap_or_default(),
         timeouts: None,
-        patches: patches.is_dir().then(|| patches.display().to_string()),
-    }
-}
-
-/// The one version of the node's pods and its kubeadm. Another kubeadm writes other settings.
-async fn same_version(survey: &Survey, folder: &Folder) -> Result<Version, String> {
-    let said = kubeadm::version(Kubeadm::Running(folder)).await?;
-    let version: Version = said
-        .parse()
-        .map_err(|error| format!("kubeadm version: {error}"))?;
-    let other = survey
-        .versions
-        .manifests
-        .values()
-        .find(|one| **one != version);
-    match other {
-        None => Ok(version),
-        Some(other) => Err(format!(
-            "it is {version} and this node has pods of {other}, so nothing was compared"
-        )),
-    }
+        patches: patches::folder(basis.folder, basis.patches)?,
+    })
 }
 
 /// The configuration for this version, which kubeadm-config may be ahead of.
@@ -119,7 +126,14 @@ pub(crate) fn at(cluster: &str, version: &Version) -> Result<String, String> {
     Ok(value.to_string())
 }
 
-pub(crate) fn written(folder: &Path, component: Component) -> Result<Pod, String> {
+/// All manifests that kubeadm has written into a folder.
+pub(crate) fn all_written(kind: Kind, folder: &Path) -> Result<Pods, String> {
+    let is_here = |one: &Component| *one != Component::Etcd || kind == Kind::Stacked;
+    let all = Component::ALL.into_iter().filter(is_here);
+    all.map(|one| Ok((one, written(folder, one)?))).collect()
+}
+
+fn written(folder: &Path, component: Component) -> Result<Pod, String> {
     let path = folder.join(format!("{component}.yaml"));
     let text = std::fs::read_to_string(&path);
     let text = text.map_err(|error| format!("it wrote no {component}.yaml: {error}"))?;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use testkit::control_plane::ControlPlane;
 
 const MANIFESTS: &str = "/etc/kubernetes/manifests";
+const PATCH: &str = "/etc/kubernetes/patches/kube-scheduler+merge.yaml";
 
 /// Writes the manifests as `kubeadm init` does, with these proxies in its environment.
 fn init(root: &Root, cluster: &str) {
@@ -165,7 +166,26 @@ fn drift_is_what_kubeadm_would_not_write_and_nothing_else() {
         assert_eq!(found["survey"]["drift"], Value::Null);
         let why = found["survey"]["unseen"].to_string();
         assert!(why.contains("nothing was compared"), "{why}");
+        another_kubeadm_finds_what_is_by_hand(&root, flag, &more);
     });
+}
+
+/// The pods and kubeadm have different versions, and the image has its own kubeadm.
+fn another_kubeadm_finds_what_is_by_hand(root: &Root, flag: &str, more: &str) {
+    let kubeadm = root.path().join("usr/bin/kubeadm");
+    let asked = ["--kubeadm", kubeadm.to_str().unwrap()];
+    let found = survey_with(root.path(), "v1.36.3", &asked);
+    assert_eq!(found["survey"]["drift"], json!([]), "{found:#}");
+    replace(root, "kube-apiserver.yaml", flag, more);
+    let found = survey_with(root.path(), "v1.36.3", &asked);
+    let drift = json!([
+        { "component": "kube-apiserver", "setting": "--encryption-provider-config" },
+    ]);
+    assert_eq!(found["survey"]["drift"], drift, "{found:#}");
+    assert!(
+        found["findings"].to_string().contains("ManifestDrift"),
+        "{found:#}"
+    );
 }
 
 /// Without a container runtime the survey says so, and knows the new etcd all the same.
@@ -200,10 +220,24 @@ fn patches_are_no_drift(root: &Root) {
     let found = survey(root.path(), "v1.36.3");
     assert_ne!(found["survey"]["drift"], json!([]), "{found:#}");
     let patch = "metadata:\n  annotations:\n    example.com/mine: \"yes\"\n";
-    let path = "/etc/kubernetes/patches/kube-scheduler+merge.yaml";
-    root.put(path, patch);
+    root.put(PATCH, patch);
     let found = survey(root.path(), "v1.36.3");
     assert_eq!(found["survey"]["drift"], json!([]), "{found:#}");
-    fs::remove_file(root.folder().path(path)).unwrap();
+    raise_and_survey_have_the_same_patches(root);
+    fs::remove_file(root.folder().path(PATCH)).unwrap();
     replace(root, "kube-scheduler.yaml", annotated, labels);
+}
+
+/// A policy may name another folder, or none. One that is away is no folder without patches.
+fn raise_and_survey_have_the_same_patches(root: &Root) {
+    let found = survey_with(root.path(), "v1.36.3", &["--patches", ""]);
+    assert_ne!(found["survey"]["drift"], json!([]), "{found:#}");
+    let found = survey_with(root.path(), "v1.36.3", &["--patches", "/srv/patches"]);
+    assert_eq!(found["survey"]["drift"], Value::Null, "{found:#}");
+    let unseen = found["survey"]["unseen"].to_string();
+    assert!(unseen.contains("/srv/patches is not a folder"), "{unseen}");
+    let patch = fs::read_to_string(root.folder().path(PATCH)).unwrap();
+    root.put("/srv/patches/kube-scheduler+merge.yaml", &patch);
+    let found = survey_with(root.path(), "v1.36.3", &["--patches", "/srv/patches"]);
+    assert_eq!(found["survey"]["drift"], json!([]), "{found:#}");
 }

@@ -1,24 +1,27 @@
 //! Control planes: whether one runs here, and whether its deployments share one /etc/kubernetes.
 
 use host::control_plane::{is_here, sign};
-use upgrade::{Deployment, names};
+use upgrade::{Deployment, Policy, names};
 
 use super::finding::Finding;
 use super::patient::Patient;
 use crate::control_plane;
 
-/// Only workers are supported so far.
-pub(super) fn worker(patient: &Patient) -> Finding {
+/// Whether the policy lets this node be upgraded. A worker needs no leave.
+pub(super) fn worker(patient: &Patient, policy: &Policy) -> Finding {
     const NAME: &str = "worker";
-    if let Some(sign) = sign(&patient.places) {
-        let seen = format!("a control plane: {} exists", sign.display());
-        return Finding::bad(
-            NAME,
-            seen,
-            "upgrade this node another way: this version upgrades only workers in place",
-        );
+    let Some(sign) = sign(&patient.places) else {
+        return Finding::ok(NAME, "no control plane runs here");
+    };
+    let seen = format!("a control plane: {} exists", sign.display());
+    if policy.control_plane.enabled {
+        return Finding::ok(NAME, format!("{seen}; the policy lets it upgrade"));
     }
-    Finding::ok(NAME, "no control plane runs here")
+    Finding::bad(
+        NAME,
+        seen,
+        "read docs/control-planes.md, and set enabled = true in [control-plane] of the policy",
+    )
 }
 
 /// Whether all deployments share the folder. Nothing on a worker.

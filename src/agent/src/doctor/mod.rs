@@ -66,7 +66,7 @@ pub fn examine(patient: &Patient) -> Vec<Finding> {
         settings::kubelet_state(patient),
         image::system(patient, booted.map(|(deployment, _)| deployment)),
         image::image(patient),
-        control_plane::worker(patient),
+        control_plane::worker(patient, &known.policy),
         units::units(patient),
         loader::loader(patient),
         room::boot(patient, known.booted.as_ref()),

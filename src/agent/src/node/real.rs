@@ -256,11 +256,16 @@ impl NodeAccess for Node {
         deploy::plan(ahead).await
     }
 
-    async fn survey(&self, version: Option<&Version>) -> Result<Option<Survey>, Reason> {
+    async fn survey(
+        &self,
+        version: Option<&Version>,
+        policy: &Policy,
+    ) -> Result<Option<Survey>, Reason> {
         if !host::control_plane::is_here(&self.places) {
             return Ok(None);
         }
-        control::survey(&self.places, version).await.map(Some)
+        let surveyed = control::survey(&self.places, version, policy).await;
+        surveyed.map(Some)
     }
 
     async fn perform(&self, task: Task, errand: Errand) -> Result<StepEnd, Reason> {

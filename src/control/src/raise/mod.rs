@@ -31,6 +31,7 @@ pub use order::RaiseOrder;
 use crate::carried::Importer;
 use crate::folder::Folder;
 use crate::manifests::{Manifest, Manifests};
+use crate::patches;
 use crate::room;
 use configuration::Upgrade;
 use elsewhere::Elsewhere;
@@ -96,6 +97,11 @@ async fn attempt(order: &RaiseOrder) -> Result<Version, Failed> {
     elsewhere::forget(&order.places.root).during(Phase::Ledger)?;
     let ledger = Ledger::of(&order.places, &order.id);
     let under_way = resume(order, &ledger)?;
+    // Without them kubeadm would drop what they set.
+    let order = &RaiseOrder {
+        patches: patches::folder(&order.folder, order.patches.as_deref()).during(Phase::Look)?,
+        ..order.clone()
+    };
     let node = Node::look(order).await?;
     let server = node.server().ok_or("no API server").during(Phase::Look)?;
     let timeouts = configuration::timeouts(server, order.pod);

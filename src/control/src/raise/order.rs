@@ -29,7 +29,7 @@ pub struct RaiseOrder {
     pub runtime: PathBuf,
     /// The folders in which kubeadm finds the kubelet that runs, before those of the system.
     pub old_kubelet: Vec<PathBuf>,
-    /// A folder of kubeadm's patches.
+    /// The folder of kubeadm's patches. `None` is the usual one, and an empty path is none.
     pub patches: Option<String>,
     /// Checks of kubeadm's whose errors do not count.
     pub ignore: Vec<String>,

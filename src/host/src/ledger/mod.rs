@@ -199,6 +199,14 @@ impl Ledger {
         Ok(absent.map(|(component, _)| *component).collect())
     }
 
+    /// What kubeadm was to write for a component. `None` if the raise left it as it was.
+    ///
+    /// # Errors
+    /// The copy cannot be read, or it is damaged.
+    pub fn expected(&self, component: Component) -> Result<Option<Vec<u8>>> {
+        self.copy(component, Page::Expected)
+    }
+
     fn copy(&self, component: Component, page: Page) -> Result<Option<Vec<u8>>> {
         page::read(&self.path(component, page))
     }

@@ -46,6 +46,9 @@ pub struct Survey {
     /// Settings of the manifests that kubeadm would not write. `None` if nobody compared them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Vec<Drift>>,
+    /// The kubeadm of the image was here to compare with, so that a drift is known by now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub image_kubeadm: bool,
     /// kubeadm would write a manifest in another way, also without any drift: kubeadm-config has
     /// changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -262,6 +265,7 @@ impl Survey {
             quota_bytes: None,
             versions: Versions::default(),
             drift: None,
+            image_kubeadm: false,
             rewritten: false,
             certificates: Vec::new(),
             external_authorities: Vec::new(),

@@ -97,6 +97,19 @@ fn a_control_plane_is_bad() {
 }
 
 #[test]
+fn enabled_control_plane_is_not_bad() {
+    let node = Node::sound();
+    let manifest = "etc/kubernetes/manifests/kube-scheduler.yaml";
+    write(&node.root().join(manifest), "");
+    let fix = node.found("worker").fix;
+    assert!(fix.contains("enabled = true in [control-plane]"), "{fix}");
+    node.policy("[control-plane]\nenabled = true\n");
+    let found = node.found("worker");
+    assert_eq!(found.verdict, Verdict::Ok, "{found:?}");
+    assert!(found.found.contains("control plane"), "{found:?}");
+}
+
+#[test]
 fn a_missing_unit_is_bad_by_name() {
     let node = Node::sound();
     let unit = node

@@ -13,7 +13,7 @@ use systemd::Bus;
 use tracing::info;
 use upgrade::control_plane::{Done, Survey};
 use upgrade::step::Effect;
-use upgrade::{Reason, Version, names};
+use upgrade::{Policy, Reason, Version, names};
 
 use crate::access::{Errand, StepEnd};
 use crate::executables;
@@ -48,8 +48,12 @@ pub async fn perform(
 ///
 /// # Errors
 /// As [`perform`].
-pub async fn survey(places: &Places, version: Option<&Version>) -> Result<Survey, Reason> {
-    let run = run::survey_for_a_plan(places, version);
+pub async fn survey(
+    places: &Places,
+    version: Option<&Version>,
+    policy: &Policy,
+) -> Result<Survey, Reason> {
+    let run = run::survey_for_a_plan(places, version, policy);
     match answered(&run).await? {
         Done::Surveyed(survey) => Ok(*survey),
         Done::Locked

@@ -1,7 +1,5 @@
 //! One run of careen-control: its unit, its arguments, and how long it may take.
 
-use std::path::Path;
-
 use host::Places;
 use upgrade::control_plane::Task;
 use upgrade::{Policy, UpgradeId, Version, names};
@@ -54,7 +52,7 @@ pub fn run(places: &Places, order: &ControlOrder, id: &UpgradeId, policy: &Polic
     let task = order.task;
     let mut arguments = vec![task.verb().to_owned()];
     arguments.extend(match task {
-        Task::Survey => survey(places, order),
+        Task::Survey => survey(places, order, policy),
         Task::Lock | Task::Unlock | Task::SaveEtcd => [of(id), vec!["--json".to_owned()]].concat(),
         Task::Yield => vec!["--json".to_owned()],
         Task::GiveUp => of(id),
@@ -70,13 +68,14 @@ pub fn run(places: &Places, order: &ControlOrder, id: &UpgradeId, policy: &Polic
 
 /// The run of a survey for a plan. The image is not on the disk then.
 #[must_use]
-pub fn survey_for_a_plan(places: &Places, version: Option<&Version>) -> Run {
+pub fn survey_for_a_plan(places: &Places, version: Option<&Version>, policy: &Policy) -> Run {
     let order = ControlOrder {
         task: Task::Survey,
         version: version.cloned(),
         deployment: None,
     };
-    let arguments = [vec![Task::Survey.verb().to_owned()], survey(places, &order)];
+    let verb = vec![Task::Survey.verb().to_owned()];
+    let arguments = [verb, survey(places, &order, policy)];
     Run {
         unit: "careen-control-plan".to_owned(),
         task: Task::Survey,
@@ -89,8 +88,9 @@ fn of(id: &UpgradeId) -> Vec<String> {
     pair("--upgrade", id.as_str())
 }
 
-fn survey(places: &Places, order: &ControlOrder) -> Vec<String> {
+fn survey(places: &Places, order: &ControlOrder, policy: &Policy) -> Vec<String> {
     let mut arguments = vec!["--json".to_owned()];
+    arguments.extend(patches(policy));
     if let Some(version) = &order.version {
         arguments.extend(pair("--target-version", &version.to_string()));
         arguments.extend(kubeadm(places, order));
@@ -105,11 +105,14 @@ fn raise(places: &Places, order: &ControlOrder, policy: &Policy) -> Vec<String> 
     });
     arguments.extend(kubeadm(places, order));
     arguments.extend(pair("--old-kubelet-path", "/usr/bin"));
-    let patches = policy.kubeadm.patches.as_str();
-    if !patches.is_empty() && Path::new(patches).is_dir() {
-        arguments.extend(pair("--patches", patches));
-    }
+    arguments.extend(patches(policy));
     arguments
+}
+
+/// The patches of a survey are those of the raise. An empty path is no folder. careen-control says
+/// what is wrong with it.
+fn patches(policy: &Policy) -> Vec<String> {
+    pair("--patches", &policy.kubeadm.patches)
 }
 
 /// The new system's kubeadm and container images, where they are on the disk before that system
@@ -130,9 +133,13 @@ fn pair(flag: &str, value: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use upgrade::Deployment;
 
     use super::*;
+
+    const PATCHES: &str = "--patches /etc/kubernetes/patches";
 
     fn order(task: Task) -> ControlOrder {
         let deployment = Deployment {
@@ -165,7 +172,7 @@ mod tests {
         let kubeadm = format!("--kubeadm {root}/usr/bin/kubeadm {images}");
         assert_eq!(
             words(Task::Survey),
-            format!("survey --json --target-version v1.36.3 {kubeadm}")
+            format!("survey --json {PATCHES} --target-version v1.36.3 {kubeadm}")
         );
         assert_eq!(words(Task::Lock), "lock --upgrade u1 --json");
         assert_eq!(words(Task::SaveEtcd), "save --upgrade u1 --json");
@@ -175,6 +182,23 @@ mod tests {
         let raise = words(Task::Raise);
         let begin = format!("raise --upgrade u1 --target-version v1.36.3 {kubeadm}");
         assert!(raise.starts_with(&begin), "{raise}");
+    }
+
+    #[test]
+    fn survey_and_raise_get_the_policys_patches() {
+        let places = Places::running(Path::new("/"));
+        let id = "u1".parse().unwrap();
+        for path in ["/srv/patches", ""] {
+            let mut policy = Policy::default();
+            policy.kubeadm.patches = path.to_owned();
+            let surveyed = run(&places, &order(Task::Survey), &id, &policy);
+            let raised = run(&places, &order(Task::Raise), &id, &policy);
+            let planned = survey_for_a_plan(&places, None, &policy);
+            for run in [surveyed, raised, planned] {
+                let mut pairs = run.arguments.windows(2);
+                assert!(pairs.any(|pair| pair == ["--patches", path]), "{run:?}");
+            }
+        }
     }
 
     #[test]

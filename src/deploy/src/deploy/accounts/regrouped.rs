@@ -110,7 +110,7 @@ fn fate<'a>(
 }
 
 /// The ids by name. The first line of a name counts.
-fn ids<'a>(texts: [&'a str; 2]) -> BTreeMap<&'a str, u64> {
+fn ids(texts: [&str; 2]) -> BTreeMap<&str, u64> {
     let mut ids = BTreeMap::new();
     for line in texts.into_iter().flat_map(entries) {
         if let Some(id) = super::ids::id(line) {

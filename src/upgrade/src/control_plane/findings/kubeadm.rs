@@ -18,8 +18,9 @@ const VITAL: [&str; 4] = [
     "--advertise-address",
 ];
 
-/// The same, for all settings with this begin.
-const VITAL_BEGIN: &str = "--service-account-";
+/// The same, for all settings with one of these begins. A volume or a mount decides on which data
+/// a component starts: etcd on another folder is another database.
+const VITAL_BEGINS: [&str; 3] = ["--service-account-", "volume ", "mount "];
 
 impl Survey {
     /// What kubeadm has to do for the image, if that can be said.
@@ -95,10 +96,12 @@ fn newer_kubelet(survey: &Survey, image: &Version) -> Option<Finding> {
 
 /// What kubeadm would take out of the manifests, and what it would change.
 pub(super) fn drift(survey: &Survey) -> Vec<Finding> {
-    let all = survey.drift.as_deref().unwrap_or_default();
+    let Some(all) = survey.drift.as_deref() else {
+        return uncompared(survey).into_iter().collect();
+    };
     let (changed, dropped): (Vec<_>, Vec<_>) = all
         .iter()
-        .partition(|drift| drift.changed && !is_vital(drift));
+        .partition(|drift| drift.changed && !drift.is_vital());
     let mut findings = Vec::new();
     if !dropped.is_empty() {
         let says = format!(
@@ -117,9 +120,26 @@ pub(super) fn drift(survey: &Survey) -> Vec<Finding> {
     findings
 }
 
-fn is_vital(drift: &Drift) -> bool {
-    let setting = drift.setting.as_str();
-    VITAL.contains(&setting) || setting.starts_with(VITAL_BEGIN)
+/// A raise writes the manifests again, and nobody knows what that would drop. Before the image is
+/// on the node, its kubeadm cannot say it yet.
+fn uncompared(survey: &Survey) -> Option<Finding> {
+    let writes = match survey.verb()? {
+        Verb::Apply | Verb::Node => true,
+        Verb::Nothing | Verb::ManagedElsewhere | Verb::StepTooLarge | Verb::CutShort => false,
+    };
+    let says = "the manifests could not be compared with what kubeadm would write: it may drop \
+        settings that were made by hand. Make the image's kubeadm run here.";
+    (writes && survey.image_kubeadm).then(|| Finding::refuse(Code::ManifestDrift, says.to_owned()))
+}
+
+impl Drift {
+    /// Whether another value can cost the cluster.
+    #[must_use]
+    pub fn is_vital(&self) -> bool {
+        let setting = self.setting.as_str();
+        let mut begins = VITAL_BEGINS.iter();
+        VITAL.contains(&setting) || begins.any(|begin| setting.starts_with(begin))
+    }
 }
 
 fn told(drift: &[&Drift]) -> String {

@@ -526,3 +526,37 @@ fn a_clock_that_is_wrong_is_not_called_an_expiry() {
     survey.at = NOW - 2 * 86_400;
     assert_eq!(findings(&survey).len(), 1);
 }
+
+#[test]
+fn changed_volume_of_a_manifest_is_refused() {
+    for setting in ["volume etcd-data", "mount /var/lib/etcd"] {
+        let mut survey = healthy();
+        survey.drift = drifted(setting, true);
+        let found = findings(&survey);
+        let first = (found[0].code, found[0].class);
+        assert_eq!(first, (Code::ManifestDrift, Class::Refuse), "{setting}");
+        assert!(found[0].says.contains(setting), "{found:#?}");
+    }
+}
+
+#[test]
+fn drift_that_nobody_compared_refuses_a_raise() {
+    let mut survey = healthy();
+    survey.drift = None;
+    assert_eq!(findings(&survey), [], "the image is not on the node yet");
+    survey.image_kubeadm = true;
+    let found = findings(&survey);
+    let first = (found[0].code, found[0].class);
+    assert_eq!(first, (Code::ManifestDrift, Class::Refuse), "{found:#?}");
+    for component in Component::KUBERNETES {
+        let version = "v1.36.3".parse().unwrap();
+        survey.versions.manifests.insert(component, version);
+    }
+    survey.versions.cluster = Some("v1.36.3".parse().unwrap());
+    assert_eq!(survey.verb(), Some(Verb::Nothing));
+    let found = findings(&survey);
+    assert!(
+        found.iter().all(|one| one.class != Class::Refuse),
+        "{found:#?}"
+    );
+}
