@@ -5,8 +5,6 @@
 //! no kubeadm that is known here writes it: not the one of the last raise, whose manifests are in
 //! the ledger, not the one of the running system, and not the one of the image.
 
-use std::collections::BTreeMap;
-
 use host::Places;
 use host::ledger::Ledger;
 use k8s_openapi::api::core::v1::Pod;
@@ -14,10 +12,7 @@ use upgrade::control_plane::{Component, Drift, Kind, Source, Survey};
 
 use crate::drift::compare;
 use crate::manifests::{Manifest, Manifests, tag};
-use crate::rendered::{Basis, Running};
-
-/// The manifests that one kubeadm writes.
-pub(crate) type Pods = BTreeMap<Component, Pod>;
+use crate::rendered::{Basis, Pods, Running};
 
 /// All that is known of what kubeadms write.
 #[derive(Debug, Default)]

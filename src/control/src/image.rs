@@ -7,10 +7,9 @@ use k8s_openapi::api::core::v1::Pod;
 use upgrade::Version;
 use upgrade::control_plane::{Component, Source, Survey, Verb};
 
-use crate::by_hand::Pods;
 use crate::carried;
 use crate::kubeadm::{self, Kubeadm};
-use crate::rendered::{Basis, RENDERED, all_written, at, tag, wanted};
+use crate::rendered::{Basis, Pods, RENDERED, all_written, at, tag, wanted};
 
 /// How long the container runtime has for all answers.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,12 +1,12 @@
 //! The drift of this node's manifests.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use k8s_openapi::api::core::v1::Pod;
 use upgrade::Version;
 use upgrade::control_plane::{Component, EtcdTag, Kind, Source, Survey};
 
-use crate::by_hand::Pods;
 use crate::drift::compare;
 use crate::folder::Folder;
 use crate::kubeadm::{self, Kubeadm, Wanted};
@@ -15,6 +15,9 @@ use crate::patches;
 
 /// Where kubeadm renders the manifests, for as long as the survey runs. Only root may write there.
 pub(crate) const RENDERED: &str = "/run";
+
+/// The manifests that one kubeadm writes.
+pub(crate) type Pods = BTreeMap<Component, Pod>;
 
 /// What kubeadm renders from.
 #[derive(Clone, Copy, Debug)]
