@@ -35,6 +35,7 @@ const BOOT_LIBRARIES: &[&str] = &[
     "libselinux.so",
     "libpcre2-8.so",
     "libcap.so",
+    "libseccomp.so",
     "libkmod.so",
     "libacl.so",
     "libcrypt.so",

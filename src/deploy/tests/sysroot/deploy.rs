@@ -63,7 +63,8 @@ fn the_list_of_critical_files_says_what_they_are_and_what_boots() {
         .iter()
         .fold(Image::new(2), |image, name| {
             image.with(&format!("usr/libexec/careen/careen-{name}"), &noise(3, 10))
-        });
+        })
+        .with("usr/lib/x86_64-linux-gnu/libseccomp.so.2", &noise(4, 10));
     let commit = world.fetched(&image);
     let made = world.verb("deploy", &commit).deployed();
     let path = world
@@ -86,6 +87,8 @@ fn the_list_of_critical_files_says_what_they_are_and_what_boots() {
         boot("usr/libexec/careen/careen-control"),
         Some(false.into())
     );
+    let library = boot("usr/lib/x86_64-linux-gnu/libseccomp.so.2");
+    assert_eq!(library, Some(true.into()), "systemd and runc load it");
 }
 
 #[test]
