@@ -309,7 +309,12 @@ impl Cluster {
         Ok(this)
     }
 
-    async fn with_secrets(plane: &ControlPlane, name: &str) -> Result<Self> {
+    /// Its namespace, and in it the Secrets of a Cluster whose control plane runs already.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the API server refuses.
+    pub async fn with_secrets(plane: &ControlPlane, name: &str) -> Result<Self> {
         let this = Self {
             client: plane.client().await?,
             name: name.to_owned(),

@@ -71,7 +71,7 @@ impl Manager {
     const fn own(self) -> &'static [&'static str] {
         match self {
             Self::Core => &[
-                "--feature-gates=RuntimeSDK=true,InPlaceUpdates=true",
+                "--feature-gates=RuntimeSDK=true,InPlaceUpdates=true,ClusterTopology=true",
                 "--skip-crd-migration-phases=StorageVersionMigration,CleanupManagedFields",
                 "--machine-concurrency=10",
                 "--machineset-concurrency=5",
@@ -81,7 +81,7 @@ impl Manager {
             ],
             Self::Bootstrap => &["--kubeadmconfig-concurrency=10"],
             Self::ControlPlane => &[
-                "--feature-gates=InPlaceUpdates=true",
+                "--feature-gates=InPlaceUpdates=true,ClusterTopology=true",
                 "--skip-crd-migration-phases=StorageVersionMigration,CleanupManagedFields",
                 "--kubeadmcontrolplane-concurrency=5",
             ],

@@ -7,6 +7,7 @@
 
 pub mod account;
 pub mod cluster;
+pub mod clusterctl;
 mod definitions;
 pub mod infrastructure;
 mod manager;
