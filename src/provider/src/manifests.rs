@@ -90,26 +90,42 @@ pub fn files(image: &str) -> Result<Vec<(&'static str, String)>, ManifestError> 
     ])
 }
 
-/// The name and the content of the package with the infrastructure provider: the runtime extension,
-/// and the kinds, rights and policies for hosts. It is not part of a release yet.
+/// The name and the content of each file with the infrastructure provider: the runtime extension,
+/// and the kinds, rights and policies for hosts. They are not part of a release yet.
 ///
 /// # Errors
 /// Never in practice: the input is built here.
-pub fn infrastructure(image: &str) -> Result<(&'static str, String), ManifestError> {
+pub fn infrastructure(image: &str) -> Result<Vec<(&'static str, String)>, ManifestError> {
     let failed = |error: serde_json::Error| ManifestError::Render {
         what: "the CRDs",
         detail: error.to_string(),
     };
     let crd = catalogue::manifest().map_err(failed)?;
-    let mut components = extension(crd, image, &["--infrastructure"]);
-    components.push(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": policies::REGISTRATIONS } }));
-    components.extend(kinds::definitions().map_err(failed)?);
-    components.extend(rights::of_hosts(NAMESPACE));
-    components.extend(policies::objects());
-    components
-        .iter_mut()
+    let mut all = extension(crd, image, &["--infrastructure"]);
+    all.push(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": policies::REGISTRATIONS } }));
+    all.extend(kinds::definitions().map_err(failed)?);
+    all.extend(rights::of_hosts(NAMESPACE));
+    all.extend(policies::objects());
+    all.iter_mut()
         .for_each(|object| label(object, INFRASTRUCTURE));
-    Ok(("infrastructure-components.yaml", yaml(&components)?))
+    let (apart, components): (Vec<_>, Vec<_>) = all.into_iter().partition(is_of_registrations);
+    Ok(vec![
+        ("infrastructure-components.yaml", yaml(&components)?),
+        ("careen-registrations.yaml", yaml(&apart)?),
+    ])
+}
+
+/// clusterctl takes components with one Namespace, and puts all objects with a namespace into it
+/// (cmd/clusterctl/client/repository/components.go in Cluster API).
+fn is_of_registrations(object: &Value) -> bool {
+    let space = &object["metadata"]["namespace"];
+    let is_namespace = object["kind"] == "Namespace";
+    let space = if is_namespace {
+        &object["metadata"]["name"]
+    } else {
+        space
+    };
+    space == policies::REGISTRATIONS
 }
 
 /// The objects of the runtime extension.

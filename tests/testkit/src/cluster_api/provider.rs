@@ -25,8 +25,11 @@ const NAMESPACE: &str = "careen-system";
 pub const CATALOGUE: &str = "rig";
 
 /// Its releases, of which a management cluster has one.
-const RUNTIME_EXTENSION: &str = "provider/runtime-extension-components.yaml";
-const INFRASTRUCTURE: &str = "infrastructure/infrastructure-components.yaml";
+const RUNTIME_EXTENSION: &[&str] = &["provider/runtime-extension-components.yaml"];
+const INFRASTRUCTURE: &[&str] = &[
+    "infrastructure/infrastructure-components.yaml",
+    "infrastructure/careen-registrations.yaml",
+];
 
 /// The kinds in the release that are only for pods.
 const FOR_PODS: [&str; 3] = ["Service", "PodDisruptionBudget", "Deployment"];
@@ -59,11 +62,13 @@ impl Provider {
         Self::start_as(plane, INFRASTRUCTURE, &["--infrastructure"]).await
     }
 
-    async fn start_as(plane: &ControlPlane, release: &str, more: &[&str]) -> Result<Self> {
+    async fn start_as(plane: &ControlPlane, release: &[&str], more: &[&str]) -> Result<Self> {
         let program = program()?;
         let admin = plane.client().await?;
         let [hooks, metrics] = ports::free()?;
-        install(&admin, release, hooks).await?;
+        for file in release {
+            install(&admin, file, hooks).await?;
+        }
         let more = more.iter().map(|flag| (*flag).to_owned());
         let arguments = [
             format!(
@@ -145,8 +150,8 @@ fn source() -> &'static Path {
 }
 
 /// Applies in the order of the file, because later objects are in the namespace that comes first.
-async fn install(admin: &Client, release: &str, hooks: u16) -> Result<()> {
-    let file = source().join("packaging").join(release);
+async fn install(admin: &Client, file: &str, hooks: u16) -> Result<()> {
+    let file = source().join("packaging").join(file);
     for mut object in manifests::read(&file)? {
         match object["kind"].as_str().unwrap_or_default() {
             kind if FOR_PODS.contains(&kind) => continue,
