@@ -1,12 +1,15 @@
 //! The real managers of Cluster API, careen-provider as shipped, and careen-host on hosts in folders:
 //! a MachineDeployment and a MachinePool on prepared hosts grow, shrink and go, and their hosts are
-//! clean after it. kubeadm, kubelets and careen-agents are played.
+//! clean after it. The templates for clusterctl make clusters, and clusterctl moves one to another
+//! management cluster. kubeadm, kubelets and careen-agents are played.
 #![allow(clippy::unwrap_used)]
 
 mod agents;
 #[path = "../hosts/hosted.rs"]
 mod hosted;
 mod kubelets;
+mod management;
+mod templates;
 
 use std::time::Duration;
 
@@ -17,17 +20,14 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use provider::kinds::{CareenCluster, CareenHost, CareenMachine, CareenMachinePool};
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::cluster_api::cluster::Cluster;
-use testkit::cluster_api::infrastructure::install_kinds;
-use testkit::cluster_api::provider::Provider;
-use testkit::cluster_api::{Manager, Managers, Version, objects};
-use testkit::control_plane::ControlPlane;
-use tokio::sync::{Mutex, MutexGuard};
+use testkit::cluster_api::{Manager, objects};
 
 use agents::Agents;
 use hosted::Program;
 use kubelets::Kubelets;
+use management::Management;
 
 /// The Cluster, and its namespace.
 const CLUSTER: &str = "edge";
@@ -44,47 +44,22 @@ struct World {
     cluster: Cluster,
     hosts: Vec<Program>,
     _kubelets: Kubelets,
-    _provider: Provider,
-    _managers: Managers,
-    _plane: ControlPlane,
-    _alone: MutexGuard<'static, ()>,
+    management: Management,
 }
-
-/// The tests use the same folder, namespace and names.
-static ALONE: Mutex<()> = Mutex::const_new(());
 
 impl World {
     async fn start() -> Result<Self> {
-        let _alone = ALONE.lock().await;
-        let folder = testkit::programs::cache()?.join("hosts-managers-cluster");
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder)?;
-        }
-        let plane = ControlPlane::start(&folder).await?;
-        let client = plane.client().await?;
-        let these = [Manager::Core, Manager::Bootstrap];
-        let managers = Managers::start_these(&these, Version::NEWEST, &plane).await?;
-        install_kinds(&client).await?;
-        let provider = Provider::start_with_hosts(&plane).await?;
-        let cluster = Cluster::on_prepared_hosts(&plane, "127.0.0.1", (CLUSTER, VERSION)).await?;
-        let mut hosts = Vec::new();
+        let management = Management::start(&[Manager::Core, Manager::Bootstrap]).await?;
+        let (plane, client) = (&management.plane, management.client.clone());
+        let cluster = Cluster::on_prepared_hosts(plane, "127.0.0.1", (CLUSTER, VERSION)).await?;
         register(&client).await?;
-        for name in HOSTS {
-            let token = "token --registration rack-a";
-            let kubeconfig = plane.admin_kubeconfig();
-            let ask = || hosted::kubectl(&kubeconfig, CLUSTER, token);
-            let text = objects::until("the registration has an account", PATIENCE, ask).await?;
-            hosts.push(Program::start(hosted::settings(&text, name)?));
-        }
+        template(&client).await?;
         Ok(Self {
             _kubelets: Kubelets::play(client.clone(), CLUSTER),
+            hosts: management.hosts(&HOSTS).await?,
             client,
             cluster,
-            hosts,
-            _provider: provider,
-            _managers: managers,
-            _plane: plane,
-            _alone,
+            management,
         })
     }
 
@@ -192,14 +167,21 @@ impl World {
     }
 }
 
-/// A registration, and a template that its hosts fit.
+fn metadata(name: &str) -> Value {
+    json!({ "name": name, "namespace": CLUSTER })
+}
+
 async fn register(client: &Client) -> Result<()> {
-    let metadata = |name: &str| json!({ "name": name, "namespace": CLUSTER });
     objects::apply(client, &json!({
         "apiVersion": "careen.dev/v1alpha1", "kind": "HostRegistration", "metadata": metadata("rack-a"),
         "spec": { "autoApprove": true, "labels": { "site": "north" } },
     }))
     .await?;
+    Ok(())
+}
+
+/// A template that the hosts of the registration fit.
+async fn template(client: &Client) -> Result<()> {
     objects::apply(client, &json!({
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha1", "kind": "CareenMachineTemplate",
         "metadata": metadata("workers"),

@@ -25,7 +25,6 @@ use upgrade::decide::RecordStore as _;
 use upgrade::{Phase as Upgraded, RawRequest, Record, Upgrade};
 
 use rig::Rig;
-pub use rig::WORKER;
 
 /// The program of a host, as a thread. Dropping it ends the program between two turns.
 pub struct Program {

@@ -12,7 +12,8 @@ use provider::kinds::policies::REGISTRATIONS;
 use provider::kinds::{CareenHost, CareenMachine, HostRegistration};
 use serde_json::json;
 
-use crate::hosted::{self, Program, WORKER};
+use crate::hosted::rig::WORKER;
+use crate::hosted::{self, Program};
 use crate::refusing;
 
 const SPACE: &str = "program";

@@ -12,7 +12,8 @@ use provider::kinds::{CareenHost, CareenMachine, CareenMachinePool};
 use serde_json::json;
 
 use super::{Pool, core};
-use crate::hosted::{self, Program, WORKER};
+use crate::hosted::rig::WORKER;
+use crate::hosted::{self, Program};
 
 /// The phases of all hosts.
 async fn phases(scene: &Scene) -> Result<Vec<Phase>> {
