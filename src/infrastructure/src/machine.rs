@@ -209,6 +209,9 @@ fn progress(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> D
     let name = || host.name.clone();
     let waited = facts.now - host.since;
     let late = waited > facts.machine.join_seconds;
+    if had_joined(facts, host, claim, there) {
+        return Decision::write(Act::SetProvisioned);
+    }
     if !there.observes(&claim.id) {
         if !host.committed && (late || !there.is_alive(facts.now, facts.policy.alive)) {
             let silent = Why::HostFailed {
@@ -238,6 +241,14 @@ fn progress(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> D
             image: claim.image.clone().unwrap_or_default(),
         }),
     }
+}
+
+/// Whether the host had joined before `clusterctl move`, which drops status: a machine gets its
+/// provider id after the join. The host is heard again when a person has brought it a new token, and
+/// until then Cluster API must not take the machine for one that never came up.
+fn had_joined(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> bool {
+    let had = host.committed && facts.machine.provider_id.is_some();
+    had && claim.bootstrap_hash.is_some() && there.observed.is_none()
 }
 
 fn failed(facts: &Facts<'_>, host: &HostRef, there: &Host) -> Decision {

@@ -455,6 +455,52 @@ fn machine_whose_host_has_joined_follows_the_table() {
     ]);
 }
 
+/// `clusterctl move` drops status: what the host said, and that the machine was provisioned.
+#[test]
+fn moved_machine_that_had_joined_is_provisioned_again() {
+    let moved = || {
+        Scene::running().with(|s| {
+            s.machine.provisioned = false;
+            s.host_mut().observed = None;
+            s.host_mut().phase = Phase::Registered;
+        })
+    };
+    check(vec![
+        ("moved", moved(), "SetProvisioned", "Moving"),
+        ("silent", moved().silent(5000), "SetProvisioned", "Moving"),
+        (
+            "not joined before",
+            moved().with(|s| s.machine.provider_id = None),
+            "-",
+            "Unobserved",
+        ),
+        (
+            "not committed",
+            moved().with(|s| s.machine.host.as_mut().unwrap().committed = false),
+            "Commit",
+            "Moving",
+        ),
+        (
+            "without the data",
+            moved().with(|s| s.host_mut().claim.as_mut().unwrap().bootstrap_hash = None),
+            "-",
+            "Unobserved",
+        ),
+        (
+            "heard of another claim",
+            moved().with(|s| s.host_mut().observed = Some(OTHER.to_owned())),
+            "-",
+            "Unobserved",
+        ),
+        (
+            "told to leave",
+            moved().with(|s| s.host_mut().claim.as_mut().unwrap().wanted = Wanted::Released),
+            "-",
+            "HostReleased",
+        ),
+    ]);
+}
+
 #[test]
 fn claim_carries_what_the_host_needs() {
     let Some(Act::PutClaim(put)) = Scene::named().decide().act else {

@@ -15,10 +15,21 @@ use super::{accounts, facts, id, wire};
 use crate::catalogue::{For, choose};
 use crate::clock::now;
 use crate::kinds::{
-    CareenCluster, CareenHost, CareenMachine, CareenMachinePool, FINALIZER, ShownHost, TRIED,
+    Address, CareenCluster, CareenHost, CareenMachine, CareenMachinePool, CareenMachineStatus,
+    FINALIZER, ShownHost, TRIED,
 };
 use crate::machines::Key;
 use crate::writes::{WriteError, provision as write};
+
+/// The addresses of a provisioned machine. After `clusterctl move` its host is heard later.
+fn addresses(read: &Read, status: &CareenMachineStatus) -> Vec<Address> {
+    let host = read.host.as_ref().and_then(|host| host.status.clone());
+    let said = host.map(|host| host.addresses).unwrap_or_default();
+    if read.machine.provisioned && !said.is_empty() {
+        return said;
+    }
+    status.addresses.clone()
+}
 
 /// How many writes one look makes. A claim takes fewer. The rest is for the next look.
 const WRITES: usize = 12;
@@ -426,10 +437,11 @@ impl Provision {
             phase: host.phase,
             image: host.image.clone(),
         });
-        if new == status.conditions && status.host == shown {
+        let addresses = addresses(read, &status);
+        if new == status.conditions && status.host == shown && status.addresses == addresses {
             return Ok(());
         }
-        let mut change = json!({ "conditions": new, "host": shown });
+        let mut change = json!({ "conditions": new, "host": shown, "addresses": addresses });
         // A merge would keep the image of the last host.
         if change["host"].is_object() && change["host"].get("image").is_none() {
             change["host"]["image"] = Value::Null;

@@ -9,6 +9,7 @@ mod agents;
 mod hosted;
 mod kubelets;
 mod management;
+mod moved;
 mod templates;
 
 use std::time::Duration;
