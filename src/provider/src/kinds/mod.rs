@@ -19,8 +19,8 @@ pub use cluster::{
 };
 pub use host::{Agent, CareenHost, CareenHostSpec, CareenHostStatus, HostCondition};
 pub use keys::{
-    BRAKE_OFF, FINALIZER, FORCE_RELEASE, GROUP, HOSTS, MANAGED_BY, ORPHAN, ORPHAN_SEEN, TRIED,
-    VERSION,
+    BOOTSTRAP, BRAKE_OFF, FINALIZER, FORCE_RELEASE, GROUP, HOSTS, MANAGED_BY, ORPHAN, ORPHAN_SEEN,
+    TRIED, UNMANAGED, VERSION,
 };
 pub use machine::{
     Address, CareenMachine, CareenMachineSpec, CareenMachineStatus, CareenMachineTemplate,

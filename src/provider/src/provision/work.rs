@@ -12,6 +12,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
+use super::drains::Drains;
 use super::inventory::{Inventory, Known};
 use super::taken::Taken;
 use super::unready::Unready;
@@ -56,6 +57,7 @@ pub struct Provision {
     pub(super) words: Words,
     pub(super) taken: Taken,
     /// Held while a registration lets in a host.
+    pub(super) drains: Drains,
     pub(super) approving: tokio::sync::Mutex<()>,
     pub(super) policy: Policy,
     pub(super) queue: Queue<Item>,
@@ -82,6 +84,7 @@ impl Provision {
             approving: tokio::sync::Mutex::default(),
             policy,
             queue: Queue::default(),
+            drains: Drains::default(),
             leads,
             since: Mutex::default(),
         }

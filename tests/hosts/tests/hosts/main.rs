@@ -15,3 +15,4 @@ mod program;
 mod refusing;
 mod rivals;
 mod templates;
+mod workload;

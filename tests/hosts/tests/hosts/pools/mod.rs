@@ -1,6 +1,6 @@
 //! A MachinePool on prepared hosts. Cluster API's core is played.
 
-mod core;
+pub mod core;
 mod in_place;
 mod rights;
 mod scaling;
