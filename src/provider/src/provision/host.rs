@@ -59,6 +59,7 @@ impl Provision {
         let Some(object) = write::read(&hosts, &key.name).await? else {
             self.words.forget(key);
             self.drains.forget(key);
+            self.spans.forget_host(key);
             return Ok(None);
         };
         let host = self.inventory.with_lease(space, facts::host(&object));

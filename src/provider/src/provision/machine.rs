@@ -1,8 +1,10 @@
 //! One look at a machine: read, decide, write, until nothing is due.
 
+use std::time::Instant;
+
 use infrastructure::{
     Act, Braked, Data, Decision, Facts, Failed, Held, Host, HostRef, Machine, Node, OwnerCluster,
-    brake, decide, words,
+    Why, brake, decide, words,
 };
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
@@ -19,6 +21,7 @@ use crate::kinds::{
 };
 use crate::machines::Key;
 use crate::writes::{WriteError, provision as write};
+use crate::metrics::Operation;
 
 /// How many writes one look makes. A claim takes fewer. The rest is for the next look.
 const WRITES: usize = 12;
@@ -43,19 +46,38 @@ impl Provision {
         for _ in 0..WRITES {
             let Some(read) = self.read_machine(key).await? else {
                 return Ok(None);
+                self.spans.forget_machine(key);
             };
             let decision = self.decide_machine(&read);
             let Some(act) = &decision.act else {
+            self.measure(key, &read, &decision);
                 self.report_machine(&read, &decision).await?;
                 return Ok(decision.again);
             };
             tracing::debug!(machine = %key, "{act:?}");
             self.perform(&read, act).await?;
         }
+            if matches!(act, Act::PutClaim(_))
+                && let Some(time) = self.spans.claim_ends(key, Instant::now())
+            {
+                self.world.metrics.operations().took(Operation::Claim, time);
+            }
         Ok(Some(1))
     }
 
     async fn read_machine(&self, key: &Key) -> Result<Option<Read>, WriteError> {
+    /// A machine waits for a host from the moment it could have one.
+    fn measure(&self, key: &Key, read: &Read, decision: &Decision) {
+        let waits = matches!(decision.why, Why::NoHost { .. } | Why::ImageFailing { .. });
+        let begins = waits || matches!(decision.act, Some(Act::SetHost(_)));
+        if begins && read.machine.host.is_none() {
+            self.spans.claim_begins(key, Instant::now());
+        }
+        if self.spans.is_new_trouble(key, &decision.why) {
+            self.world.metrics.operations().trouble(&decision.why);
+        }
+    }
+
         let space = &*key.namespace;
         let machines: Api<CareenMachine> = Api::namespaced(self.client.clone(), space);
         let Some(object) = write::read(&machines, &key.name).await? else {

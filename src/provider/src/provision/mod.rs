@@ -21,6 +21,7 @@ mod inventory;
 mod machine;
 mod pool;
 mod registration;
+mod spans;
 mod taken;
 mod template;
 mod unready;

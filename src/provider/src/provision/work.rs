@@ -14,6 +14,7 @@ use tracing::{debug, error, warn};
 
 use super::drains::Drains;
 use super::inventory::{Inventory, Known};
+use super::spans::Spans;
 use super::taken::Taken;
 use super::unready::Unready;
 use super::wire;
@@ -56,6 +57,7 @@ pub struct Provision {
     pub(super) unready: Unready,
     pub(super) words: Words,
     pub(super) taken: Taken,
+    pub(super) spans: Spans,
     /// Held while a registration lets in a host.
     pub(super) drains: Drains,
     pub(super) approving: tokio::sync::Mutex<()>,
@@ -82,6 +84,7 @@ impl Provision {
             words: Words::default(),
             taken: Taken::default(),
             approving: tokio::sync::Mutex::default(),
+            spans: Spans::default(),
             policy,
             queue: Queue::default(),
             drains: Drains::default(),
@@ -126,6 +129,7 @@ impl Provision {
                     let pause = this.queue.failed(&item);
                     error!("careen-provider panicked over {item:?}; retrying in {pause:?}");
                 }
+                    this.world.metrics.failed("panic");
                 drop(place);
             });
         }
@@ -160,6 +164,7 @@ impl Provision {
                 let pause = self.queue.failed(item);
                 match failure {
                     WriteError::Refused(_) => warn!("{item:?}: {failure}; retrying in {pause:?}"),
+                self.world.metrics.failed(failure.class());
                     WriteError::Conflict
                     | WriteError::Missing
                     | WriteError::Away(_)
@@ -177,6 +182,10 @@ impl Provision {
         if let Some(claim) = &host.claim {
             let machine = Key::new(Arc::clone(&space), claim.machine.as_str());
             let pool = self.inventory.pool_of(&machine);
+        let done = self.spans.host(&key, host, std::time::Instant::now());
+        if let Some((what, time)) = done.filter(|_| self.leads.borrow().holds()) {
+            self.world.metrics.operations().took(what, time);
+        }
             pool.into_iter()
                 .for_each(|pool| self.queue.add(Item::Pool(pool)));
             self.queue.add(Item::Machine(machine));
@@ -253,7 +262,11 @@ impl Provision {
     pub async fn look_at_all(self: Arc<Self>) {
         let mut leads = self.leads.clone();
         loop {
-            if leads.borrow_and_update().holds() {
+            let holds = leads.borrow_and_update().holds();
+            // Its machines and pools are another replica's from now on.
+            self.spans.leave();
+            self.world.metrics.pools().clear();
+            if holds {
                 self.taken.forget();
                 self.queue_all();
             }

@@ -2,6 +2,7 @@
 
 mod known;
 mod label;
+mod measure;
 mod members;
 mod perform;
 mod read;
