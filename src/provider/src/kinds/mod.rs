@@ -29,7 +29,7 @@ pub use machine::{
 pub use parts::{Initialization, TemplateMetadata};
 pub use pool::{
     CareenMachinePool, CareenMachinePoolSpec, CareenMachinePoolStatus, CareenMachinePoolTemplate,
-    CareenMachinePoolTemplateSpec, PoolRequest,
+    CareenMachinePoolTemplateSpec, OtherChanges, PoolRequest,
 };
 pub use registration::{HostRegistration, HostRegistrationSpec, HostRegistrationStatus};
 

@@ -17,7 +17,8 @@ use super::{accounts, facts, id, wire};
 use crate::catalogue::{For, choose};
 use crate::clock::now;
 use crate::kinds::{
-    CareenCluster, CareenHost, CareenMachine, CareenMachinePool, FINALIZER, ShownHost, TRIED,
+    BOOTSTRAP, CareenCluster, CareenHost, CareenMachine, CareenMachinePool, FINALIZER, ShownHost,
+    TRIED,
 };
 use crate::machines::Key;
 use crate::writes::{WriteError, provision as write};
@@ -407,6 +408,7 @@ impl Provision {
             .and_then(|secret| secret.data.as_ref());
         let data = match (act, source.and_then(|all| all.get(facts::DATA_KEY))) {
             (Act::CopyData { hash }, Some(data)) if facts::hash(data) == *hash => {
+                self.note_data(read).await?;
                 let claim = k8s_openapi::ByteString(named.claim.clone().into_bytes());
                 json!({ facts::CLAIM_KEY: claim, facts::DATA_KEY: data })
             }
@@ -414,6 +416,20 @@ impl Provision {
             (_, Some(_) | None) => empty,
         };
         write::change(&self.client, &secret, json!({ "data": data }))
+            .await
+            .map(drop)
+    }
+
+    /// The pool of a machine replaces it when the data are others, if its operator says so. Before
+    /// the copy: one that is noted and not made is noted again with it.
+    async fn note_data(&self, read: &Read) -> Result<(), WriteError> {
+        let source = read.bootstrap.as_ref().map(ResourceExt::name_any);
+        let is_noted = read.object.annotations().get(BOOTSTRAP) == source.as_ref();
+        if is_noted || facts::pool_of(&read.object.metadata).is_none() {
+            return Ok(());
+        }
+        let note = json!({ "metadata": { "annotations": { BOOTSTRAP: source } } });
+        write::change(&self.client, &read.object, note)
             .await
             .map(drop)
     }

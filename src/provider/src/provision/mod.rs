@@ -22,6 +22,7 @@ mod machine;
 mod pool;
 mod registration;
 mod spans;
+mod starts;
 mod taken;
 mod template;
 mod unready;

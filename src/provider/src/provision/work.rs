@@ -15,6 +15,7 @@ use tracing::{debug, error, warn};
 use super::drains::Drains;
 use super::inventory::{Inventory, Known};
 use super::spans::Spans;
+use super::starts::Starts;
 use super::taken::Taken;
 use super::unready::Unready;
 use super::wire;
@@ -58,6 +59,7 @@ pub struct Provision {
     pub(super) words: Words,
     pub(super) taken: Taken,
     pub(super) spans: Spans,
+    pub(super) starts: Starts,
     /// Held while a registration lets in a host.
     pub(super) drains: Drains,
     pub(super) approving: tokio::sync::Mutex<()>,
@@ -82,6 +84,7 @@ impl Provision {
             inventory: Inventory::default(),
             unready: Unready::default(),
             words: Words::default(),
+            starts: Starts::default(),
             taken: Taken::default(),
             approving: tokio::sync::Mutex::default(),
             spans: Spans::default(),

@@ -2,6 +2,7 @@
 
 pub mod core;
 mod in_place;
+mod replacing;
 mod rights;
 mod scaling;
 
