@@ -78,11 +78,11 @@ impl Provision {
         let handed_over = self.handed_over(key, &host).await?;
         let has_account = host.approved && accounts::exists(&self.client, &object).await?;
         let (holder, paused) = self.holder(space, &host).await?;
-        Ok(Some(Read {
         let node = match holder == Holder::Nobody && host.orphan.is_some() {
             true if self.policy.release_orphans => Some(self.node_of_claim(space, &host).await?),
             true | false => None,
         };
+        Ok(Some(Read {
             registration: source
                 .as_ref()
                 .map(|source| facts::registration(source, let_in)),
@@ -90,8 +90,8 @@ impl Provision {
             handed_over,
             holder,
             paused,
-            object,
             node: node.map(|found| found.node),
+            object,
             host,
             source,
         }))
@@ -165,9 +165,9 @@ impl Provision {
             paused: read.paused,
             leads_for: self.leads_for(),
             orphans,
-            policy: &self.policy,
             node: read.node.as_ref(),
             pods: self.drains.last(key, &read.host, now).as_ref(),
+            policy: &self.policy,
         })
     }
 
@@ -187,8 +187,8 @@ impl Provision {
                     .map(drop);
             }
             HostAct::MakeAccount => return accounts::make(client, object).await,
-            HostAct::HandOver => return self.hand_over(key, object).await,
             HostAct::Drain => return self.drain(key, &read.host).await,
+            HostAct::HandOver => return self.hand_over(key, object).await,
             HostAct::EndHandover => {
                 let secret = object.spec.handover.as_deref().unwrap_or_default();
                 return accounts::end_handover(client, secret).await;

@@ -21,8 +21,8 @@ use crate::kinds::{
     TRIED,
 };
 use crate::machines::Key;
-use crate::writes::{WriteError, provision as write};
 use crate::metrics::Operation;
+use crate::writes::{WriteError, provision as write};
 
 /// How many writes one look makes. A claim takes fewer. The rest is for the next look.
 const WRITES: usize = 12;
@@ -46,27 +46,26 @@ impl Provision {
     pub(super) async fn look_at_machine(&self, key: &Key) -> Result<Option<u64>, WriteError> {
         for _ in 0..WRITES {
             let Some(read) = self.read_machine(key).await? else {
-                return Ok(None);
                 self.spans.forget_machine(key);
+                return Ok(None);
             };
             let decision = self.decide_machine(&read);
-            let Some(act) = &decision.act else {
             self.measure(key, &read, &decision);
+            let Some(act) = &decision.act else {
                 self.report_machine(&read, &decision).await?;
                 return Ok(decision.again);
             };
             tracing::debug!(machine = %key, "{act:?}");
             self.perform(&read, act).await?;
-        }
             if matches!(act, Act::PutClaim(_))
                 && let Some(time) = self.spans.claim_ends(key, Instant::now())
             {
                 self.world.metrics.operations().took(Operation::Claim, time);
             }
+        }
         Ok(Some(1))
     }
 
-    async fn read_machine(&self, key: &Key) -> Result<Option<Read>, WriteError> {
     /// A machine waits for a host from the moment it could have one.
     fn measure(&self, key: &Key, read: &Read, decision: &Decision) {
         let waits = matches!(decision.why, Why::NoHost { .. } | Why::ImageFailing { .. });
@@ -79,6 +78,7 @@ impl Provision {
         }
     }
 
+    async fn read_machine(&self, key: &Key) -> Result<Option<Read>, WriteError> {
         let space = &*key.namespace;
         let machines: Api<CareenMachine> = Api::namespaced(self.client.clone(), space);
         let Some(object) = write::read(&machines, &key.name).await? else {

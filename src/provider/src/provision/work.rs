@@ -57,11 +57,11 @@ pub struct Provision {
     pub(super) inventory: Inventory,
     pub(super) unready: Unready,
     pub(super) words: Words,
-    pub(super) taken: Taken,
+    pub(super) drains: Drains,
     pub(super) spans: Spans,
     pub(super) starts: Starts,
+    pub(super) taken: Taken,
     /// Held while a registration lets in a host.
-    pub(super) drains: Drains,
     pub(super) approving: tokio::sync::Mutex<()>,
     pub(super) policy: Policy,
     pub(super) queue: Queue<Item>,
@@ -84,13 +84,13 @@ impl Provision {
             inventory: Inventory::default(),
             unready: Unready::default(),
             words: Words::default(),
+            drains: Drains::default(),
+            spans: Spans::default(),
             starts: Starts::default(),
             taken: Taken::default(),
             approving: tokio::sync::Mutex::default(),
-            spans: Spans::default(),
             policy,
             queue: Queue::default(),
-            drains: Drains::default(),
             leads,
             since: Mutex::default(),
         }
@@ -104,7 +104,7 @@ impl Provision {
         })
     }
 
-    fn is_ready(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         let ready = self.leads.borrow().holds() && self.inventory.synced() && self.world.synced();
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         match (ready, *since) {
@@ -129,10 +129,10 @@ impl Provision {
                     .catch_unwind()
                     .await;
                 if look.is_err() {
+                    this.world.metrics.failed("panic");
                     let pause = this.queue.failed(&item);
                     error!("careen-provider panicked over {item:?}; retrying in {pause:?}");
                 }
-                    this.world.metrics.failed("panic");
                 drop(place);
             });
         }
@@ -164,10 +164,10 @@ impl Provision {
                 }
             }
             Err(failure) => {
+                self.world.metrics.failed(failure.class());
                 let pause = self.queue.failed(item);
                 match failure {
                     WriteError::Refused(_) => warn!("{item:?}: {failure}; retrying in {pause:?}"),
-                self.world.metrics.failed(failure.class());
                     WriteError::Conflict
                     | WriteError::Missing
                     | WriteError::Away(_)
@@ -182,13 +182,13 @@ impl Provision {
     /// A host is new, or has changed, or is gone.
     pub(super) fn host_changed(&self, key: Key, host: &Host) {
         let space = Arc::clone(&key.namespace);
-        if let Some(claim) = &host.claim {
-            let machine = Key::new(Arc::clone(&space), claim.machine.as_str());
-            let pool = self.inventory.pool_of(&machine);
         let done = self.spans.host(&key, host, std::time::Instant::now());
         if let Some((what, time)) = done.filter(|_| self.leads.borrow().holds()) {
             self.world.metrics.operations().took(what, time);
         }
+        if let Some(claim) = &host.claim {
+            let machine = Key::new(Arc::clone(&space), claim.machine.as_str());
+            let pool = self.inventory.pool_of(&machine);
             pool.into_iter()
                 .for_each(|pool| self.queue.add(Item::Pool(pool)));
             self.queue.add(Item::Machine(machine));
