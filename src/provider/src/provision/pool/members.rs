@@ -72,7 +72,8 @@ impl Provision {
             marked: mark(machine).is_some_and(|by| by != names::MANAGER),
             marked_by_us: mark(machine).is_some_and(|by| by == names::MANAGER),
             changed: changed(read, object),
-            available: node == Node::Ready && !upgrading,
+            // A Ready Node alone is not enough: core may not know it yet.
+            available: provider_id.is_some() && node == Node::Ready && !upgrading,
             up_to_date,
             upgrading,
             failed,
