@@ -1,6 +1,7 @@
 //! What a decision on one host is based on, and what it may write.
 
 use crate::claim::Claim;
+use crate::facts::Node;
 use crate::host::Host;
 use crate::policy::Policy;
 
@@ -28,6 +29,17 @@ pub enum Holder {
     Nobody,
 }
 
+/// The pods of an orphan's Node that must leave it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PodsLeft {
+    /// How many seconds ago they were listed, and asked to leave.
+    pub ago: i64,
+    /// How many there were.
+    pub left: usize,
+    /// What holds the first one that is held.
+    pub held: Option<String>,
+}
+
 /// All input of one decision on a host.
 pub struct HostFacts<'a> {
     /// Seconds since 1970.
@@ -52,6 +64,11 @@ pub struct HostFacts<'a> {
     pub leads_for: i64,
     /// How many hosts of the namespace are orphans, with this one, and how many have a claim.
     pub orphans: (usize, usize),
+    /// The Node of an orphan, by its provider id. It is looked for only where the operator has
+    /// switched on the release without a person.
+    pub node: Option<&'a Node>,
+    /// The pods of that Node, once they were asked to leave.
+    pub pods: Option<&'a PodsLeft>,
     /// The limits.
     pub policy: &'a Policy,
 }
@@ -76,6 +93,8 @@ pub enum HostAct {
         /// It was given up once. A person looks at it before it is used again.
         cordon: bool,
     },
+    /// Cordon the Node of an orphan, and ask its pods to leave.
+    Drain,
     /// Order the host to leave.
     Release,
     /// Put back the claim of this id, as an order to leave.

@@ -15,6 +15,8 @@ pub struct Policy {
     pub visible: i64,
     /// The percentage of hosts that may be silent at once. Above it nobody is lost.
     pub brake_percent: usize,
+    /// A Node of a prepared host that no machine has for so long is marked.
+    pub unmanaged: i64,
     /// Orphans are released without a person.
     pub release_orphans: bool,
     /// So many hosts may fail with one image in [`Self::image_window`].
@@ -32,6 +34,7 @@ impl Default for Policy {
             settle: 600,
             visible: 120,
             brake_percent: 20,
+            unmanaged: 1200,
             release_orphans: false,
             image_failures: 3,
             image_window: 3600,

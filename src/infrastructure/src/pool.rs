@@ -21,6 +21,11 @@ pub struct Pool {
     pub paused: Option<String>,
     /// How many machines may be unavailable at once.
     pub max_unavailable: usize,
+    /// How many machines the next step may make: 1, and twice as many after each step that
+    /// succeeded.
+    pub batch: usize,
+    /// A machine with older bootstrap data, or of another template, is replaced.
+    pub replace: bool,
     /// `spec.providerIDList`.
     pub provider_ids: Vec<String>,
     /// Machines of the pool that are left over: the member of that name is gone.
@@ -54,8 +59,14 @@ pub struct Member {
     pub leaving: bool,
     /// Core has made its Machine.
     pub machine: bool,
-    /// Somebody has annotated the Machine with `cluster.x-k8s.io/delete-machine`.
+    /// Somebody has annotated the Machine with `cluster.x-k8s.io/delete-machine`: a person, or the
+    /// cluster autoscaler.
     pub marked: bool,
+    /// We have.
+    pub marked_by_us: bool,
+    /// It has older bootstrap data, or its template asks for other hosts now. No upgrade in place
+    /// changes that.
+    pub changed: bool,
     /// The provider id of its Node, once it is a node.
     pub provider_id: Option<String>,
     /// Its Node is Ready, and no upgrade is under way.
@@ -83,6 +94,8 @@ pub enum PoolAct {
     Create(usize),
     /// Annotate the Machine of this member, so that core prefers it.
     Mark(String),
+    /// Remove that annotation: the member stays.
+    Unmark(String),
     /// Delete the Machine of this member. Core drains it, and deletes the member.
     DeleteMachine(String),
     /// Delete this member, for which core has made no Machine yet.
@@ -112,8 +125,8 @@ pub fn decide_pool(pool: &Pool, members: &[Member]) -> Result<PoolAct, PoolWhy> 
     }
     list(pool, members)
         .or_else(|| left_over(pool))
-        .or_else(|| scale(wanted, members))
-        .or_else(|| refresh(members))
+        .or_else(|| scale(pool, wanted, members))
+        .or_else(|| refresh(pool, members))
         .or_else(|| show(pool, wanted, members))
         .map_or_else(|| upgrade(pool, wanted, members), Ok)
 }
@@ -149,11 +162,16 @@ fn left_over(pool: &Pool) -> Option<PoolAct> {
 }
 
 /// A member that is not a node yet takes its host to the image that it asks for. That may be the
-/// image for which no host can join.
-fn refresh(members: &[Member]) -> Option<PoolAct> {
-    let mut waiting = staying(members).filter(|one| one.provider_id.is_none());
-    let stale = waiting.find(|one| one.stale)?;
-    Some(PoolAct::SetImage(stale.name.clone()))
+/// image for which no host can join. The same is true of a template for which there is no host.
+fn refresh(pool: &Pool, members: &[Member]) -> Option<PoolAct> {
+    let waiting = || staying(members).filter(|one| one.provider_id.is_none());
+    let old = waiting().find(|one| is_replaced(pool, one)).map(delete);
+    let stale = waiting().find(|one| one.stale);
+    old.or_else(|| stale.map(|one| PoolAct::SetImage(one.name.clone())))
+}
+
+const fn is_replaced(pool: &Pool, member: &Member) -> bool {
+    pool.replace && member.changed
 }
 
 /// An id stays in the list until its member is gone, which is after the fence: core deletes the Node
@@ -167,32 +185,37 @@ fn list(pool: &Pool, members: &[Member]) -> Option<PoolAct> {
     (ids != pool.provider_ids).then_some(PoolAct::ListIds(ids))
 }
 
-fn scale(wanted: usize, members: &[Member]) -> Option<PoolAct> {
+fn scale(pool: &Pool, wanted: usize, members: &[Member]) -> Option<PoolAct> {
     let stay: Vec<_> = staying(members).collect();
     if stay.len() < wanted {
-        return Some(PoolAct::Create((wanted - stay.len()).min(AT_ONCE)));
+        let most = pool.batch.clamp(1, AT_ONCE);
+        return Some(PoolAct::Create((wanted - stay.len()).min(most)));
     }
-    let too_many = stay.len() > wanted;
+    if stay.len() == wanted {
+        // The pool was told to shrink, and then was not. The next one to go is not ours to choose.
+        let ours = stay.into_iter().find(|one| one.marked_by_us);
+        return ours.map(|one| PoolAct::Unmark(one.name.clone()));
+    }
     let goes = stay.into_iter().max_by_key(|one| dispensable(one));
-    goes.filter(|_| too_many)
-        .map(|one| match one.machine && !one.marked {
-            true => PoolAct::Mark(one.name.clone()),
-            false => delete(one),
-        })
+    let is_marked = |one: &Member| one.marked || one.marked_by_us;
+    goes.map(|one| match one.machine && !is_marked(one) {
+        true => PoolAct::Mark(one.name.clone()),
+        false => delete(one),
+    })
 }
 
 fn staying(members: &[Member]) -> impl Iterator<Item = &Member> {
     members.iter().filter(|one| !one.leaving)
 }
 
-/// Which one goes first: one that a person has marked, then one that does not serve, one that runs
-/// another image, and the newest.
-fn dispensable(member: &Member) -> (bool, bool, bool, i64, &str) {
-    let (marked, serves) = (member.marked, member.available);
+/// Which one goes first: one that a person or the autoscaler has marked, then the one that we have,
+/// then one that does not serve, one that is not as it should be, and the newest.
+fn dispensable(member: &Member) -> (bool, bool, bool, bool, i64, &str) {
     (
-        marked,
-        !serves,
-        !member.up_to_date,
+        member.marked,
+        member.marked_by_us,
+        !member.available,
+        !member.up_to_date || member.changed,
         member.made,
         &member.name,
     )
@@ -209,7 +232,8 @@ fn show(pool: &Pool, wanted: usize, members: &[Member]) -> Option<PoolAct> {
 }
 
 /// One machine after the other, as many at once as may be unavailable. A machine that is unavailable
-/// for any cause counts. One failure stops the pool.
+/// for any cause counts, and so does the successor of one that was replaced, until it is a node. One
+/// failure stops the pool.
 fn upgrade(pool: &Pool, wanted: usize, members: &[Member]) -> Result<PoolAct, PoolWhy> {
     let mut failed = staying(members).filter_map(|one| Some((one, one.failed.clone()?)));
     if let Some((member, detail)) = failed.next() {
@@ -222,7 +246,8 @@ fn upgrade(pool: &Pool, wanted: usize, members: &[Member]) -> Result<PoolAct, Po
     let nodes: Vec<_> = staying(members)
         .filter(|one| one.provider_id.is_some())
         .collect();
-    let is_due = |one: &&&Member| !one.up_to_date && !one.upgrading;
+    let is_old = |one: &Member| !one.up_to_date || is_replaced(pool, one);
+    let is_due = |one: &&&Member| is_old(one) && !one.upgrading;
     let due: Vec<_> = nodes.iter().filter(is_due).copied().collect();
     if due.is_empty() {
         return Err(match nodes.len() < wanted {
@@ -249,7 +274,10 @@ fn upgrade(pool: &Pool, wanted: usize, members: &[Member]) -> Result<PoolAct, Po
         allowed,
         first: waiting(),
     })?;
-    Ok(PoolAct::Upgrade(next.name.clone()))
+    Ok(match is_replaced(pool, next) {
+        true => delete(next),
+        false => PoolAct::Upgrade(next.name.clone()),
+    })
 }
 
 fn joining(nodes: usize, wanted: usize, members: &[Member]) -> PoolWhy {

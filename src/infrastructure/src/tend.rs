@@ -1,121 +1,14 @@
 //! The decision on one host: whether it is let in, whether its claim has an owner, and when the
 //! claim goes.
 
-use thiserror::Error;
-
 use crate::claim::{Claim, Wanted};
 use crate::handover;
 use crate::host::Host;
+use crate::host_decision::{HostDecision, because, look_again, wait, write};
 use crate::host_facts::{Holder, HostAct, HostFacts};
+use crate::host_why::HostWhy;
+use crate::orphan::orphan;
 use life::Phase;
-
-/// What a host waits for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
-#[allow(missing_docs)]
-pub enum HostWhy {
-    #[error("no machine has it. No action is needed.")]
-    Free,
-    #[error("a machine has it. No action is needed.")]
-    InUse,
-    #[error("careen-provider is about to write the next step. No action is needed.")]
-    Moving,
-    #[error("nobody has let it in. Run kubectl careen host approve, if it is yours.")]
-    Unapproved,
-    #[error(
-        "its HostRegistration {registration} does not exist. Delete this host, or approve it by its name."
-    )]
-    NoRegistration { registration: String },
-    #[error(
-        "its name does not begin with {prefix:?}, as its HostRegistration asks. Delete this host, or approve it by its name."
-    )]
-    OtherPrefix { prefix: String },
-    #[error("its HostRegistration lets in {most} hosts. Change maxHosts, or delete hosts.")]
-    RegistrationFull { most: usize },
-    #[error("it was released and is not clean yet. No action is needed, unless it is off.")]
-    Leaving,
-    #[error(
-        "it is deleted while a machine has it. Delete the Machine first; if the host is off for ever, annotate it with careen.dev/force-release: {claim}."
-    )]
-    DeletedInUse { claim: String },
-    #[error("no CareenMachine has its claim {claim}. Wait for the second look.")]
-    MayBeOrphan { claim: String },
-    #[error(
-        "no CareenMachine has its claim {claim}. Look at the host, then run kubectl careen host release."
-    )]
-    Orphan { claim: String },
-    #[error(
-        "{orphans} of {of} hosts have a claim that no CareenMachine has. Check whether a backup was restored; release them by hand."
-    )]
-    ManyOrphans { orphans: usize, of: usize },
-    #[error(
-        "whether a machine has its claim is not judged: the Cluster is paused, or careen-provider has just started. No action is needed."
-    )]
-    NotJudged,
-}
-
-impl HostWhy {
-    /// A stable word.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Free => "Free",
-            Self::InUse => "InUse",
-            Self::Moving => "Moving",
-            Self::Unapproved => "Unapproved",
-            Self::NoRegistration { .. } => "NoRegistration",
-            Self::OtherPrefix { .. } => "OtherPrefix",
-            Self::RegistrationFull { .. } => "RegistrationFull",
-            Self::Leaving => "Leaving",
-            Self::DeletedInUse { .. } => "DeletedInUse",
-            Self::MayBeOrphan { .. } => "MayBeOrphan",
-            Self::Orphan { .. } => "Orphan",
-            Self::ManyOrphans { .. } => "ManyOrphans",
-            Self::NotJudged => "NotJudged",
-        }
-    }
-}
-
-/// What to write to a host, and what it waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostDecision {
-    /// The write, if one is due.
-    pub act: Option<HostAct>,
-    /// What the host waits for.
-    pub why: HostWhy,
-    /// Decide again after this many seconds.
-    pub again: Option<u64>,
-}
-
-const fn write(act: HostAct) -> HostDecision {
-    because(act, HostWhy::Moving)
-}
-
-const fn because(act: HostAct, why: HostWhy) -> HostDecision {
-    HostDecision {
-        act: Some(act),
-        why,
-        again: None,
-    }
-}
-
-const fn wait(why: HostWhy) -> HostDecision {
-    HostDecision {
-        act: None,
-        why,
-        again: None,
-    }
-}
-
-/// How often a deadline is looked at.
-const SOON: u64 = 60;
-
-const fn look_again(why: HostWhy) -> HostDecision {
-    HostDecision {
-        act: None,
-        why,
-        again: Some(SOON),
-    }
-}
 
 /// What to write to a host now, and what it waits for.
 #[must_use]
@@ -279,40 +172,4 @@ fn unclaimed(facts: &HostFacts<'_>) -> HostDecision {
             orphan(facts, &id, HostAct::PutOrder(order))
         }
     }
-}
-
-/// Two looks with a pause, then a name. Then a person's word releases it. The release without a
-/// person is the operator's choice.
-fn orphan(facts: &HostFacts<'_>, id: &str, release: HostAct) -> HostDecision {
-    let (host, policy) = (facts.host, facts.policy);
-    let claim = || id.to_owned();
-    if facts.paused || facts.leads_for < policy.settle {
-        return look_again(HostWhy::NotJudged);
-    }
-    let first = host.orphan_seen.as_ref().filter(|(of, _)| of == id);
-    let Some((_, at)) = first else {
-        return because(
-            HostAct::MarkOrphan(claim()),
-            HostWhy::MayBeOrphan { claim: claim() },
-        );
-    };
-    if facts.now - at < policy.orphan_looks {
-        return look_again(HostWhy::MayBeOrphan { claim: claim() });
-    }
-    if host.orphan.as_deref() != Some(id) || !host.cordoned {
-        let why = HostWhy::Orphan { claim: claim() };
-        return because(HostAct::NameOrphan(claim()), why);
-    }
-    // A person has looked at the host. That is more than the brake asks for.
-    if host.is_forced(id) {
-        return because(release, HostWhy::Orphan { claim: claim() });
-    }
-    if !policy.release_orphans {
-        return look_again(HostWhy::Orphan { claim: claim() });
-    }
-    let (orphans, of) = facts.orphans;
-    if orphans > 2.max(of * policy.brake_percent / 100) {
-        return look_again(HostWhy::ManyOrphans { orphans, of });
-    }
-    because(release, HostWhy::Orphan { claim: claim() })
 }

@@ -21,6 +21,21 @@ pub enum Class {
     Person,
 }
 
+impl Class {
+    /// A stable word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fine => "fine",
+            Self::Wait => "wait",
+            Self::Retry => "retry",
+            Self::NextHost => "next_host",
+            Self::Replace => "replace",
+            Self::Person => "person",
+        }
+    }
+}
+
 /// What a machine waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 // The message names each field.

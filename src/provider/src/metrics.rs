@@ -3,6 +3,8 @@
 mod costs;
 mod hosts;
 mod labels;
+mod operations;
+mod pools;
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -21,6 +23,8 @@ use costs::Costs;
 use labels::Labels;
 
 pub use hosts::{HostCounts, HostGauges};
+pub use operations::{Operation, Operations, is_trouble};
+pub use pools::{PoolCounts, PoolGauges};
 
 /// The counters. Clones share them.
 pub struct Metrics {
@@ -36,6 +40,8 @@ pub struct Metrics {
     costs: Costs,
     gauges: Gauges,
     hosts: HostGauges,
+    operations: Operations,
+    pools: PoolGauges,
 }
 
 /// Values that are computed at each scrape.
@@ -73,6 +79,8 @@ impl Default for Metrics {
             costs: Costs::default(),
             gauges: Gauges::default(),
             hosts: HostGauges::default(),
+            operations: Operations::default(),
+            pools: PoolGauges::default(),
             registry: Registry::default(),
         };
         registry.register(
@@ -153,10 +161,13 @@ impl Metrics {
         &self.gauges
     }
 
-    /// Registers the gauges of prepared hosts. Without the infrastructure provider there are none.
+    /// Registers the metrics of prepared hosts and pools. Without the infrastructure provider there
+    /// are none.
     #[must_use]
     pub fn with_hosts(mut self) -> Self {
         self.hosts.register(&mut self.registry);
+        self.operations.register(&mut self.registry);
+        self.pools.register(&mut self.registry);
         self
     }
 
@@ -164,6 +175,18 @@ impl Metrics {
     #[must_use]
     pub const fn hosts(&self) -> &HostGauges {
         &self.hosts
+    }
+
+    /// How long the operations of prepared hosts and pools take.
+    #[must_use]
+    pub const fn operations(&self) -> &Operations {
+        &self.operations
+    }
+
+    /// The gauges of pools.
+    #[must_use]
+    pub const fn pools(&self) -> &PoolGauges {
+        &self.pools
     }
 
     /// Counts an answered hook.

@@ -36,6 +36,8 @@ pub const DEPLOYMENT_LABEL: &str = "cluster.x-k8s.io/deployment-name";
 pub const POOL_LABEL: &str = "cluster.x-k8s.io/pool-name";
 /// Of several Machines, the one that is to go first.
 pub const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";
+/// On a MachinePool: the least replicas that the cluster autoscaler leaves it.
+pub const AUTOSCALER_LEAST: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
 
 /// Requests an in-place upgrade, on a Machine. (The same key on a Node is the agent's answer.)
 pub const ASK: &str = upgrade::names::ANSWER;

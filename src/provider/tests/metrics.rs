@@ -6,15 +6,30 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use infrastructure::Why;
 use provider::hooks::{Hook, HttpResponse, Refusal};
-use provider::metrics::Metrics;
+use provider::metrics::{HostCounts, Metrics, Operation, PoolCounts};
 use requests::{EndedRequest, Outcome, Took};
 use upgrade::Phase;
 
 /// The text of `/metrics` once everything has been counted, because it does not contain what was
 /// never counted.
 fn served() -> String {
-    let metrics = Metrics::default();
+    count(&Metrics::default())
+}
+
+/// What `--infrastructure` adds to it.
+fn served_of_hosts() -> BTreeSet<String> {
+    let metrics = Metrics::default().with_hosts();
+    metrics.hosts().show(&HostCounts::default());
+    metrics.operations().took(Operation::Claim, Duration::ZERO);
+    metrics.operations().trouble(&Why::NoOwner);
+    metrics.pools().show("ns", "pool", &PoolCounts::default());
+    let all = names(&count(&metrics));
+    all.difference(&names(&served())).cloned().collect()
+}
+
+fn count(metrics: &Metrics) -> String {
     metrics.answered(
         Hook::Discovery,
         &HttpResponse::refuse(&Refusal::Method),
@@ -53,12 +68,12 @@ fn names(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The metrics of the table on the page.
-fn documented() -> BTreeSet<String> {
+/// The metrics of the table of a section on a page.
+fn documented(page: &str, title: &str) -> BTreeSet<String> {
     let here = std::env::var("CARGO_MANIFEST_DIR").unwrap();
-    let page = Path::new(&here).join("../../docs/monitoring.md");
+    let page = Path::new(&here).join("../../docs").join(page);
     let text = std::fs::read_to_string(page).unwrap();
-    let (_, section) = text.split_once("\n## careen-provider\n").unwrap();
+    let (_, section) = text.split_once(&format!("\n## {title}\n")).unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     let cells = section.lines().filter_map(|row| row.split('|').nth(1));
     cells
@@ -69,7 +84,37 @@ fn documented() -> BTreeSet<String> {
 
 #[test]
 fn the_table_in_the_docs_names_what_is_served_and_nothing_else() {
-    assert_eq!(documented(), names(&served()));
+    let documented = documented("monitoring.md", "careen-provider");
+    assert_eq!(documented, names(&served()));
+}
+
+#[test]
+fn table_of_prepared_hosts_names_what_is_served() {
+    let documented = documented("infrastructure.md", "Metrics");
+    assert_eq!(documented, served_of_hosts());
+}
+
+#[test]
+fn gauges_of_a_pool_go_with_it() {
+    let metrics = Metrics::default().with_hosts();
+    let counts = PoolCounts {
+        wanted: 3,
+        ready: 2,
+        stopped: true,
+        ..PoolCounts::default()
+    };
+    metrics.pools().show("fleet", "workers", &counts);
+    let text = metrics.text();
+    let pool = r#"pool="fleet/workers""#;
+    for line in [
+        format!(r#"pool_machines{{{pool},state="wanted"}} 3"#),
+        format!(r#"pool_machines{{{pool},state="ready"}} 2"#),
+        format!("pool_stopped{{{pool}}} 1"),
+    ] {
+        assert!(text.contains(&line), "{line} is not in {text}");
+    }
+    metrics.pools().forget("fleet", "workers");
+    assert!(!metrics.text().contains("workers"));
 }
 
 #[test]
@@ -85,7 +130,8 @@ fn nothing_is_registered_that_this_test_does_not_count() {
 /// A query for a metric that nobody serves is silent for ever.
 #[test]
 fn alerts_and_dashboard_ask_for_what_is_served() {
-    let served = names(&served());
+    let mut served = names(&served());
+    served.extend(served_of_hosts());
     let here = std::env::var("CARGO_MANIFEST_DIR").unwrap();
     let folder = Path::new(&here).join("../../packaging/monitoring");
     let mut asked = 0;

@@ -61,6 +61,23 @@ impl Running {
         Self::start_as(admin, setup).await
     }
 
+    /// Starts one that serves its metrics at this address.
+    ///
+    /// # Errors
+    /// When it has no account.
+    pub async fn measured(
+        admin: &Client,
+        space: &str,
+        policy: Policy,
+        metrics: SocketAddr,
+    ) -> Result<Self> {
+        let setup = Setup {
+            metrics_address: metrics,
+            ..setup(space, policy)
+        };
+        Self::start_as(admin, setup).await
+    }
+
     async fn start_as(admin: &Client, setup: Setup) -> Result<Self> {
         let account = (manifests::NAMESPACE, names::MANAGER);
         let kubeconfig = kubeconfig_of(plane().await?, admin, account).await?;

@@ -3,7 +3,7 @@
 
 use infrastructure::{
     AWAITS_DATA, Act, Data, Facts, Held, Holder, HostAct, HostFacts, HostRef, Node, Owner,
-    OwnerCluster, Phase, Policy, Wanted, decide, tend,
+    OwnerCluster, Phase, PodsLeft, Policy, Wanted, decide, tend,
 };
 
 use crate::mutant::Mutant;
@@ -295,6 +295,9 @@ pub fn for_host(setup: &Setup, state: &State, at: usize) -> Option<Write> {
         paused: false,
         leads_for: 10_000,
         orphans: (1, 10),
+        // The pods have left: the model is about claims.
+        node: Some(&Node::Ready),
+        pods: Some(&PodsLeft::default()),
         policy: &policy,
     });
     let claim = object.claim;
@@ -324,6 +327,7 @@ pub fn for_host(setup: &Setup, state: &State, at: usize) -> Option<Write> {
         | HostAct::MakeAccount
         | HostAct::HandOver
         | HostAct::EndHandover
+        | HostAct::Drain
         | HostAct::ForgetWord => return None,
     })
 }

@@ -1,7 +1,8 @@
 //! The decision on one host.
 
 use infrastructure::{
-    Holder, Host, HostAct, HostDecision, HostFacts, Phase, Policy, Registration, Wanted, tend,
+    Holder, Host, HostAct, HostDecision, HostFacts, Node, Phase, PodsLeft, Policy, Registration,
+    Wanted, tend,
 };
 
 use crate::scene::{ID, NOW, OTHER, claim, host};
@@ -17,6 +18,8 @@ struct Scene {
     paused: bool,
     leads_for: i64,
     orphans: (usize, usize),
+    node: Option<Node>,
+    pods: Option<PodsLeft>,
     policy: Policy,
 }
 
@@ -32,6 +35,8 @@ fn free() -> Scene {
         paused: false,
         leads_for: 1000,
         orphans: (1, 20),
+        node: None,
+        pods: None,
         policy: Policy::default(),
     }
 }
@@ -95,6 +100,8 @@ impl Scene {
             paused: self.paused,
             leads_for: self.leads_for,
             orphans: self.orphans,
+            node: self.node.as_ref(),
+            pods: self.pods.as_ref(),
             policy: &self.policy,
         })
     }
@@ -344,7 +351,10 @@ fn claim_goes_when_the_host_is_clean_and_its_machine_is_gone() {
 
 #[test]
 fn orphan_is_named_after_two_looks_and_released_only_if_told() {
-    let told = |s: &mut Scene| s.policy.release_orphans = true;
+    let told = |s: &mut Scene| {
+        s.policy.release_orphans = true;
+        s.node = Some(Node::NoCluster);
+    };
     check(vec![
         (
             "has a machine",
@@ -421,6 +431,87 @@ fn orphan_is_named_after_two_looks_and_released_only_if_told() {
             "Moving",
         ),
     ]);
+}
+
+/// Nobody else drains its node: core drains only the nodes of Machines.
+#[test]
+fn orphan_that_no_person_releases_is_drained_first() {
+    let alone = |node: Option<Node>, pods: Option<(i64, usize, Option<&str>)>| {
+        named().with(|s| {
+            s.policy.release_orphans = true;
+            s.node = node;
+            s.pods = pods.map(|(ago, left, held)| PodsLeft {
+                ago,
+                left,
+                held: held.map(str::to_owned),
+            });
+        })
+    };
+    let ready = |pods| alone(Some(Node::Ready), pods);
+    let at = |seconds| Some(Node::NotReady { seconds });
+    let away = Some(Node::Away("refused".to_owned()));
+    let missing = |visible| Some(Node::Missing { visible });
+    let budget = Some("PodDisruptionBudget shop/one blocks pod shop/web");
+    check(vec![
+        ("not asked yet", ready(None), "Drain", "OrphanDraining"),
+        (
+            "pods leave",
+            ready(Some((19, 2, None))),
+            "-",
+            "OrphanDraining",
+        ),
+        (
+            "a budget holds one",
+            ready(Some((0, 1, budget))),
+            "-",
+            "OrphanHeld",
+        ),
+        (
+            "asked long ago",
+            ready(Some((20, 1, budget))),
+            "Drain",
+            "OrphanDraining",
+        ),
+        ("seen empty", ready(Some((0, 0, None))), "Release", "Orphan"),
+        (
+            "seen empty long ago",
+            ready(Some((20, 0, None))),
+            "Drain",
+            "OrphanDraining",
+        ),
+        ("not Ready", alone(at(599), None), "Drain", "OrphanDraining"),
+        ("dead", alone(at(600), None), "Release", "Orphan"),
+        ("no Node yet", alone(missing(119), None), "-", "NotJudged"),
+        ("no Node", alone(missing(120), None), "Release", "Orphan"),
+        ("out of sight", alone(away.clone(), None), "-", "OrphanAway"),
+        (
+            "seen empty, and out of sight",
+            alone(away, Some((0, 0, None))),
+            "-",
+            "OrphanAway",
+        ),
+        ("not looked for", alone(None, None), "-", "NotJudged"),
+        (
+            "a person's word",
+            ready(Some((0, 1, budget))).with(|s| s.host.forced = Some(ID.into())),
+            "Release",
+            "Orphan",
+        ),
+        (
+            "not switched on",
+            ready(None).with(|s| s.policy.release_orphans = false),
+            "-",
+            "Orphan",
+        ),
+        (
+            "many of them",
+            ready(None).with(|s| s.orphans = (5, 20)),
+            "-",
+            "ManyOrphans",
+        ),
+    ]);
+    let again = ready(Some((0, 1, None))).decide().again;
+    assert_eq!(again, Some(21), "the next look asks again");
 }
 
 #[test]
@@ -573,7 +664,10 @@ fn joined_host_without_a_claim_is_an_orphan_or_gets_it_back() {
         ("named", gone().with(seen), "-", "Orphan"),
         (
             "told to release",
-            gone().with(seen).with(|s| s.policy.release_orphans = true),
+            gone().with(seen).with(|s| {
+                s.policy.release_orphans = true;
+                s.node = Some(Node::NoCluster);
+            }),
             "PutOrder",
             "Orphan",
         ),

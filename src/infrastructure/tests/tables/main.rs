@@ -11,5 +11,6 @@ mod messages;
 mod pools;
 mod registrations;
 mod scene;
+mod strays;
 mod templates;
 mod words;

@@ -97,6 +97,15 @@ fn of_hosts() -> Vec<HostWhy> {
         HostWhy::DeletedInUse { claim: claim() },
         HostWhy::MayBeOrphan { claim: claim() },
         HostWhy::Orphan { claim: claim() },
+        HostWhy::OrphanDraining { claim: claim() },
+        HostWhy::OrphanHeld {
+            claim: claim(),
+            by: text("pod"),
+        },
+        HostWhy::OrphanAway {
+            claim: claim(),
+            detail: text("why"),
+        },
         HostWhy::ManyOrphans { orphans: 5, of: 20 },
         HostWhy::NotJudged,
     ]

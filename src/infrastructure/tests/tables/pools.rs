@@ -7,6 +7,7 @@ fn pool(wanted: usize) -> Pool {
         finalizer: true,
         wanted: Some(wanted),
         max_unavailable: 1,
+        batch: 10,
         ..Pool::default()
     }
 }
@@ -79,6 +80,108 @@ fn pool_makes_what_is_missing_in_bounded_steps() {
     };
     let members = [member("a", 1), leaves];
     assert_eq!(decide(&pool(2), &members), Ok(PoolAct::Create(1)));
+}
+
+#[test]
+fn pool_that_grows_starts_slowly() {
+    let made = |batch: usize, missing: usize| {
+        let pool = Pool {
+            batch,
+            ..pool(missing)
+        };
+        decide(&pool, &[])
+    };
+    for batch in [0, 1] {
+        assert_eq!(made(batch, 300), Ok(PoolAct::Create(1)));
+    }
+    assert_eq!(made(4, 300), Ok(PoolAct::Create(4)));
+    assert_eq!(made(4, 3), Ok(PoolAct::Create(3)));
+    assert_eq!(made(64, 300), Ok(PoolAct::Create(10)));
+}
+
+/// The autoscaler marks a Machine, and then lowers the replicas by one.
+#[test]
+fn machine_that_the_autoscaler_marks_goes_before_ours() {
+    let ours = Member {
+        marked_by_us: true,
+        ..member("ours", 9)
+    };
+    let theirs = Member {
+        marked: true,
+        ..member("theirs", 1)
+    };
+    let all = [ours.clone(), theirs.clone(), member("c", 5)];
+    let name = |name: &str| name.to_owned();
+    let goes = decide(&pool(2), &all);
+    assert_eq!(goes, Ok(PoolAct::DeleteMachine(name("theirs"))));
+    let left = [ours.clone(), member("c", 5)];
+    assert_eq!(decide(&pool(2), &left), Ok(PoolAct::Unmark(name("ours"))));
+    let goes = decide(&pool(1), &left);
+    assert_eq!(goes, Ok(PoolAct::DeleteMachine(name("ours"))));
+    let stays = [theirs, member("c", 5)];
+    assert_eq!(decide(&pool(2), &stays), Err(PoolWhy::Settled));
+}
+
+fn changed(name: &str, made: i64) -> Member {
+    Member {
+        changed: true,
+        ..member(name, made)
+    }
+}
+
+#[test]
+fn what_no_upgrade_changes_is_replaced_only_if_told() {
+    let members = [changed("a", 2), changed("b", 1), member("c", 3)];
+    assert_eq!(decide(&pool(3), &members), Err(PoolWhy::Settled));
+    let told = Pool {
+        replace: true,
+        ..pool(3)
+    };
+    let first = decide(&told, &members);
+    assert_eq!(first, Ok(PoolAct::DeleteMachine("b".to_owned())));
+    let leaves = Member {
+        leaving: true,
+        ..changed("b", 1)
+    };
+    let joins = Member {
+        provider_id: None,
+        available: false,
+        ..member("d", 9)
+    };
+    let next = [changed("a", 2), leaves.clone(), member("c", 3)];
+    assert_eq!(decide(&told, &next), Ok(PoolAct::Create(1)));
+    let next = [changed("a", 2), leaves, member("c", 3), joins];
+    let waits = PoolWhy::Unavailable {
+        away: 1,
+        allowed: 1,
+        first: String::new(),
+    };
+    assert_eq!(decide(&told, &next), Err(waits), "its successor is no node");
+    let old_image = Member {
+        up_to_date: false,
+        ..changed("a", 2)
+    };
+    let found = decide(&told, &[old_image, member("c", 3), member("d", 9)]);
+    assert_eq!(found, Ok(PoolAct::DeleteMachine("a".to_owned())));
+}
+
+#[test]
+fn changed_machine_that_is_no_node_is_replaced_at_once() {
+    let joins = |name: &str| Member {
+        provider_id: None,
+        available: false,
+        stale: true,
+        ..changed(name, 1)
+    };
+    let told = Pool {
+        replace: true,
+        ..pool(2)
+    };
+    let members = [joins("a"), joins("b")];
+    let found = decide(&told, &members);
+    assert_eq!(found, Ok(PoolAct::DeleteMachine("a".to_owned())));
+    let kept = decide(&pool(2), &members);
+    assert_eq!(kept, Ok(PoolAct::SetImage("a".to_owned())));
 }
 
 #[test]

@@ -7,10 +7,10 @@ use std::time::Duration;
 use client::chain;
 use client::kubeconfig::{self, Variables};
 use k8s_openapi::api::core::v1::Secret;
-use kube::Client;
 use kube::api::Api;
 use kube::client::ClientBuilder;
 use kube::config::Kubeconfig;
+use kube::{Client, Config};
 use thiserror::Error;
 use upgrade::Version;
 
@@ -75,10 +75,34 @@ pub async fn client(
     pulse: &Arc<Pulse>,
     room: &Room,
 ) -> Result<Client, ConnectError> {
-    let bad = |detail: String| ConnectError::Kubeconfig {
+    build(cluster, config(cluster, kubeconfig)?, pulse, room)
+}
+
+/// The same, for evictions. A 429 names the budget that holds a pod. kube would repeat the request
+/// until the time for an answer is over.
+///
+/// # Errors
+/// See [`client`].
+pub async fn client_for_evictions(
+    cluster: &Key,
+    kubeconfig: &[u8],
+    pulse: &Arc<Pulse>,
+    room: &Room,
+) -> Result<Client, ConnectError> {
+    let mut config = config(cluster, kubeconfig)?;
+    config.default_retry = false;
+    build(cluster, config, pulse, room)
+}
+
+fn bad(cluster: &Key, detail: String) -> ConnectError {
+    ConnectError::Kubeconfig {
         name: format!("{}{}", cluster.name, names::KUBECONFIG_SUFFIX),
         detail,
-    };
+    }
+}
+
+fn config(cluster: &Key, kubeconfig: &[u8]) -> Result<Config, ConnectError> {
+    let bad = |detail: String| bad(cluster, detail);
     let text = std::str::from_utf8(kubeconfig).map_err(|error| bad(error.to_string()))?;
     let parsed = Kubeconfig::from_yaml(text).map_err(|error| bad(chain(&error)))?;
     if let Some(what) = reaches_out(&parsed) {
@@ -91,8 +115,17 @@ pub async fn client(
     config.connect_timeout = Some(Duration::from_secs(5));
     // The server ends each watch well before this.
     config.read_timeout = Some(Duration::from_secs(180));
+    Ok(config)
+}
+
+fn build(
+    cluster: &Key,
+    config: Config,
+    pulse: &Arc<Pulse>,
+    room: &Room,
+) -> Result<Client, ConnectError> {
     let built = ClientBuilder::try_from(config);
-    let built = built.map_err(|error| bad(chain(&error)))?;
+    let built = built.map_err(|error| bad(cluster, chain(&error)))?;
     let cap = Cap::new(Arc::clone(pulse), room.clone());
     Ok(built.with_layer(&cap).build())
 }

@@ -100,6 +100,18 @@ impl Clusters {
         Arc::clone(&task.state)
     }
 
+    /// A client of a cluster for evictions.
+    ///
+    /// # Errors
+    /// When its kubeconfig cannot be read or used.
+    pub async fn client_for_evictions(&self, cluster: &Key) -> Result<Client, String> {
+        let kubeconfig = connect::kubeconfig(&self.0.management, cluster).await;
+        let kubeconfig = kubeconfig.map_err(|error| error.to_string())?;
+        let (state, room) = (self.get(cluster), &self.0.room);
+        let made = connect::client_for_evictions(cluster, &kubeconfig, state.pulse(), room);
+        made.await.map_err(|error| error.to_string())
+    }
+
     /// Uses a state that the caller maintains for a cluster. This type then does not connect to
     /// that cluster.
     pub fn adopt(&self, cluster: Key, state: Arc<ClusterState>) {

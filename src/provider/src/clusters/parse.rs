@@ -10,6 +10,7 @@ use upgrade::report::Status;
 use upgrade::target::request;
 
 use super::wire::{self, COMPONENT, CONTROL_PLANE, Known};
+use crate::kinds::UNMANAGED;
 
 /// The longest status that is read. The agent's own is under 2 KiB; an annotation can have 256 KiB.
 const STATUS: usize = 16 * 1024;
@@ -69,6 +70,11 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
         reached: last(&reached),
         failure: get(names::FAILURE_REASON, TEXT),
     }
+}
+
+/// Whether a Node is marked as one that no machine has.
+pub(super) fn is_unmanaged(object: &wire::Node) -> bool {
+    object.metadata.annotations.get(UNMANAGED).is_some()
 }
 
 /// Takes the lists out of the details, and returns the phases. The lists have any number of items,

@@ -27,6 +27,8 @@ pub struct Seen<F> {
     meta: ObjectMeta,
     /// The facts.
     pub facts: F,
+    /// A Node that is marked as one that no machine has.
+    pub unmanaged: bool,
 }
 
 impl<F> Seen<F> {
@@ -58,6 +60,7 @@ impl<'de> Deserialize<'de> for Node {
         let object = wire::Node::deserialize(Clean::new(deserializer, STRING))?;
         Ok(Self {
             meta: meta(&object.metadata),
+            unmanaged: parse::is_unmanaged(&object),
             facts: parse::node(object),
         })
     }
@@ -69,6 +72,7 @@ impl<'de> Deserialize<'de> for Pod {
         Ok(Self {
             meta: meta(&object.metadata),
             facts: parse::pod(object),
+            unmanaged: false,
         })
     }
 }

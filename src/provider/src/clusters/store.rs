@@ -46,6 +46,8 @@ struct State {
     bytes: usize,
     audience: Option<Audience>,
     control_plane: HashSet<String>,
+    /// The Nodes that are marked as those that no machine has.
+    marked: HashSet<String>,
     pods: Pods,
     doubted: Arc<tokio::sync::Notify>,
 }
@@ -102,6 +104,7 @@ impl State {
 
     fn remove(&mut self, node: &str) {
         self.works(node, false);
+        self.marked.remove(node);
         let gone = self.nodes.remove(node);
         self.bytes -= gone.map_or(0, |gone| gone.size());
         let served = self.control_plane.remove(node);
@@ -268,6 +271,45 @@ impl ClusterState {
     #[must_use]
     pub fn find(&self, is: impl Fn(&NodeFacts) -> bool) -> Option<Arc<NodeFacts>> {
         self.read(|state| state.nodes.values().find(|node| is(node)).cloned())
+    }
+
+    /// The Nodes that are marked as those that no machine has, of those that are kept.
+    pub fn replace_marks(&self, mut names: Vec<String>) {
+        self.write(|state| {
+            names.retain(|name| state.nodes.contains_key(name));
+            state.marked = names.into_iter().collect();
+        });
+    }
+
+    /// A Node is marked as one that no machine has, or is not any more. One that is not kept needs
+    /// no mark.
+    pub fn mark(&self, node: &str, there: bool) {
+        self.write(|state| {
+            keep(
+                &mut state.marked,
+                node,
+                there && state.nodes.contains_key(node),
+            )
+        });
+    }
+
+    /// Whether a Node is marked as one that no machine has.
+    #[must_use]
+    pub fn is_marked(&self, node: &str) -> bool {
+        self.read(|state| state.marked.contains(node))
+    }
+
+    /// All Nodes that this is true of.
+    #[must_use]
+    pub fn which(&self, is: impl Fn(&NodeFacts) -> bool) -> Vec<Arc<NodeFacts>> {
+        self.read(|state| {
+            state
+                .nodes
+                .values()
+                .filter(|node| is(node))
+                .cloned()
+                .collect()
+        })
     }
 
     /// How many Nodes.

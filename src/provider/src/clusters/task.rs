@@ -181,13 +181,18 @@ impl Scene<'_> {
             News::All(all) => {
                 *listed = Some(Instant::now());
                 info!(cluster = %self.cluster, nodes = all.len(), "watching Nodes");
+                let marked = all.iter().filter(|node| node.unmanaged);
+                let marked: Vec<String> = marked.map(|node| node.name().to_owned()).collect();
                 let nodes = all.into_iter().map(|node| node.facts).collect();
                 let names = self.state.live(link.clone(), nodes, now());
+                self.state.replace_marks(marked);
                 names.iter().for_each(|node| self.wake(node));
             }
             News::Changed(node) => {
-                let name = node.facts.name.clone();
-                if self.state.put(node.facts) {
+                let (name, marked) = (node.facts.name.clone(), node.unmanaged);
+                let is_news = self.state.put(node.facts);
+                self.state.mark(&name, marked);
+                if is_news {
                     self.wake(&name);
                 }
             }

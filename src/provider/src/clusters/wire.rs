@@ -10,6 +10,8 @@ use upgrade::keys::Keys;
 use upgrade::names;
 use upgrade::target::request;
 
+use crate::kinds::UNMANAGED;
+
 /// Present on a Node of the control plane. The admission plug-in NodeRestriction lets no kubelet
 /// set it.
 pub(super) const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
@@ -18,7 +20,7 @@ pub(super) const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 pub(super) const COMPONENT: &str = "component";
 
 /// The annotations and labels that are read, in addition to those of a request.
-const KNOWN: [&str; 7] = [
+const KNOWN: [&str; 8] = [
     names::PAUSED,
     names::ANSWER,
     names::STATUS,
@@ -26,6 +28,7 @@ const KNOWN: [&str; 7] = [
     names::FAILURE_REASON,
     CONTROL_PLANE,
     COMPONENT,
+    UNMANAGED,
 ];
 
 /// A Node.

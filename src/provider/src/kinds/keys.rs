@@ -15,8 +15,13 @@ pub const FORCE_RELEASE: &str = "careen.dev/force-release";
 pub const ORPHAN_SEEN: &str = "careen.dev/orphan-seen";
 /// On a CareenHost, at the second look: the id of the claim.
 pub const ORPHAN: &str = "careen.dev/orphan";
+/// On a Node of a prepared host: no CareenMachine has its claim. To the agent and to the engine it is
+/// an opt-out, by its name.
+pub const UNMANAGED: &str = "careen.dev/unmanaged";
 /// On a CareenCluster: a person's word that its silent hosts are off.
 pub const BRAKE_OFF: &str = "careen.dev/brake-off";
+/// On a CareenMachine of a pool: the Secret with the bootstrap data that its host got.
+pub const BOOTSTRAP: &str = "careen.dev/bootstrap-data";
 /// On a CareenMachine: the hosts that failed it, and with which image.
 pub const TRIED: &str = "careen.dev/tried";
 /// On a CareenCluster: another program manages it. Core reads it as an annotation too

@@ -19,8 +19,8 @@ pub use cluster::{
 };
 pub use host::{Agent, CareenHost, CareenHostSpec, CareenHostStatus, HostCondition};
 pub use keys::{
-    BRAKE_OFF, FINALIZER, FORCE_RELEASE, GROUP, HOSTS, MANAGED_BY, ORPHAN, ORPHAN_SEEN, TRIED,
-    VERSION,
+    BOOTSTRAP, BRAKE_OFF, FINALIZER, FORCE_RELEASE, GROUP, HOSTS, MANAGED_BY, ORPHAN, ORPHAN_SEEN,
+    TRIED, UNMANAGED, VERSION,
 };
 pub use machine::{
     Address, CareenMachine, CareenMachineSpec, CareenMachineStatus, CareenMachineTemplate,
@@ -29,7 +29,7 @@ pub use machine::{
 pub use parts::{Initialization, TemplateMetadata};
 pub use pool::{
     CareenMachinePool, CareenMachinePoolSpec, CareenMachinePoolStatus, CareenMachinePoolTemplate,
-    CareenMachinePoolTemplateSpec, PoolRequest,
+    CareenMachinePoolTemplateSpec, OtherChanges, PoolRequest,
 };
 pub use registration::{HostRegistration, HostRegistrationSpec, HostRegistrationStatus};
 

@@ -1,10 +1,12 @@
 //! CareenMachinePool and its template.
 
+use std::collections::BTreeMap;
+
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::machine::MachineRequest;
+use super::machine::{MachineRequest, NodeInfo};
 use super::parts::{Initialization, TemplateMetadata};
 use crate::catalogue::Condition;
 
@@ -18,6 +20,22 @@ pub struct PoolRequest {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 10000))]
     pub max_unavailable: i32,
+    /// What happens to the machines when something changes that no upgrade in place can change: the
+    /// name of the bootstrap Secret of the MachinePool, or hostSelector, hostName, minimum or
+    /// release of the template. Keep: new machines only. Replace: each machine is deleted and made
+    /// again, within maxUnavailable.
+    #[serde(default)]
+    pub other_changes: OtherChanges,
+}
+
+/// What happens to machines that no upgrade in place can change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub enum OtherChanges {
+    /// They stay.
+    #[default]
+    Keep,
+    /// They are replaced.
+    Replace,
 }
 
 const fn one() -> i32 {
@@ -76,6 +94,13 @@ pub struct CareenMachinePoolStatus {
     /// How many of them run the wanted image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to_date_replicas: Option<i32>,
+    // The cluster autoscaler reads both from the object that `infrastructureRef` names.
+    /// The least of each resource that a matching host has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub capacity: BTreeMap<String, String>,
+    /// The system of the hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_info: Option<NodeInfo>,
     /// The kind of its machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63))]

@@ -35,6 +35,7 @@ pub struct HostGauges {
     lost: Gauge,
     orphans: Gauge,
     braked: Gauge,
+    unmanaged: Gauge,
 }
 
 impl HostGauges {
@@ -67,10 +68,20 @@ impl HostGauges {
                 "Namespaces in which so many hosts are silent that none is given up",
                 &self.braked,
             ),
+            (
+                "nodes_unmanaged",
+                "Nodes of prepared hosts that are marked, because no CareenMachine has them",
+                &self.unmanaged,
+            ),
         ];
         for (name, help, gauge) in rest {
             registry.register(name, help, gauge.clone());
         }
+    }
+
+    /// Shows how many Nodes are marked as those that no machine has.
+    pub fn show_unmanaged(&self, nodes: i64) {
+        self.unmanaged.set(nodes);
     }
 
     /// Shows what was counted.

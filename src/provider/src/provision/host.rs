@@ -1,6 +1,8 @@
 //! One look at a host: read, decide, write, until nothing is due.
 
-use infrastructure::{Holder, Host, HostAct, HostDecision, HostFacts, Phase, Registration, tend};
+use infrastructure::{
+    Holder, Host, HostAct, HostDecision, HostFacts, HostWhy, Node, Phase, Registration, tend,
+};
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::Api;
@@ -29,6 +31,7 @@ struct Read {
     handed_over: Option<i64>,
     holder: Holder,
     paused: bool,
+    node: Option<Node>,
 }
 
 impl Provision {
@@ -40,6 +43,7 @@ impl Provision {
             };
             let decision = self.decide_host(key, &read);
             let Some(act) = &decision.act else {
+                self.tell(&read.object, &decision);
                 return Ok(decision.again);
             };
             tracing::debug!(host = %key, "{act:?}");
@@ -54,6 +58,8 @@ impl Provision {
         let hosts: Api<CareenHost> = Api::namespaced(self.client.clone(), space);
         let Some(object) = write::read(&hosts, &key.name).await? else {
             self.words.forget(key);
+            self.drains.forget(key);
+            self.spans.forget_host(key);
             return Ok(None);
         };
         let host = self.inventory.with_lease(space, facts::host(&object));
@@ -72,6 +78,10 @@ impl Provision {
         let handed_over = self.handed_over(key, &host).await?;
         let has_account = host.approved && accounts::exists(&self.client, &object).await?;
         let (holder, paused) = self.holder(space, &host).await?;
+        let node = match holder == Holder::Nobody && host.orphan.is_some() {
+            true if self.policy.release_orphans => Some(self.node_of_claim(space, &host).await?),
+            true | false => None,
+        };
         Ok(Some(Read {
             registration: source
                 .as_ref()
@@ -80,6 +90,7 @@ impl Provision {
             handed_over,
             holder,
             paused,
+            node: node.map(|found| found.node),
             object,
             host,
             source,
@@ -154,6 +165,8 @@ impl Provision {
             paused: read.paused,
             leads_for: self.leads_for(),
             orphans,
+            node: read.node.as_ref(),
+            pods: self.drains.last(key, &read.host, now).as_ref(),
             policy: &self.policy,
         })
     }
@@ -174,6 +187,7 @@ impl Provision {
                     .map(drop);
             }
             HostAct::MakeAccount => return accounts::make(client, object).await,
+            HostAct::Drain => return self.drain(key, &read.host).await,
             HostAct::HandOver => return self.hand_over(key, object).await,
             HostAct::EndHandover => {
                 let secret = object.spec.handover.as_deref().unwrap_or_default();
@@ -207,11 +221,7 @@ impl Provision {
 
     /// Publishes an Event about an orphan.
     fn tell(&self, host: &CareenHost, decision: &HostDecision) {
-        let about_orphans = matches!(
-            decision.act,
-            Some(HostAct::NameOrphan(_) | HostAct::PutOrder(_))
-        );
-        if !about_orphans {
+        if !is_news(decision) {
             return;
         }
         self.world.happened(Happened {
@@ -223,5 +233,26 @@ impl Provision {
             reason: decision.why.code().to_owned(),
             note: decision.why.to_string(),
         });
+    }
+}
+
+/// Whether it is worth an Event: what happens to an orphan, and what holds it.
+const fn is_news(decision: &HostDecision) -> bool {
+    match decision.why {
+        HostWhy::Orphan { .. } | HostWhy::OrphanDraining { .. } => decision.act.is_some(),
+        HostWhy::OrphanHeld { .. } | HostWhy::OrphanAway { .. } | HostWhy::ManyOrphans { .. } => {
+            true
+        }
+        HostWhy::Free
+        | HostWhy::InUse
+        | HostWhy::Moving
+        | HostWhy::Unapproved
+        | HostWhy::NoRegistration { .. }
+        | HostWhy::OtherPrefix { .. }
+        | HostWhy::RegistrationFull { .. }
+        | HostWhy::Leaving
+        | HostWhy::DeletedInUse { .. }
+        | HostWhy::MayBeOrphan { .. }
+        | HostWhy::NotJudged => false,
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use infrastructure::Host;
+use infrastructure::{Host, provider_id};
 use k8s_openapi::jiff::Timestamp;
 use kube::{Resource, ResourceExt};
 
@@ -277,6 +277,21 @@ impl Inventory {
         self.read(|state| {
             let found = state.machines.iter().filter(|(key, known)| is(key, known));
             found.map(|(key, _)| key.clone()).collect()
+        })
+    }
+
+    /// The provider ids of the machines of a namespace that have a host.
+    #[must_use]
+    pub fn claims(&self, space: &str) -> HashSet<String> {
+        self.read(|state| {
+            let here = state
+                .machines
+                .iter()
+                .filter(|(key, _)| *key.namespace == *space);
+            let hosts = here.filter_map(|(_, known)| known.host.as_ref());
+            hosts
+                .map(|(host, claim)| provider_id(space, host, claim))
+                .collect()
         })
     }
 

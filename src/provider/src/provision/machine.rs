@@ -1,8 +1,10 @@
 //! One look at a machine: read, decide, write, until nothing is due.
 
+use std::time::Instant;
+
 use infrastructure::{
     Act, Braked, Data, Decision, Facts, Failed, Held, Host, HostRef, Machine, Node, OwnerCluster,
-    brake, decide, words,
+    Why, brake, decide, words,
 };
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
@@ -15,10 +17,11 @@ use super::{accounts, facts, id, wire};
 use crate::catalogue::{For, choose};
 use crate::clock::now;
 use crate::kinds::{
-    Address, CareenCluster, CareenHost, CareenMachine, CareenMachinePool, CareenMachineStatus,
-    FINALIZER, ShownHost, TRIED,
+    Address, BOOTSTRAP, CareenCluster, CareenHost, CareenMachine, CareenMachinePool,
+    CareenMachineStatus, FINALIZER, ShownHost, TRIED,
 };
 use crate::machines::Key;
+use crate::metrics::Operation;
 use crate::writes::{WriteError, provision as write};
 
 /// The addresses of a provisioned machine. After `clusterctl move` its host is heard later.
@@ -53,17 +56,36 @@ impl Provision {
     pub(super) async fn look_at_machine(&self, key: &Key) -> Result<Option<u64>, WriteError> {
         for _ in 0..WRITES {
             let Some(read) = self.read_machine(key).await? else {
+                self.spans.forget_machine(key);
                 return Ok(None);
             };
             let decision = self.decide_machine(&read);
+            self.measure(key, &read, &decision);
             let Some(act) = &decision.act else {
                 self.report_machine(&read, &decision).await?;
                 return Ok(decision.again);
             };
             tracing::debug!(machine = %key, "{act:?}");
             self.perform(&read, act).await?;
+            if matches!(act, Act::PutClaim(_))
+                && let Some(time) = self.spans.claim_ends(key, Instant::now())
+            {
+                self.world.metrics.operations().took(Operation::Claim, time);
+            }
         }
         Ok(Some(1))
+    }
+
+    /// A machine waits for a host from the moment it could have one.
+    fn measure(&self, key: &Key, read: &Read, decision: &Decision) {
+        let waits = matches!(decision.why, Why::NoHost { .. } | Why::ImageFailing { .. });
+        let begins = waits || matches!(decision.act, Some(Act::SetHost(_)));
+        if begins && read.machine.host.is_none() {
+            self.spans.claim_begins(key, Instant::now());
+        }
+        if self.spans.is_new_trouble(key, &decision.why) {
+            self.world.metrics.operations().trouble(&decision.why);
+        }
     }
 
     async fn read_machine(&self, key: &Key) -> Result<Option<Read>, WriteError> {
@@ -396,6 +418,7 @@ impl Provision {
             .and_then(|secret| secret.data.as_ref());
         let data = match (act, source.and_then(|all| all.get(facts::DATA_KEY))) {
             (Act::CopyData { hash }, Some(data)) if facts::hash(data) == *hash => {
+                self.note_data(read).await?;
                 let claim = k8s_openapi::ByteString(named.claim.clone().into_bytes());
                 json!({ facts::CLAIM_KEY: claim, facts::DATA_KEY: data })
             }
@@ -403,6 +426,20 @@ impl Provision {
             (_, Some(_) | None) => empty,
         };
         write::change(&self.client, &secret, json!({ "data": data }))
+            .await
+            .map(drop)
+    }
+
+    /// The pool of a machine replaces it when the data are others, if its operator says so. Before
+    /// the copy: one that is noted and not made is noted again with it.
+    async fn note_data(&self, read: &Read) -> Result<(), WriteError> {
+        let source = read.bootstrap.as_ref().map(ResourceExt::name_any);
+        let is_noted = read.object.annotations().get(BOOTSTRAP) == source.as_ref();
+        if is_noted || facts::pool_of(&read.object.metadata).is_none() {
+            return Ok(());
+        }
+        let note = json!({ "metadata": { "annotations": { BOOTSTRAP: source } } });
+        write::change(&self.client, &read.object, note)
             .await
             .map(drop)
     }

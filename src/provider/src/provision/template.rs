@@ -1,16 +1,21 @@
 //! One look at a CareenMachineTemplate: what its hosts have at least.
 
+use std::collections::BTreeMap;
+
 use infrastructure::{Wished, expected};
 use kube::api::Api;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::work::Provision;
-use crate::kinds::{CareenMachineTemplate, CareenMachineTemplateStatus, NodeInfo};
+use crate::kinds::{CareenMachineTemplate, MachineRequest, NodeInfo};
 use crate::machines::Key;
 use crate::writes::{WriteError, provision as write};
 
 /// All hosts run Linux.
 const LINUX: &str = "linux";
+
+/// The least of each resource that a matching host has, and the system of the hosts.
+pub type Capacity = (BTreeMap<String, String>, Option<NodeInfo>);
 
 impl Provision {
     /// Looks at one template.
@@ -19,47 +24,50 @@ impl Provision {
         let Some(object) = write::read(&all, &key.name).await? else {
             return Ok(None);
         };
-        let status = self.status_of_template(key, &object);
+        let new = self.capacity_of(&key.namespace, &object.spec.template.spec);
         let is_gone = object.metadata.deletion_timestamp.is_some();
-        if is_gone || object.status.clone().unwrap_or_default() == status {
-            return Ok(None);
+        let status = object.status.clone().unwrap_or_default();
+        let change = capacity_change((&status.capacity, &status.node_info), &new);
+        if let Some(change) = change.filter(|_| !is_gone) {
+            write::change_status(&self.client, &object, change).await?;
         }
-        let mut change = json!({ "capacity": null, "nodeInfo": status.node_info });
-        if !status.capacity.is_empty() {
-            let before = object.status.clone().unwrap_or_default().capacity;
-            let dropped = before
-                .keys()
-                .filter(|name| !status.capacity.contains_key(*name));
-            change["capacity"] = json!(status.capacity);
-            for name in dropped {
-                change["capacity"][name] = json!(null);
-            }
-        }
-        write::change_status(&self.client, &object, change).await?;
         Ok(None)
     }
 
-    fn status_of_template(
-        &self,
-        key: &Key,
-        object: &CareenMachineTemplate,
-    ) -> CareenMachineTemplateStatus {
-        let spec = &object.spec.template.spec;
+    /// What each machine of this request has at least.
+    pub(super) fn capacity_of(&self, space: &str, request: &MachineRequest) -> Capacity {
         let wished = Wished {
-            selector: spec.host_selector.clone().unwrap_or_default(),
-            host_name: spec.host_name.clone(),
-            minimum: spec.minimum.clone(),
+            selector: request.host_selector.clone().unwrap_or_default(),
+            host_name: request.host_name.clone(),
+            minimum: request.minimum.clone(),
         };
         let found = self
             .inventory
-            .look(&key.namespace, |hosts| expected(&wished, hosts));
-        let found = found.unwrap_or_default();
-        CareenMachineTemplateStatus {
-            capacity: found.capacity,
-            node_info: found.architecture.map(|architecture| NodeInfo {
-                architecture,
-                operating_system: LINUX.to_owned(),
-            }),
+            .look(space, |hosts| expected(&wished, hosts))
+            .unwrap_or_default();
+        let system = found.architecture.map(|architecture| NodeInfo {
+            architecture,
+            operating_system: LINUX.to_owned(),
+        });
+        (found.capacity, system)
+    }
+}
+
+/// The change of a status, unless it says so already. A merge would keep what hosts have no more.
+pub fn capacity_change(
+    (before, system): (&BTreeMap<String, String>, &Option<NodeInfo>),
+    new: &Capacity,
+) -> Option<Value> {
+    let (capacity, new_system) = new;
+    if (before, system) == (capacity, new_system) {
+        return None;
+    }
+    let mut change = json!({ "capacity": null, "nodeInfo": new_system });
+    if !capacity.is_empty() {
+        change["capacity"] = json!(capacity);
+        for name in before.keys().filter(|name| !capacity.contains_key(*name)) {
+            change["capacity"][name] = json!(null);
         }
     }
+    Some(change)
 }

@@ -65,6 +65,7 @@ pub fn start(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Opt
     leases(tasks, provision, namespace);
     tasks.spawn(Arc::clone(provision).look_at_all());
     tasks.spawn(Arc::clone(provision).count_hosts());
+    tasks.spawn(Arc::clone(provision).mark_nodes());
     tasks.spawn(Arc::clone(provision).work());
 }
 

@@ -12,7 +12,10 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
+use super::drains::Drains;
 use super::inventory::{Inventory, Known};
+use super::spans::Spans;
+use super::starts::Starts;
 use super::taken::Taken;
 use super::unready::Unready;
 use super::wire;
@@ -54,6 +57,9 @@ pub struct Provision {
     pub(super) inventory: Inventory,
     pub(super) unready: Unready,
     pub(super) words: Words,
+    pub(super) drains: Drains,
+    pub(super) spans: Spans,
+    pub(super) starts: Starts,
     pub(super) taken: Taken,
     /// Held while a registration lets in a host.
     pub(super) approving: tokio::sync::Mutex<()>,
@@ -78,6 +84,9 @@ impl Provision {
             inventory: Inventory::default(),
             unready: Unready::default(),
             words: Words::default(),
+            drains: Drains::default(),
+            spans: Spans::default(),
+            starts: Starts::default(),
             taken: Taken::default(),
             approving: tokio::sync::Mutex::default(),
             policy,
@@ -95,7 +104,7 @@ impl Provision {
         })
     }
 
-    fn is_ready(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         let ready = self.leads.borrow().holds() && self.inventory.synced() && self.world.synced();
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         match (ready, *since) {
@@ -120,6 +129,7 @@ impl Provision {
                     .catch_unwind()
                     .await;
                 if look.is_err() {
+                    this.world.metrics.failed("panic");
                     let pause = this.queue.failed(&item);
                     error!("careen-provider panicked over {item:?}; retrying in {pause:?}");
                 }
@@ -154,6 +164,7 @@ impl Provision {
                 }
             }
             Err(failure) => {
+                self.world.metrics.failed(failure.class());
                 let pause = self.queue.failed(item);
                 match failure {
                     WriteError::Refused(_) => warn!("{item:?}: {failure}; retrying in {pause:?}"),
@@ -171,6 +182,10 @@ impl Provision {
     /// A host is new, or has changed, or is gone.
     pub(super) fn host_changed(&self, key: Key, host: &Host) {
         let space = Arc::clone(&key.namespace);
+        let done = self.spans.host(&key, host, std::time::Instant::now());
+        if let Some((what, time)) = done.filter(|_| self.leads.borrow().holds()) {
+            self.world.metrics.operations().took(what, time);
+        }
         if let Some(claim) = &host.claim {
             let machine = Key::new(Arc::clone(&space), claim.machine.as_str());
             let pool = self.inventory.pool_of(&machine);
@@ -250,7 +265,11 @@ impl Provision {
     pub async fn look_at_all(self: Arc<Self>) {
         let mut leads = self.leads.clone();
         loop {
-            if leads.borrow_and_update().holds() {
+            let holds = leads.borrow_and_update().holds();
+            // Its machines and pools are another replica's from now on.
+            self.spans.leave();
+            self.world.metrics.pools().clear();
+            if holds {
                 self.taken.forget();
                 self.queue_all();
             }

@@ -11,4 +11,4 @@ pub mod provision;
 pub use error::{WriteError, limited};
 pub use extension::{namespace as namespace_of_extension, settings as settings_of_extension};
 pub use machine::{mark, unask};
-pub use node::write as write_node;
+pub use node::{cordon, mark as mark_node, write as write_node};

@@ -14,4 +14,6 @@ mod pools;
 mod program;
 mod refusing;
 mod rivals;
+mod strays;
 mod templates;
+mod workload;

@@ -18,7 +18,7 @@ async fn extension_leads_to(scene: &Scene, namespace: &str) -> Result<()> {
     objects::apply(&scene.admin, &extension).await.map(drop)
 }
 
-fn get(address: SocketAddr, path: &str) -> Result<String> {
+pub fn get(address: SocketAddr, path: &str) -> Result<String> {
     let mut stream = TcpStream::connect(address)?;
     write!(
         stream,

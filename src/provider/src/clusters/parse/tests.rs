@@ -39,6 +39,20 @@ fn what_looks_like_a_pause_pauses_a_node_as_its_agent_has_it() {
     assert_eq!(paused(others.clone(), others), None);
 }
 
+#[test]
+fn mark_of_a_node_that_no_machine_has_is_read_and_opts_out() {
+    let noted = |annotations: Value| -> Node {
+        let object = json!({ "metadata": { "name": "a", "annotations": annotations }, "spec": {} });
+        serde_json::from_value(object).unwrap()
+    };
+    let marked = noted(json!({ UNMANAGED: "2026-11-30T12:00:00Z" }));
+    assert!(marked.unmanaged);
+    let why = marked.facts.paused.unwrap_or_default();
+    assert!(why.contains(UNMANAGED), "{why}");
+    let other = noted(json!({ "careen.dev/colour": "red" }));
+    assert!(!other.unmanaged && other.facts.paused.is_none());
+}
+
 /// A Node with this change, and why it is paused.
 fn paused_by(change: &Value) -> Option<String> {
     let mut node = json!({ "metadata": { "name": "a" }, "spec": {}, "status": {} });

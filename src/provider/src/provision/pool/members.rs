@@ -11,7 +11,7 @@ use super::known::{Read, Wanted};
 use crate::catalogue::{For, choose};
 use crate::clock::now;
 use crate::engine::{Answer, Instruction};
-use crate::kinds::{CareenMachine, CareenMachinePoolStatus};
+use crate::kinds::{BOOTSTRAP, CareenMachine, CareenMachinePoolStatus};
 use crate::machines::Key;
 use crate::names;
 
@@ -69,9 +69,11 @@ impl Provision {
             made: made(object),
             leaving: is_leaving(object) || machine.is_some_and(is_leaving),
             machine: machine.is_some(),
-            marked: machine
-                .is_some_and(|one| one.annotations().contains_key(names::DELETE_MACHINE)),
-            available: node == Node::Ready && !upgrading,
+            marked: mark(machine).is_some_and(|by| by != names::MANAGER),
+            marked_by_us: mark(machine).is_some_and(|by| by == names::MANAGER),
+            changed: changed(read, object),
+            // A Ready Node alone is not enough: core may not know it yet.
+            available: provider_id.is_some() && node == Node::Ready && !upgrading,
             up_to_date,
             upgrading,
             failed,
@@ -168,6 +170,30 @@ fn failure(answer: &Answer) -> Option<String> {
 /// As a part of a longer message.
 fn text(why: &crate::engine::Why) -> String {
     why.to_string().trim_end_matches('.').to_owned()
+}
+
+/// Who has marked a Machine as the one to go: our value is our name, that of the cluster autoscaler
+/// is a time.
+fn mark(machine: Option<&wire::Machine>) -> Option<&str> {
+    let mark = machine?.annotations().get(names::DELETE_MACHINE)?;
+    Some(mark.as_str())
+}
+
+/// Whether the pool would make this machine in another way now, one that no upgrade in place brings.
+fn changed(read: &Read, object: &CareenMachine) -> bool {
+    let owner = read.owner.as_ref();
+    let data = owner.and_then(|owner| {
+        let bootstrap = &owner.spec.template.spec.bootstrap;
+        bootstrap.data_secret_name.as_ref()
+    });
+    let used = object.annotations().get(BOOTSTRAP);
+    let other_data = used.is_some() && data.is_some() && used != data;
+    let (is, wanted) = (&object.spec.request, &read.object.spec.request.template);
+    let same_hosts = is.host_selector == wanted.host_selector
+        && is.host_name == wanted.host_name
+        && is.minimum == wanted.minimum
+        && is.release == wanted.release;
+    other_data || !same_hosts
 }
 
 fn is_leaving(object: &impl ResourceExt) -> bool {

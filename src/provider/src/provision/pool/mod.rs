@@ -2,6 +2,7 @@
 
 mod known;
 mod label;
+mod measure;
 mod members;
 mod perform;
 mod read;
@@ -25,16 +26,21 @@ impl Provision {
     pub(super) async fn look_at_pool(&self, key: &Key) -> Result<Option<u64>, WriteError> {
         for _ in 0..WRITES {
             let Some(read) = self.read_pool(key).await? else {
+                self.forget_pool(key);
+                self.starts.rest(key);
                 return Ok(None);
             };
             let members = self.members(&read);
-            let (pool, known) = read::facts_of(&read, &members);
-            match decide_pool(&pool, &known) {
+            let (pool, known) = read::facts_of(&read, &members, self.starts.batch(key));
+            let decided = decide_pool(&pool, &known);
+            self.measure_pool(key, &pool, &known, decided.as_ref());
+            match decided {
                 Ok(act) => {
                     tracing::debug!(pool = %key, "{act:?}");
                     self.perform_for_pool(&read, &members, act).await?;
                 }
                 Err(why) => {
+                    self.starts.rest(key);
                     self.report_pool(&read, &known, &why).await?;
                     return Ok(again(&why));
                 }

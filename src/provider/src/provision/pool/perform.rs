@@ -6,6 +6,7 @@ use infrastructure::{Member, PoolAct, PoolShown};
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
+use super::super::inventory::key;
 use super::super::wire;
 use super::super::work::Provision;
 use super::known::{Read, Wanted};
@@ -30,10 +31,18 @@ impl Provision {
             PoolAct::RemoveFinalizer => {
                 write::finalizer(client, pool, FINALIZER, false).await?;
             }
-            PoolAct::Create(count) => self.create(read, count).await?,
+            PoolAct::Create(count) => {
+                let made = self.create(read, count).await;
+                self.starts.after(&key(pool), made.is_ok());
+                made?;
+            }
             PoolAct::Mark(name) => {
-                let first = json!({ names::DELETE_MACHINE: "true" });
+                let first = json!({ names::DELETE_MACHINE: names::MANAGER });
                 write::annotate_machine(client, machine(read, &name)?, first).await?;
+            }
+            PoolAct::Unmark(name) => {
+                let none = json!({ names::DELETE_MACHINE: null });
+                write::annotate_machine(client, machine(read, &name)?, none).await?;
             }
             PoolAct::DeleteMachine(name) => {
                 write::delete_machine(client, machine(read, &name)?).await?;

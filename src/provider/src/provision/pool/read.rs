@@ -11,7 +11,7 @@ use super::super::{facts, wire};
 use super::known::{Read, Wanted};
 use super::label::pool_label;
 use super::members::shown;
-use crate::kinds::{CareenMachine, CareenMachinePool};
+use crate::kinds::{CareenMachine, CareenMachinePool, OtherChanges};
 use crate::machines::Key;
 use crate::names;
 use crate::writes::{WriteError, provision as write};
@@ -70,7 +70,11 @@ impl Provision {
 }
 
 /// The facts of one decision.
-pub(super) fn facts_of(read: &Read, members: &[(Member, Option<Wanted>)]) -> (Pool, Vec<Member>) {
+pub(super) fn facts_of(
+    read: &Read,
+    members: &[(Member, Option<Wanted>)],
+    batch: usize,
+) -> (Pool, Vec<Member>) {
     let (object, cluster) = (&read.object, read.cluster.as_ref());
     let number = |count: i32| usize::try_from(count).unwrap_or(0);
     let owner = read.owner.as_ref();
@@ -87,9 +91,10 @@ pub(super) fn facts_of(read: &Read, members: &[(Member, Option<Wanted>)]) -> (Po
     let pool = Pool {
         deleting: object.metadata.deletion_timestamp.is_some(),
         finalizer: facts::has_finalizer(&object.metadata),
-        // Core's default.
-        wanted: owner.map(|owner| owner.spec.replicas.map_or(1, number)),
+        wanted: owner.map(|owner| owner.spec.replicas.map_or_else(|| least(owner), number)),
         paused,
+        batch,
+        replace: object.spec.request.other_changes == OtherChanges::Replace,
         max_unavailable: number(object.spec.request.max_unavailable),
         provider_ids: object.spec.provider_id_list.clone(),
         dangling: left_over.map(ResourceExt::name_any).collect(),
@@ -97,4 +102,33 @@ pub(super) fn facts_of(read: &Read, members: &[(Member, Option<Wanted>)]) -> (Po
         shown: shown(&object.status.clone().unwrap_or_default()),
     };
     (pool, members.iter().map(|(one, _)| one.clone()).collect())
+}
+
+/// Core sets the replicas of a MachinePool that has none: to the least of the cluster autoscaler, or
+/// to 1 (core/webhooks/machinepool.go). So it does not matter which of the two comes first.
+fn least(owner: &wire::MachinePool) -> usize {
+    let least = owner.annotations().get(names::AUTOSCALER_LEAST);
+    least.and_then(|least| least.parse().ok()).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn pool_without_replicas_has_the_autoscalers_least() {
+        let pool = |annotations: serde_json::Value| -> wire::MachinePool {
+            serde_json::from_value(json!({
+                "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachinePool",
+                "metadata": { "name": "w", "annotations": annotations }, "spec": {},
+            }))
+            .unwrap()
+        };
+        assert_eq!(least(&pool(json!({}))), 1);
+        assert_eq!(least(&pool(json!({ names::AUTOSCALER_LEAST: "3" }))), 3);
+        assert_eq!(least(&pool(json!({ names::AUTOSCALER_LEAST: "0" }))), 0);
+        assert_eq!(least(&pool(json!({ names::AUTOSCALER_LEAST: "x" }))), 1);
+    }
 }

@@ -2,13 +2,15 @@
 
 use infrastructure::{Member, PoolWhy, Word};
 use kube::{Resource, ResourceExt};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::conditions::conditions;
+use super::super::template::capacity_change;
 use super::super::work::Provision;
 use super::known::Read;
+use crate::catalogue::Condition;
 use crate::events::Happened;
-use crate::kinds::CareenMachinePool;
+use crate::kinds::{CareenMachinePool, OtherChanges};
 use crate::writes::{WriteError, provision as write};
 
 impl Provision {
@@ -33,18 +35,55 @@ impl Provision {
         ];
         let message = why.to_string();
         let new = conditions(&before, &said, (why.code(), &message));
-        if new == before {
+        let new = with_template(&new, &read.object, members);
+        let capacity = self.capacity_change(read);
+        if new == before && capacity.is_none() {
             return Ok(());
         }
-        if why.holds() {
+        if why.holds() && new != before {
             self.world
                 .happened(event(&read.object, why.code(), message));
         }
-        let change = json!({ "conditions": new });
+        let mut change = capacity.unwrap_or_else(|| json!({}));
+        change["conditions"] = json!(new);
         write::change_status(&self.client, &read.object, change)
             .await
             .map(drop)
     }
+
+    /// What the cluster autoscaler reads while the pool has no machine.
+    fn capacity_change(&self, read: &Read) -> Option<Value> {
+        let (pool, status) = (&read.object, read.object.status.clone().unwrap_or_default());
+        let space = pool.namespace().unwrap_or_default();
+        let new = self.capacity_of(&space, &pool.spec.request.template);
+        capacity_change((&status.capacity, &status.node_info), &new)
+    }
+}
+
+/// Says whether all machines are as the pool would make them now.
+fn with_template(
+    before: &[Condition],
+    pool: &CareenMachinePool,
+    members: &[Member],
+) -> Vec<Condition> {
+    let old = members.iter().filter(|one| one.changed && !one.leaving);
+    let old = old.count();
+    let (code, message) = match pool.spec.request.other_changes {
+        OtherChanges::Keep => (
+            "Kept",
+            format!(
+                "{old} machines have older bootstrap data, or another hostSelector, hostName, minimum or release. Delete their Machines, or set otherChanges: Replace."
+            ),
+        ),
+        OtherChanges::Replace => (
+            "Replacing",
+            format!(
+                "{old} machines have older bootstrap data, or another hostSelector, hostName, minimum or release. No action is needed: they are replaced."
+            ),
+        ),
+    };
+    let word = if old == 0 { Word::True } else { Word::False };
+    conditions(before, &[("TemplateUpToDate", word)], (code, &message))
 }
 
 fn event(pool: &CareenMachinePool, code: &str, note: String) -> Happened {

@@ -1,6 +1,7 @@
 //! A pool is upgraded in place, machine by machine. The agents are played.
 
 use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
@@ -18,6 +19,7 @@ use upgrade::RawRequest;
 use upgrade::target::request;
 
 use super::{Pool, admin, core};
+use crate::rivals::get;
 
 const NEXT: &str =
     "ostree:site:os@2222222222222222222222222222222222222222222222222222222222222222";
@@ -101,6 +103,39 @@ impl Agents {
     }
 }
 
+fn free_address() -> Result<SocketAddr> {
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?)
+}
+
+/// What was counted once this many machines have joined and were upgraded in one roll.
+fn counts(machines: usize) -> Vec<String> {
+    let operations = [
+        ("claim", machines),
+        ("image", machines),
+        ("join", machines),
+        ("update", machines),
+        ("roll", 1),
+    ];
+    let count = |(what, count)| format!(r#"operation_seconds_count{{operation="{what}"}} {count}"#);
+    let mut all: Vec<String> = operations.map(count).into();
+    for state in ["members", "ready", "updated"] {
+        all.push(format!(
+            r#"pool_machines{{pool="pool-in-place/w",state="{state}"}} {machines}"#
+        ));
+    }
+    all
+}
+
+/// Fails unless careen-provider shows each of these lines.
+async fn measured(address: SocketAddr, lines: Vec<String>) -> Result<()> {
+    let text = tokio::task::spawn_blocking(move || get(address, "/metrics")).await??;
+    for line in lines {
+        ensure!(text.contains(&line), "{line} is not in {text}");
+    }
+    Ok(())
+}
+
 async fn set_image(pool: &Pool, image: &str) -> Result<()> {
     let change = json!({ "spec": { "template": { "osImage": image } } });
     pool.scene.change::<CareenMachinePool>("w", change).await?;
@@ -121,7 +156,9 @@ async fn pool_is_upgraded_in_place_and_one_failure_stops_it() -> Result<()> {
         scene.host(name).await?;
         hosts.push(Played::new(scene.admin.clone(), SPACE, name));
     }
-    let _provider = Running::start(&scene.admin, SPACE, Policy::default()).await?;
+    let address = free_address()?;
+    let policy = Policy::default();
+    let _provider = Running::measured(&scene.admin, SPACE, policy, address).await?;
     let pool = Pool::new(scene, 3, "#cloud-config").await?;
     let agents = Agents {
         hosts: Mutex::new(hosts),
@@ -159,6 +196,8 @@ async fn pool_is_upgraded_in_place_and_one_failure_stops_it() -> Result<()> {
     };
     let after = scene.until("all run the new image", upgraded).await?;
     assert_eq!(after, first, "no machine was replaced");
+    let counted = || measured(address, counts(3));
+    scene.until("the metrics show it", counted).await?;
     assert_eq!(*agents.most.lock().await, 1, "one at a time");
 
     set_image(&pool, BROKEN).await?;
@@ -187,6 +226,11 @@ async fn pool_is_upgraded_in_place_and_one_failure_stops_it() -> Result<()> {
         kind == Some("CareenMachinePool") && one.reason.as_deref() == Some("UpgradeFailed")
     };
     ensure!(told.iter().any(about), "no Event of the pool");
+    let gauges = [
+        r#"pool_stopped{pool="pool-in-place/w"} 1"#,
+        r#"pool_machines{pool="pool-in-place/w",state="wanted"} 3"#,
+    ];
+    measured(address, gauges.map(str::to_owned).into()).await?;
 
     // A good image again: the pool goes on, also on the machine that failed.
     set_image(&pool, NEXT).await?;

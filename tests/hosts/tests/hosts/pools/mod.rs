@@ -1,7 +1,8 @@
 //! A MachinePool on prepared hosts. Cluster API's core is played.
 
-mod core;
+pub mod core;
 mod in_place;
+mod replacing;
 mod rights;
 mod scaling;
 

@@ -1,0 +1,131 @@
+//! The Node of an orphan, and its drain: nobody else cordons it or asks its pods to leave, because
+//! Cluster API drains only the nodes of Machines.
+
+use std::sync::Arc;
+
+use infrastructure::{Host, Node, provider_id};
+use requests::NodeFacts;
+
+use super::evict;
+use super::wire;
+use super::work::Provision;
+use crate::clock::now;
+use crate::clusters::ClusterState;
+use crate::machines::Key;
+use crate::writes::{WriteError, cordon, provision as write};
+
+/// The Node of an orphan.
+pub(super) struct Found {
+    /// What it shows.
+    pub(super) node: Node,
+    /// Where it is, unless there is none.
+    place: Option<Place>,
+}
+
+/// Where a Node is.
+struct Place {
+    cluster: Key,
+    state: Arc<ClusterState>,
+    node: Arc<NodeFacts>,
+}
+
+impl From<Node> for Found {
+    fn from(node: Node) -> Self {
+        Self { node, place: None }
+    }
+}
+
+impl Provision {
+    /// The Node with the provider id of a claim. A host may lie about its name, so its name says
+    /// nothing. A host that has lost its claim does not know its Cluster, so each one of the
+    /// namespace is looked at.
+    pub(super) async fn node_of_claim(
+        &self,
+        space: &str,
+        host: &Host,
+    ) -> Result<Found, WriteError> {
+        let id = host.claim.as_ref().map(|claim| &claim.id);
+        let Some(id) = id.or(host.observed.as_ref()) else {
+            return Ok(Node::NoCluster.into());
+        };
+        let id = provider_id(space, &host.name, id);
+        let named = host.claim.as_ref().map(|claim| claim.cluster.as_str());
+        let clusters = match named.filter(|name| !name.is_empty()) {
+            Some(name) => self.cluster_named(space, name).await?,
+            None => self.clusters_of(space),
+        };
+        Ok(self.node_in(&clusters, &id))
+    }
+
+    async fn cluster_named(&self, space: &str, name: &str) -> Result<Vec<Key>, WriteError> {
+        let found: Option<wire::Cluster> = write::read(&self.core(space, "Cluster"), name).await?;
+        Ok(found.map(|_| Key::new(space, name)).into_iter().collect())
+    }
+
+    fn clusters_of(&self, space: &str) -> Vec<Key> {
+        let mut all = self.world.machines.clusters();
+        all.retain(|key| *key.namespace == *space);
+        all
+    }
+
+    fn node_in(&self, clusters: &[Key], id: &str) -> Found {
+        let now = now();
+        let (mut away, mut visible) = (None, None::<i64>);
+        for cluster in clusters {
+            let state = self.world.clusters.get(cluster);
+            if let Err(why) = state.link() {
+                away = Some(why.to_string());
+                continue;
+            }
+            let seen = state.seen_since();
+            if let Some(node) = state.find(|node| node.provider_id.as_deref() == Some(id)) {
+                let shown = self.unready.judge(&node, seen, now);
+                let cluster = cluster.clone();
+                let place = Some(Place {
+                    cluster,
+                    state,
+                    node,
+                });
+                return Found { node: shown, place };
+            }
+            let here = now.saturating_sub(seen);
+            visible = Some(visible.map_or(here, |least| least.min(here)));
+        }
+        match (away, visible) {
+            (Some(why), _) => Node::Away(why).into(),
+            (None, Some(visible)) => Node::Missing { visible }.into(),
+            (None, None) => Node::NoCluster.into(),
+        }
+    }
+
+    /// Cordons the Node of an orphan and asks its pods to leave.
+    pub(super) async fn drain(&self, key: &Key, host: &Host) -> Result<(), WriteError> {
+        let found = self.node_of_claim(&key.namespace, host).await?;
+        let Some(place) = found.place else {
+            return Err(WriteError::Missing);
+        };
+        let left = match self.drain_node(&place).await {
+            // A person must look: the kubeconfig may not have the right.
+            Err(WriteError::Refused(why)) => evict::Left {
+                left: 1,
+                held: Some(format!("the API server of the Cluster refuses it: {why}")),
+            },
+            other => other?,
+        };
+        let node = &place.node.name;
+        tracing::info!(host = %key, node, pods = left.left, held = left.held, "draining the node of an orphan");
+        self.drains.put(key, host, left, now());
+        Ok(())
+    }
+
+    async fn drain_node(&self, place: &Place) -> Result<evict::Left, WriteError> {
+        let (state, node) = (&place.state, &place.node);
+        let away = |why: String| WriteError::Away(why);
+        let link = state.link().map_err(|why| away(why.to_string()))?;
+        if !node.cordoned {
+            state.renew(cordon(link.client, node).await?);
+        }
+        let client = self.world.clusters.client_for_evictions(&place.cluster);
+        evict::all(&client.await.map_err(away)?, &node.name).await
+    }
+}
