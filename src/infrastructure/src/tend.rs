@@ -109,6 +109,10 @@ const fn wait(why: HostWhy) -> HostDecision {
 /// How often a deadline is looked at.
 const SOON: u64 = 60;
 
+/// How often the machine of a claim is looked for. When it goes, careen-provider sees that, so this
+/// is for what nobody saw. Each look costs the API server four reads.
+const SWEEP: u64 = 900;
+
 const fn look_again(why: HostWhy) -> HostDecision {
     HostDecision {
         act: None,
@@ -235,7 +239,15 @@ fn in_use(facts: &HostFacts<'_>) -> HostDecision {
     if is_old_word(facts) {
         return write(HostAct::ForgetWord);
     }
-    look_again(HostWhy::InUse)
+    // A renewal of the Lease, after which a word is old, is no event.
+    let again = match facts.host.forced {
+        Some(_) => SOON,
+        None => SWEEP,
+    };
+    HostDecision {
+        again: Some(again),
+        ..wait(HostWhy::InUse)
+    }
 }
 
 /// Whether the host has answered after a person said that it is off. Else that word would count

@@ -3,6 +3,7 @@
 mod costs;
 mod hosts;
 mod labels;
+mod operations;
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use costs::Costs;
 use labels::Labels;
 
 pub use hosts::{HostCounts, HostGauges};
+pub use operations::Operations;
 
 /// The counters. Clones share them.
 pub struct Metrics {
@@ -36,6 +38,7 @@ pub struct Metrics {
     costs: Costs,
     gauges: Gauges,
     hosts: HostGauges,
+    operations: Operations,
 }
 
 /// Values that are computed at each scrape.
@@ -73,6 +76,7 @@ impl Default for Metrics {
             costs: Costs::default(),
             gauges: Gauges::default(),
             hosts: HostGauges::default(),
+            operations: Operations::default(),
             registry: Registry::default(),
         };
         registry.register(
@@ -153,10 +157,11 @@ impl Metrics {
         &self.gauges
     }
 
-    /// Registers the gauges of prepared hosts. Without the infrastructure provider there are none.
+    /// Registers the metrics of prepared hosts. Without the infrastructure provider there are none.
     #[must_use]
     pub fn with_hosts(mut self) -> Self {
         self.hosts.register(&mut self.registry);
+        self.operations.register(&mut self.registry);
         self
     }
 
@@ -164,6 +169,12 @@ impl Metrics {
     #[must_use]
     pub const fn hosts(&self) -> &HostGauges {
         &self.hosts
+    }
+
+    /// The operations on prepared hosts.
+    #[must_use]
+    pub const fn operations(&self) -> &Operations {
+        &self.operations
     }
 
     /// Counts an answered hook.

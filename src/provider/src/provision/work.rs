@@ -30,6 +30,10 @@ const SIDE_BY_SIDE: usize = 8;
 /// How long to wait for the first lists.
 const UNSYNCED: Duration = Duration::from_secs(1);
 
+/// How long what is counted of all hosts may be behind. Many hosts change at once, and each count
+/// looks at all of them.
+const COUNTS: Duration = Duration::from_secs(1);
+
 /// An object in the queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Item {
@@ -45,6 +49,20 @@ pub enum Item {
     Template(Key),
     /// A CareenMachinePool.
     Pool(Key),
+}
+
+impl Item {
+    /// The kind, as a label of metrics.
+    const fn kind(&self) -> &'static str {
+        match self {
+            Self::Machine(_) => "CareenMachine",
+            Self::Host(_) => "CareenHost",
+            Self::Cluster(_) => "CareenCluster",
+            Self::Registration(_) => "HostRegistration",
+            Self::Template(_) => "CareenMachineTemplate",
+            Self::Pool(_) => "CareenMachinePool",
+        }
+    }
 }
 
 /// The infrastructure provider. Only the leader works.
@@ -137,6 +155,7 @@ impl Provision {
             }
             return;
         }
+        let begun = Instant::now();
         let looked = match item {
             Item::Machine(key) => self.look_at_machine(key).await,
             Item::Host(key) => self.look_at_host(key).await,
@@ -145,6 +164,8 @@ impl Provision {
             Item::Template(key) => self.look_at_template(key).await,
             Item::Pool(key) => self.look_at_pool(key).await,
         };
+        let operations = self.world.metrics.operations();
+        operations.looked(item.kind(), begun.elapsed());
         match looked {
             Ok(again) => {
                 self.queue.done(item);
@@ -154,6 +175,7 @@ impl Provision {
                 }
             }
             Err(failure) => {
+                operations.failed(item.kind(), failure.class());
                 let pause = self.queue.failed(item);
                 match failure {
                     WriteError::Refused(_) => warn!("{item:?}: {failure}; retrying in {pause:?}"),
@@ -193,13 +215,13 @@ impl Provision {
         }
         self.queue.add(Item::Host(key));
         let registration = Key::new(Arc::clone(&space), host.registration.as_str());
-        self.queue.add(Item::Registration(registration));
-        for template in self.inventory.templates(&space) {
-            self.queue.add(Item::Template(template));
-        }
-        for cluster in self.inventory.clusters(&space) {
-            self.queue.add(Item::Cluster(cluster));
-        }
+        let templates = self.inventory.templates(&space);
+        let clusters = self.inventory.clusters(&space);
+        [Item::Registration(registration)]
+            .into_iter()
+            .chain(templates.into_iter().map(Item::Template))
+            .chain(clusters.into_iter().map(Item::Cluster))
+            .for_each(|item| self.queue.add_after(item, COUNTS));
     }
 
     /// A Machine or a Cluster of Cluster API's core has changed.
