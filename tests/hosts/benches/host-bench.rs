@@ -11,7 +11,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "../tests/hosts/hosted.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 mod hosted;
 
 use std::fs;
@@ -86,7 +86,7 @@ async fn measure() -> Result<()> {
 
 /// The process that is measured.
 fn measured(file: &str, kubeconfig: &str) -> Result<()> {
-    let began = memory()?;
+    let began = memory("Rss:")?;
     let mut settings = Settings::read(file.as_ref())?;
     settings.name = Some(NAME.to_owned());
     let mut rig = Rig::new();
@@ -110,12 +110,13 @@ fn measured(file: &str, kubeconfig: &str) -> Result<()> {
         turns.turn(&mut rig.machine, &mut api)?;
     }
     let hour = processor()? - before;
-    let memory = memory()?;
+    let (resident, own) = (memory("Rss:")?, memory("Anonymous:")?);
     let bare = floor.hour()?;
     println!("careen-host on a free host                          value    target");
     println!("processor, s an hour                           {hour:>10.2}     < 1");
     println!("   floor: the same requests, one connection    {bare:>10.2}");
-    println!("memory, resident, MiB                          {memory:>10.1}    ≤ 12");
+    println!("memory, resident, MiB                          {resident:>10.1}    ≤ 12");
+    println!("   of it its own, the rest its program         {own:>10.1}");
     println!("   floor: the same process when it began       {began:>10.1}");
     Ok(())
 }
@@ -183,10 +184,13 @@ fn processor() -> Result<f64> {
     Ok(nanoseconds / 1e9)
 }
 
-/// Resident memory of this process, in MiB.
-fn memory() -> Result<f64> {
+/// Memory of this process by the name of a field in its `smaps_rollup`, in MiB.
+fn memory(field: &str) -> Result<f64> {
     let text = fs::read_to_string("/proc/self/smaps_rollup")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("Rss:"));
-    let kib = line.context("no Rss")?.trim().trim_end_matches(" kB");
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
+    let kib = line
+        .context("no such field")?
+        .trim()
+        .trim_end_matches(" kB");
     Ok(kib.parse::<f64>()? / 1024.0)
 }

@@ -74,7 +74,7 @@ impl Before {
         drop(watch);
         let so_far = provider.processor()?;
         objects::hosts(&scene.admin, count).await?;
-        scene.until_known(count).await?;
+        until_idle(&provider).await?;
         let processor = (provider.processor()? - so_far) / count as f64;
         objects::machines(scene, MACHINES).await?;
         let (grown, peak) = (provider.memory()?, provider.peak_memory()?);

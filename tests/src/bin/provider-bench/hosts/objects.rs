@@ -2,8 +2,11 @@
 
 use anyhow::{Result, ensure};
 use futures::{StreamExt, TryStreamExt, stream};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
+use provider::kinds::policies::OF_A_HOST;
 use provider::kinds::{self, CareenHost, CareenMachine, FINALIZER};
 use provider::names;
 use serde_json::{Value, json};
@@ -19,6 +22,9 @@ pub const CLUSTER: &str = "c";
 
 /// The Secret with the bootstrap data of all machines.
 pub const DATA: &str = "data";
+
+/// The label by which careen-provider finds the Lease of a host.
+const HOST_LABEL: &str = "careen.dev/host";
 
 /// The number of concurrent writes.
 pub const AT_ONCE: usize = 32;
@@ -41,32 +47,44 @@ pub fn all_hosts(client: &Client) -> Api<CareenHost> {
     Api::namespaced(client.clone(), SPACE)
 }
 
-/// Creates this many hosts that are let in and available. The labels and the status are those of a
-/// host on a real machine.
+/// Creates this many hosts that are let in and available, with what careen-provider has made for
+/// each. The labels and the status are those of a host on a real machine.
 pub async fn hosts(admin: &Client, count: usize) -> Result<()> {
     eprintln!("{count} hosts: writing them");
-    let api = all_hosts(admin);
-    let each = (0..count).map(|number| host(&api, number));
+    let each = (0..count).map(|number| host(admin, number));
     stream::iter(each)
         .buffer_unordered(AT_ONCE)
         .try_for_each(|()| async { Ok(()) })
         .await
 }
 
-async fn host(api: &Api<CareenHost>, number: usize) -> Result<()> {
+async fn host(admin: &Client, number: usize) -> Result<()> {
+    let api = all_hosts(admin);
     let (name, rack) = (name(number), format!("rack-{:03}", number / 40));
     let object = json!({
         "apiVersion": format!("{}/{}", kinds::HOSTS, kinds::VERSION), "kind": "CareenHost",
         "metadata": {
-            "name": name, "namespace": SPACE,
+            "name": name, "namespace": SPACE, "finalizers": [FINALIZER],
             "labels": { "site": "north", "rack": rack, "machine.example.com/model": "r640" },
         },
         "spec": { "registration": "north", "approved": true, "failureDomain": format!("room-{}", number % 3) },
     });
     let object = serde_json::from_value(object)?;
-    api.create(&PostParams::default(), &object).await?;
-    say(api, &name, &facts(number)).await?;
-    say(api, &name, &progress("Available", "Wait", None)).await
+    let made = api.create(&PostParams::default(), &object).await?;
+    let of_it = json!({
+        "name": format!("{OF_A_HOST}{name}"), "namespace": SPACE, "labels": { HOST_LABEL: name },
+        "ownerReferences": [{
+            "apiVersion": format!("{}/{}", kinds::HOSTS, kinds::VERSION), "kind": "CareenHost",
+            "name": name, "uid": made.uid(),
+        }],
+    });
+    let secrets: Api<Secret> = Api::namespaced(admin.clone(), SPACE);
+    let secret = serde_json::from_value(json!({ "metadata": of_it }))?;
+    secrets.create(&PostParams::default(), &secret).await?;
+    let leases: Api<Lease> = Api::namespaced(admin.clone(), SPACE);
+    let lease = serde_json::from_value(json!({ "metadata": of_it, "spec": {} }))?;
+    leases.create(&PostParams::default(), &lease).await?;
+    say(&api, &name, &facts(number)).await
 }
 
 /// Merges this into the status of a host.
@@ -92,6 +110,7 @@ fn facts(number: usize) -> Value {
             { "type": "Hostname", "address": name(number) },
         ],
         "architecture": "amd64", "capacity": { "cpu": "64", "memory": "263842820Ki" },
+        "phase": "Available", "step": "Wait",
         "image": IMAGE, "imageVersion": "v1.36.3", "loader": "ok", "agent": { "version": "0.4.0" },
     })
 }

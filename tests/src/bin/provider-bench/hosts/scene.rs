@@ -3,11 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use careen_tests::management::definitions;
-use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
-use kube::api::{Api, ListParams};
 use provider::kinds::{self, policies};
 use provider::{manifests, names, rights};
 use serde_json::{Value, json};
@@ -50,21 +48,6 @@ impl Scene {
     /// Starts careen-provider with these arguments besides.
     pub async fn provider(&self, program: &Path, more: &[&str]) -> Result<Provider> {
         Provider::start_with(program, &self.plane, &self.admin, more).await
-    }
-
-    /// Waits until this many hosts have their account. The Lease is the last object of it.
-    pub async fn until_known(&self, count: usize) -> Result<()> {
-        let leases: Api<Lease> = Api::namespaced(self.admin.clone(), SPACE);
-        let known = || async {
-            let page = leases
-                .list_metadata(&ListParams::default().limit(1))
-                .await?;
-            let more = page.metadata.remaining_item_count.unwrap_or(0);
-            let known = page.items.len() + usize::try_from(more)?;
-            ensure!(known == count, "{known} of {count} hosts have an account");
-            Ok(())
-        };
-        objects::until("hosts with an account", PATIENCE, known).await
     }
 }
 
