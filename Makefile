@@ -203,5 +203,6 @@ bench: rig ## run all benchmarks (105 min); NODES=100,1000 sets sizes
 	CARGO_PROFILE_IMAGE_PANIC=unwind cargo build --quiet --profile image -p careen-provider -p careen-tests --bin careen-provider --bin agent-bench --bin provider-bench
 	$(CARGO_TARGET_DIR)/image/agent-bench $(CARGO_TARGET_DIR)/image/careen-agent
 	cargo bench --quiet --profile dev -p native --bench control-bench -- $(CARGO_TARGET_DIR)/image/careen-control
+	CARGO_PROFILE_IMAGE_PANIC=unwind cargo bench --quiet --profile image -p careen-hosts-tests --bench host-bench
 	$(CARGO_TARGET_DIR)/image/provider-bench $(if $(NODES),--nodes $(NODES))
 	$(RIG) bench --jobs $(J)

@@ -1,6 +1,7 @@
 //! The requests to the API server of the management cluster.
 
-use std::time::Duration;
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
 
 use client::kubeconfig::{self, Variables};
 use client::{NoAnswer, chain, in_time};
@@ -34,6 +35,17 @@ const OF_A_HOST: &str = "careen-host-";
 /// How long a token lives, in seconds.
 const TOKEN_SECONDS: u64 = 24 * 3600;
 
+/// A connection that was used this recently is used again. What is on the way to the server may drop
+/// one that nobody uses for longer, without a word.
+const WARM: Duration = Duration::from_secs(30);
+
+/// The client of the last request, with the host's own token.
+struct Kept {
+    token: String,
+    client: Client,
+    used: Instant,
+}
+
 /// The requests of one host.
 pub struct Cluster {
     runtime: Runtime,
@@ -41,6 +53,7 @@ pub struct Cluster {
     settings: Settings,
     name: String,
     identity: Identity,
+    kept: RefCell<Option<Kept>>,
     /// The server has refused the host's own token at the last read.
     refused: bool,
     /// Why there is no other token.
@@ -95,6 +108,7 @@ impl Cluster {
             settings,
             name,
             identity,
+            kept: RefCell::default(),
             refused: false,
             unregistered: None,
         })
@@ -126,9 +140,22 @@ impl Cluster {
         Ok(Client::try_from(config)?)
     }
 
-    /// A client with the host's own token.
+    /// A client with the host's own token. A handshake costs more than a request.
     fn mine(&self) -> Answer<Client> {
-        self.client(self.identity.token.as_deref().unwrap_or_default())
+        let token = self.identity.token.clone().unwrap_or_default();
+        let is_good = |kept: &Kept| kept.token == token && kept.used.elapsed() < WARM;
+        let kept = self.kept.take().filter(is_good);
+        let client = match kept {
+            Some(kept) => kept.client,
+            None => self.client(&token)?,
+        };
+        let kept = Kept {
+            token,
+            client: client.clone(),
+            used: Instant::now(),
+        };
+        self.kept.replace(Some(kept));
+        Ok(client)
     }
 
     fn hosts(&self, client: Client) -> Objects<DynamicObject> {
@@ -217,8 +244,13 @@ impl Cluster {
         })
     }
 
+    /// After a failure the next request has a connection of its own.
     fn wait<T>(&self, request: impl Future<Output = kube::Result<T>>) -> Answer<T> {
-        self.runtime.block_on(in_time(PATIENCE, request))
+        let answer: Answer<T> = self.runtime.block_on(in_time(PATIENCE, request));
+        if answer.is_err() {
+            self.kept.replace(None);
+        }
+        answer
     }
 
     fn read_own(&self) -> Answer<DynamicObject> {

@@ -19,7 +19,7 @@ pub struct Choice {
     pub image: String,
 }
 
-/// Chooses a host.
+/// Chooses a host. One that runs the image already comes first.
 ///
 /// # Errors
 /// [`Why::NoHost`] with the counts, or [`Why::ImageFailing`].
@@ -30,14 +30,15 @@ pub fn choose(facts: &Facts<'_>, owner: &Owner) -> Result<Choice, Why> {
     };
     let names = hostnames(facts);
     let mut best: Option<(&Host, String)> = None;
-    for host in facts.hosts {
+    for host in in_turn(facts.hosts, facts.new_id) {
         match fits(facts, owner, host, &names) {
             Ok(image) => {
-                let better = best
-                    .as_ref()
-                    .is_none_or(|(other, theirs)| order(host, &image) < order(other, theirs));
-                if better {
+                let runs_it = host.image.as_deref() == Some(&image);
+                if runs_it || best.is_none() {
                     best = Some((host, image));
+                }
+                if runs_it {
+                    break;
                 }
             }
             Err(unfit) => *refused.counts.entry(unfit).or_default() += 1,
@@ -60,10 +61,14 @@ pub fn choose(facts: &Facts<'_>, owner: &Owner) -> Result<Choice, Why> {
     Ok(Choice { host, image })
 }
 
-/// A host that runs the image already comes first, then the first by name: the same facts choose
-/// the same host.
-fn order<'a>(host: &'a Host, image: &str) -> (bool, &'a str) {
-    (host.image.as_deref() != Some(image), &host.name)
+/// The hosts, from one that the random id of the claim picks. Machines that choose at the same
+/// moment would all take the first host otherwise, and all but one of them would choose again.
+fn in_turn<'a>(hosts: &[&'a Host], id: &str) -> impl Iterator<Item = &'a Host> {
+    let number = u64::from_str_radix(id, 16).unwrap_or(0);
+    let many = u64::try_from(hosts.len()).unwrap_or(u64::MAX).max(1);
+    let first = usize::try_from(number % many).unwrap_or(0);
+    let (before, after) = hosts.split_at(first);
+    after.iter().chain(before).copied()
 }
 
 /// The image that the host would get, or why it cannot be chosen.

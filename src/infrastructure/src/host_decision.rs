@@ -35,7 +35,11 @@ pub const fn wait(why: HostWhy) -> HostDecision {
 }
 
 /// How often a deadline is looked at.
-const SOON: u64 = 60;
+pub const SOON: u64 = 60;
+
+/// How often the machine of a claim is looked for. When it goes, careen-provider sees that, so this
+/// is for what nobody saw. Each look costs the API server four reads.
+pub const SWEEP: u64 = 900;
 
 pub const fn look_again(why: HostWhy) -> HostDecision {
     HostDecision {

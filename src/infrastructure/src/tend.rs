@@ -4,7 +4,7 @@
 use crate::claim::{Claim, Wanted};
 use crate::handover;
 use crate::host::Host;
-use crate::host_decision::{HostDecision, because, look_again, wait, write};
+use crate::host_decision::{HostDecision, SOON, SWEEP, because, look_again, wait, write};
 use crate::host_facts::{Holder, HostAct, HostFacts};
 use crate::host_why::HostWhy;
 use crate::orphan::orphan;
@@ -128,7 +128,15 @@ fn in_use(facts: &HostFacts<'_>) -> HostDecision {
     if is_old_word(facts) {
         return write(HostAct::ForgetWord);
     }
-    look_again(HostWhy::InUse)
+    // A renewal of the Lease, after which a word is old, is no event.
+    let again = match facts.host.forced {
+        Some(_) => SOON,
+        None => SWEEP,
+    };
+    HostDecision {
+        again: Some(again),
+        ..wait(HostWhy::InUse)
+    }
 }
 
 /// Whether the host has answered after a person said that it is off. Else that word would count

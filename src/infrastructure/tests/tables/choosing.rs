@@ -168,10 +168,27 @@ fn host_that_runs_the_image_comes_first() {
     let mut scene = Scene::new();
     scene.hosts = vec![host("a"), host("b"), host("c")];
     scene.hosts[0].image = Some("other".into());
+    scene.hosts[2].image = Some("other".into());
     assert_eq!(chosen(&scene), "b");
     scene.hosts[1].image = Some("other".into());
-    scene.hosts[2].image = Some("other".into());
-    assert_eq!(chosen(&scene), "a");
+    assert_eq!(chosen(&scene), "c", "the one that the id picks");
+}
+
+/// Machines that choose at the same moment see the same hosts.
+#[test]
+fn equal_hosts_are_chosen_by_the_id_of_the_claim() {
+    let mut scene = Scene::new();
+    scene.hosts = (0..10).map(|number| host(&format!("h{number}"))).collect();
+    for number in 0..10 {
+        scene.new_id = format!("{:016x}", 1000 + number);
+        assert_eq!(chosen(&scene), format!("h{number}"));
+    }
+    scene.hosts[3].claim = Some(claim(OTHER));
+    scene.new_id = format!("{:016x}", 1003);
+    assert_eq!(chosen(&scene), "h4", "the next one that fits");
+    scene.new_id = format!("{:016x}", 1009);
+    scene.hosts[9].cordoned = true;
+    assert_eq!(chosen(&scene), "h0", "and on from the first");
 }
 
 #[test]

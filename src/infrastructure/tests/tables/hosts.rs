@@ -300,6 +300,15 @@ fn host_whose_token_may_have_run_out_gets_another_by_the_table() {
     assert_eq!(again(free()), None, "a host that looks for no token");
 }
 
+/// A fleet has thousands of them, and each look costs four reads.
+#[test]
+fn claimed_host_is_looked_at_rarely_unless_a_word_waits() {
+    let used = || orphan().with(|s| s.holder = Holder::Machine);
+    assert_eq!(used().decide().again, Some(900));
+    let word = used().with(|s| s.host.forced = Some(ID.to_owned()));
+    assert_eq!(word.decide().again, Some(60));
+}
+
 #[test]
 fn claim_goes_when_the_host_is_clean_and_its_machine_is_gone() {
     let free = HostAct::RemoveClaim { cordon: false };

@@ -24,6 +24,7 @@ pub struct Scene {
     pub failures: usize,
     pub leads_for: i64,
     pub brake: Option<Braked>,
+    pub new_id: String,
 }
 
 /// A host that can be chosen.
@@ -97,6 +98,7 @@ impl Scene {
             failures: 0,
             leads_for: 1000,
             brake: None,
+            new_id: ID.to_owned(),
         }
     }
 
@@ -188,7 +190,7 @@ impl Scene {
             failed_with: &|_| self.failures,
             leads_for: self.leads_for,
             brake: self.brake.as_ref(),
-            new_id: ID,
+            new_id: &self.new_id,
             policy: &Policy::default(),
         })
     }

@@ -52,11 +52,39 @@ pub struct Known {
     pub tried: facts::Tried,
 }
 
+/// What a change of a machine is news for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct MachineNews {
+    /// The machine.
+    pub machine: Key,
+    /// Its pool.
+    pub pool: Option<Key>,
+    /// The host that it had, if the machine is gone or has another one.
+    pub host: Option<Key>,
+}
+
 /// What was seen of a Lease.
 struct Heard {
     renew_time: Option<String>,
     at: i64,
     renewed: bool,
+}
+
+impl Known {
+    fn pool_of(&self, machine: &Key) -> Option<Key> {
+        let name = self.pool.as_deref()?;
+        Some(Key::new(Arc::clone(&machine.namespace), name))
+    }
+
+    /// A machine that is gone: its host has a claim that nobody has any more.
+    fn gone(self, machine: Key) -> MachineNews {
+        let host = self.host.as_ref().map(|(name, _)| name.as_str());
+        MachineNews {
+            pool: self.pool_of(&machine),
+            host: host.map(|name| Key::new(Arc::clone(&machine.namespace), name)),
+            machine,
+        }
+    }
 }
 
 impl Inventory {
@@ -92,19 +120,26 @@ impl Inventory {
         })
     }
 
-    /// Takes what the watch of machines reports. Returns the machines, and their pools.
-    pub fn machines(&self, news: News<CareenMachine>) -> Vec<(Key, Option<Key>)> {
+    /// Takes what the watch of machines reports. What was removed in a gap of the watch is news for
+    /// its host too.
+    pub fn machines(&self, news: News<CareenMachine>) -> Vec<MachineNews> {
         self.write(|state| match news {
             News::All(all) => {
-                state.machines.clear();
+                let before = std::mem::take(&mut state.machines);
                 state.listed[1] = true;
-                all.iter().map(|one| state.put_machine(one)).collect()
+                let there: Vec<_> = all.iter().map(|one| state.put_machine(one)).collect();
+                let has = |key: &Key| state.machines.get(key).and_then(|now| now.host.as_ref());
+                let gone = before
+                    .into_iter()
+                    .filter(|(key, known)| known.host.as_ref() != has(key))
+                    .map(|(key, known)| known.gone(key));
+                gone.chain(there).collect()
             }
             News::Changed(one) => vec![state.put_machine(&one)],
             News::Gone(one) => {
-                let key = key(&one);
-                state.machines.remove(&key);
-                vec![(key, pool(&one))]
+                let news = state.put_machine(&one);
+                let known = state.machines.remove(&news.machine).unwrap_or_default();
+                vec![known.gone(news.machine)]
             }
         })
     }
@@ -134,8 +169,7 @@ impl Inventory {
     /// The pool of a machine.
     #[must_use]
     pub fn pool_of(&self, machine: &Key) -> Option<Key> {
-        let known = self.read(|state| state.machines.get(machine)?.pool.clone());
-        known.map(|pool| Key::new(Arc::clone(&machine.namespace), pool))
+        self.read(|state| state.machines.get(machine)?.pool_of(machine))
     }
 
     /// A host, as last seen.
@@ -342,7 +376,7 @@ impl State {
         (key, host)
     }
 
-    fn put_machine(&mut self, object: &CareenMachine) -> (Key, Option<Key>) {
+    fn put_machine(&mut self, object: &CareenMachine) -> MachineNews {
         let key = key(object);
         let host = object.spec.host_ref.as_ref();
         let known = Known {
@@ -352,8 +386,16 @@ impl State {
             host: host.map(|host| (host.name.clone(), host.claim.clone())),
             tried: facts::tried(object),
         };
-        self.machines.insert(key.clone(), known);
-        (key, pool(object))
+        let pool = known.pool_of(&key);
+        let has = known.host.clone();
+        let before = self.machines.insert(key.clone(), known);
+        let had = before.and_then(|before| before.host);
+        let host = had.filter(|had| Some(had) != has.as_ref());
+        MachineNews {
+            host: host.map(|(name, _)| Key::new(Arc::clone(&key.namespace), name)),
+            machine: key,
+            pool,
+        }
     }
 
     /// Returns the host of the Lease.
@@ -404,11 +446,6 @@ fn keep<K: Resource>(all: &mut HashSet<Key>, news: News<K>) -> Vec<Key> {
             Vec::new()
         }
     }
-}
-
-fn pool(machine: &CareenMachine) -> Option<Key> {
-    let name = facts::pool_of(machine.meta())?;
-    Some(Key::new(machine.namespace().unwrap_or_default(), name))
 }
 
 /// The key of an object.

@@ -37,6 +37,14 @@ fn addresses(read: &Read, status: &CareenMachineStatus) -> Vec<Address> {
 /// How many writes one look makes. A claim takes fewer. The rest is for the next look.
 const WRITES: usize = 12;
 
+/// What a machine belongs to. It is read once in a look: no write states its version.
+#[derive(Clone)]
+struct Parents {
+    owner: Option<wire::Machine>,
+    cluster: Option<wire::Cluster>,
+    ours: Option<CareenCluster>,
+}
+
 /// Everything that one decision is based on, read from the API server.
 struct Read {
     object: CareenMachine,
@@ -54,8 +62,9 @@ struct Read {
 impl Provision {
     /// Looks at one machine. Returns after how many seconds to look again.
     pub(super) async fn look_at_machine(&self, key: &Key) -> Result<Option<u64>, WriteError> {
+        let mut parents = None;
         for _ in 0..WRITES {
-            let Some(read) = self.read_machine(key).await? else {
+            let Some(read) = self.read_machine(key, &mut parents).await? else {
                 self.spans.forget_machine(key);
                 return Ok(None);
             };
@@ -88,25 +97,25 @@ impl Provision {
         }
     }
 
-    async fn read_machine(&self, key: &Key) -> Result<Option<Read>, WriteError> {
+    async fn read_machine(
+        &self,
+        key: &Key,
+        parents: &mut Option<Parents>,
+    ) -> Result<Option<Read>, WriteError> {
         let space = &*key.namespace;
         let machines: Api<CareenMachine> = Api::namespaced(self.client.clone(), space);
         let Some(object) = write::read(&machines, &key.name).await? else {
             return Ok(None);
         };
-        let owner = match facts::owner_of(&object.metadata, "Machine") {
-            Some(name) => write::read(&self.core(space, "Machine"), &name).await?,
-            None => None,
+        let known = match parents {
+            Some(known) => known,
+            None => parents.insert(self.parents(space, &object).await?),
         };
-        let owner = match owner {
-            Some(owner) => Some(self.as_its_pool_says(space, &object, owner).await?),
-            None => None,
-        };
-        let cluster = self.cluster_of(space, &object, owner.as_ref()).await?;
-        let ours = match &cluster {
-            Some(cluster) => self.our_cluster(cluster).await?,
-            None => None,
-        };
+        let Parents {
+            owner,
+            cluster,
+            ours,
+        } = known.clone();
         let host = self.host_of(space, object.spec.host_ref.as_ref()).await?;
         let machine = facts::machine(&object, owner.as_ref(), cluster.as_ref());
         let seen = host.as_ref().map(|host| {
@@ -135,6 +144,27 @@ impl Provision {
         };
         self.read_secrets(space, &mut read).await?;
         Ok(Some(read))
+    }
+
+    async fn parents(&self, space: &str, object: &CareenMachine) -> Result<Parents, WriteError> {
+        let owner = match facts::owner_of(&object.metadata, "Machine") {
+            Some(name) => write::read(&self.core(space, "Machine"), &name).await?,
+            None => None,
+        };
+        let owner = match owner {
+            Some(owner) => Some(self.as_its_pool_says(space, object, owner).await?),
+            None => None,
+        };
+        let cluster = self.cluster_of(space, object, owner.as_ref()).await?;
+        let ours = match &cluster {
+            Some(cluster) => self.our_cluster(cluster).await?,
+            None => None,
+        };
+        Ok(Parents {
+            owner,
+            cluster,
+            ours,
+        })
     }
 
     /// Core gives the Machines of a pool no bootstrap data, and the kubelet's version. The
@@ -282,7 +312,11 @@ impl Provision {
         let since = now - self.policy.image_window;
         let failures = self.inventory.failures(space, since);
         self.inventory.look(space, |hosts| {
-            let brake: Option<Braked> = brake(hosts, domain.as_deref(), now, &self.policy);
+            // Only a machine that goes may give up its host.
+            let brake: Option<Braked> = match read.machine.deleting {
+                true => brake(hosts, domain.as_deref(), now, &self.policy),
+                false => None,
+            };
             decide(&Facts {
                 now,
                 machine: &read.machine,

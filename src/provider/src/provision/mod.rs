@@ -32,5 +32,6 @@ mod wire;
 mod word;
 mod work;
 
+pub use inventory::Inventory;
 pub use watches::start;
 pub use work::Provision;

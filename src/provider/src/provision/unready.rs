@@ -26,3 +26,25 @@ impl Unready {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_counts_only_while_the_server_is_seen() {
+        let unready = Unready::default();
+        let node = |ready: bool| NodeFacts {
+            uid: "u".to_owned(),
+            ready,
+            ..NodeFacts::default()
+        };
+        let seconds = |seconds: i64| Node::NotReady { seconds };
+        assert_eq!(unready.judge(&node(false), 0, 100), seconds(0));
+        assert_eq!(unready.judge(&node(false), 0, 160), seconds(60));
+        // The server was away, and is seen again since 200.
+        assert_eq!(unready.judge(&node(false), 200, 230), seconds(30));
+        assert_eq!(unready.judge(&node(true), 200, 240), Node::Ready);
+        assert_eq!(unready.judge(&node(false), 200, 250), seconds(0));
+    }
+}

@@ -27,10 +27,13 @@ pub fn start(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Opt
     });
     let this = Arc::clone(provision);
     each::<CareenMachine>(tasks, provision, namespace, move |news| {
-        for (key, pool) in this.inventory.machines(news) {
-            this.queue.add(Item::Machine(key));
+        for news in this.inventory.machines(news) {
+            this.queue.add(Item::Machine(news.machine));
+            let pool = news.pool.map(Item::Pool);
+            let host = news.host.map(Item::Host);
             pool.into_iter()
-                .for_each(|pool| this.queue.add(Item::Pool(pool)));
+                .chain(host)
+                .for_each(|item| this.queue.add(item));
         }
     });
     let this = Arc::clone(provision);

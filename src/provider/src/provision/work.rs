@@ -33,6 +33,10 @@ const SIDE_BY_SIDE: usize = 8;
 /// How long to wait for the first lists.
 const UNSYNCED: Duration = Duration::from_secs(1);
 
+/// How long what is counted of all hosts may be behind. Many hosts change at once, and each count
+/// looks at all of them.
+const COUNTS: Duration = Duration::from_secs(1);
+
 /// An object in the queue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Item {
@@ -208,13 +212,13 @@ impl Provision {
         }
         self.queue.add(Item::Host(key));
         let registration = Key::new(Arc::clone(&space), host.registration.as_str());
-        self.queue.add(Item::Registration(registration));
-        for template in self.inventory.templates(&space) {
-            self.queue.add(Item::Template(template));
-        }
-        for cluster in self.inventory.clusters(&space) {
-            self.queue.add(Item::Cluster(cluster));
-        }
+        let templates = self.inventory.templates(&space);
+        let clusters = self.inventory.clusters(&space);
+        [Item::Registration(registration)]
+            .into_iter()
+            .chain(templates.into_iter().map(Item::Template))
+            .chain(clusters.into_iter().map(Item::Cluster))
+            .for_each(|item| self.queue.add_after(item, COUNTS));
     }
 
     /// A Machine or a Cluster of Cluster API's core has changed.

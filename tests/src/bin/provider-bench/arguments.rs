@@ -11,14 +11,19 @@ const SIZES: [usize; 3] = [100, 1_000, 10_000];
 /// The default number of Machines for the real managers: as many as they handle on two cores.
 const MACHINES: usize = 200;
 
+/// The default number of prepared hosts.
+const HOSTS: usize = 10_000;
+
 /// The maximum is what two cores and one etcd can hold. The minimum is enough for a measurement.
 const NODES_HELD: RangeInclusive<usize> = 10..=20_000;
 
 /// The same limits with the real managers.
 const MACHINES_HELD: RangeInclusive<usize> = 4..=400;
 
-const USAGE: &str =
-    "usage: provider-bench [--nodes 100,1000,10000 | --machines 200 [--minor v1.13]]";
+/// The limits of prepared hosts. 300 of them get a machine.
+const HOSTS_HELD: RangeInclusive<usize> = 400..=20_000;
+
+const USAGE: &str = "usage: provider-bench [--nodes 100,1000,10000 | --machines 200 [--minor v1.13] | --hosts 10000]";
 
 /// What to measure.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,16 +34,19 @@ pub struct Wanted {
     pub machines: Option<usize>,
     /// The minor of these managers.
     pub minor: Version,
+    /// The number of prepared hosts, if any.
+    pub hosts: Option<usize>,
 }
 
 impl Wanted {
-    /// Parses the arguments. By default the benchmark measures everything, unless one of the two
+    /// Parses the arguments. By default the benchmark measures everything, unless one of the three
     /// options is present.
     pub fn of(arguments: &[String]) -> Result<Self> {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         match arguments[..] {
             [] => Ok(Self {
                 nodes: SIZES.to_vec(),
+                hosts: Some(HOSTS),
                 ..Self::with_managers(MACHINES, Version::NEWEST)
             }),
             ["--nodes", list] => Ok(Self {
@@ -46,8 +54,11 @@ impl Wanted {
                     .split(',')
                     .map(|text| number("--nodes", text, &NODES_HELD))
                     .collect::<Result<_>>()?,
-                machines: None,
-                minor: Version::NEWEST,
+                ..Self::nothing()
+            }),
+            ["--hosts", count] => Ok(Self {
+                hosts: Some(number("--hosts", count, &HOSTS_HELD)?),
+                ..Self::nothing()
             }),
             ["--machines", count] => Ok(Self::with_managers(machines(count)?, Version::NEWEST)),
             ["--machines", count, "--minor", minor] => {
@@ -57,11 +68,20 @@ impl Wanted {
         }
     }
 
-    fn with_managers(machines: usize, minor: Version) -> Self {
+    const fn nothing() -> Self {
         Self {
             nodes: Vec::new(),
+            machines: None,
+            minor: Version::NEWEST,
+            hosts: None,
+        }
+    }
+
+    fn with_managers(machines: usize, minor: Version) -> Self {
+        Self {
             machines: Some(machines),
             minor,
+            ..Self::nothing()
         }
     }
 }
@@ -107,6 +127,11 @@ mod tests {
         assert_eq!((played.nodes, played.machines), (vec![100, 300], None));
         let real = wanted("--machines 10").unwrap();
         assert_eq!((real.nodes, real.machines), (vec![], Some(10)));
+        let hosts = wanted("--hosts 500").unwrap();
+        assert_eq!(
+            (hosts.nodes.len(), hosts.machines, hosts.hosts),
+            (0, None, Some(500))
+        );
     }
 
     #[test]

@@ -1,18 +1,19 @@
 //! The cost of careen-provider with 10,000 nodes in flight, and how the cost grows from 100 nodes.
-//! Also how soon Cluster API's own managers see its answers.
+//! Also how soon Cluster API's own managers see its answers, and the cost of 10,000 prepared hosts.
 //!
 //! ```text
-//! provider-bench [--nodes 100,1000,10000 | --machines 200 [--minor v1.13]]
+//! provider-bench [--nodes 100,1000,10000 | --machines 200 [--minor v1.13] | --hosts 10000]
 //! ```
 //!
 //! Real: both API servers with their etcd, the program with the rights of its release, TLS, every
 //! request and every watch. Played: the agents and kubelets and, at the sizes of `--nodes`, core
 //! (`caller`), because the real core does not reach these sizes on two cores. With `--machines` the
 //! managers are the real ones (`managers`). The benchmark builds them on first use, from the newest
-//! minor unless `--minor` names another. Each part has new clusters and a new process.
+//! minor unless `--minor` names another. With `--hosts` the hosts are played (`hosts`). Each part
+//! has new clusters and a new process.
 //!
-//! Prints tables and writes the numbers to `provider-bench.json` and
-//! `provider-bench-managers.json`, next to the VM's numbers. For an older minor the file name ends
+//! Prints tables and writes the numbers to `provider-bench.json`, `provider-bench-managers.json` and
+//! `provider-bench-hosts.json`, next to the VM's numbers. For an older minor the file name ends
 //! with that minor. It runs the program in its own folder, and needs an otherwise idle machine and
 //! about three quarters of an hour.
 
@@ -23,6 +24,7 @@ mod calls;
 mod conditions;
 mod credential;
 mod hooks;
+mod hosts;
 mod landing;
 mod load;
 mod machines;
@@ -46,6 +48,11 @@ use row::Size;
 #[tokio::main(worker_threads = 2)]
 async fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [argument, kubeconfig] = &arguments[..]
+        && argument == hosts::bare::ARGUMENT
+    {
+        return hosts::bare::run(kubeconfig).await;
+    }
     let (wanted, program) = (Wanted::of(&arguments)?, program()?);
     if !wanted.nodes.is_empty() {
         let (sizes, ended) = played::at_sizes(&wanted.nodes, &program).await;
@@ -64,6 +71,14 @@ async fn main() -> Result<()> {
             minor.as_str()
         );
         leave(&head, &[size], &numbers_of(minor))?;
+    }
+    if let Some(hosts) = wanted.hosts {
+        let measures = hosts::measure(hosts, &program).await?;
+        let size = Size {
+            nodes: hosts,
+            measures,
+        };
+        leave("prepared hosts", &[size], "provider-bench-hosts.json")?;
     }
     Ok(())
 }

@@ -43,6 +43,16 @@ impl Provider {
     /// its ExtensionConfig. Waits until it is ready for calls and answers a client that trusts the
     /// same bundle as core.
     pub async fn start(program: &Path, plane: &ControlPlane, admin: &Client) -> Result<Self> {
+        Self::start_with(program, plane, admin, &[]).await
+    }
+
+    /// The same with these arguments besides.
+    pub async fn start_with(
+        program: &Path,
+        plane: &ControlPlane,
+        admin: &Client,
+        more: &[&str],
+    ) -> Result<Self> {
         let [hooks, metrics] =
             ports::free()?.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         register(admin, hooks).await?;
@@ -57,6 +67,8 @@ impl Provider {
             format!("--hook-address={hooks}"),
             format!("--metrics-address={metrics}"),
         ];
+        let more = more.iter().map(|one| (*one).to_owned());
+        let arguments: Vec<String> = arguments.into_iter().chain(more).collect();
         let log = plane.dir().join("logs/careen-provider.log");
         let begun = Instant::now();
         let mut this = Self {

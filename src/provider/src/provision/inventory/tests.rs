@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::Inventory;
+use super::{Inventory, key};
 use crate::kinds::CareenMachine;
 use crate::watch::News;
 
@@ -47,4 +47,33 @@ fn silent_hosts_and_other_tenants_say_nothing_of_an_image() {
     assert_eq!(failures(vec![failed("ns", "m", hosts, NOW)]), 1);
     assert_eq!(failures(vec![failed("other", "m", hosts, NOW)]), 0);
     assert_eq!(failures(vec![failed("ns", "m", hosts, NOW - 3601)]), 0);
+}
+
+fn on_host(name: &str, host: &str) -> CareenMachine {
+    let machine = json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha1",
+        "kind": "CareenMachine", "metadata": { "namespace": "ns", "name": name },
+        "spec": { "hostRef": { "name": host, "claim": "00000000000000aa", "since": 1 } },
+    });
+    serde_json::from_value(machine).unwrap()
+}
+
+/// The host of a machine that nobody has any more is looked at again, also after a gap.
+#[test]
+fn host_of_a_machine_that_goes_or_leaves_it_is_news() {
+    let inventory = Inventory::default();
+    let hosts = |news| {
+        let news = inventory.machines(news).into_iter();
+        let named = news.filter_map(|one| one.host.map(|host| host.name.to_string()));
+        named.collect::<Vec<_>>()
+    };
+    let both = vec![on_host("m1", "h1"), on_host("m2", "h2")];
+    assert!(hosts(News::All(both)).is_empty());
+    assert!(hosts(News::Changed(on_host("m1", "h1"))).is_empty());
+    assert_eq!(hosts(News::Changed(on_host("m1", "h3"))), ["h1"]);
+    assert_eq!(hosts(News::Gone(on_host("m1", "h3"))), ["h3"]);
+    assert_eq!(hosts(News::All(Vec::new())), ["h2"], "removed in a gap");
+    assert!(inventory.which(|_, _| true).is_empty());
+    let again = inventory.machines(News::Changed(on_host("m2", "h2")));
+    assert_eq!(again[0].machine, key(&on_host("m2", "h2")));
 }
