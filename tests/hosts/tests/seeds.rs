@@ -154,7 +154,7 @@ fn each_state_names_code_and_test_or_a_reason() {
     let rows: Vec<_> = sections.values().flatten().collect();
     assert!(rows.len() > 90, "only {} rows", rows.len());
     let told = |row: &&Row<'_>| Some(format!("{}: {}", row.what, row.fault()?));
-    let faults: Vec<_> = rows.iter().filter_map(|row| told(row)).collect();
+    let faults: Vec<_> = rows.iter().filter_map(told).collect();
     assert!(faults.is_empty(), "{faults:#?}");
     let missing = rows.iter().filter(|row| row.place.starts_with("missing: "));
     assert_eq!(missing.count(), MISSING, "states that nobody does");
