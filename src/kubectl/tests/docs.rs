@@ -56,13 +56,14 @@ fn typed(text: &str) -> Vec<String> {
     calls.map(str::to_owned).collect()
 }
 
-/// With something in place of what a reader puts there.
+/// The words of a call that reach the program: without the shell's redirection, and with an example
+/// in place of each name that the reader fills in.
 fn filled_in(call: &str) -> Vec<String> {
     let commit = format!("@{}", "0".repeat(64));
     let image = format!("ostree:careen:v2{commit}");
     let call = call.replace("@<commit>", &commit);
     let call = call.replace("$GOOD", &image).replace("$BAD", &image);
-    let words = call.split_whitespace();
+    let words = call.split_whitespace().filter(|word| !word.starts_with('>'));
     let word = |word: &str| if word == "N" { "worker-1" } else { word }.to_owned();
     words.map(word).collect()
 }
