@@ -63,7 +63,9 @@ fn filled_in(call: &str) -> Vec<String> {
     let image = format!("ostree:careen:v2{commit}");
     let call = call.replace("@<commit>", &commit);
     let call = call.replace("$GOOD", &image).replace("$BAD", &image);
-    let words = call.split_whitespace().filter(|word| !word.starts_with('>'));
+    let words = call
+        .split_whitespace()
+        .filter(|word| !word.starts_with('>'));
     let word = |word: &str| if word == "N" { "worker-1" } else { word }.to_owned();
     words.map(word).collect()
 }
