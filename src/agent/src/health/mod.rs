@@ -20,6 +20,7 @@ pub(crate) mod network;
 pub(crate) mod output;
 pub(crate) mod ownership;
 pub(crate) mod programs;
+mod running;
 pub(crate) mod runtime;
 pub mod said;
 pub mod sandbox;
@@ -47,6 +48,7 @@ pub use before::{before, starts_pods};
 use check::Pace;
 use checked::Checked;
 use network::Network;
+pub use running::running_pods;
 use sandbox::{Sandbox, SandboxRequest, Wanted};
 pub use user::UserChecks;
 
