@@ -200,6 +200,7 @@ fn judge(root: &Path, made: &Made, settings: &[&str]) -> Option<Found> {
     let mut files = made.files.iter().map(PathBuf::as_path).chain(settings);
     let own = files.find(|file| is_the_nodes(root, file));
     let own = own.map(Path::to_owned).or_else(|| flagged(root, made));
+    let own = own.or_else(|| confined::loaded_by_the_node(root));
     own.as_deref().map(of_the_node)
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod flags;
 pub(crate) mod group;
 pub(crate) mod kubelet;
 pub(crate) mod launched;
+mod libraries;
 pub(crate) mod network;
 pub(crate) mod output;
 pub(crate) mod ownership;

@@ -284,7 +284,9 @@ mod tests {
             "etc/systemd/system.conf.d/1.conf",
             "[Manager]\nDefaultLimitAS=1G\n",
         );
-        assert_eq!(cause_with(&[limit], crashed), Cause::Node);
+        assert_eq!(cause_with(&[limit], crashed.clone()), Cause::Node);
+        let libraries = ("etc/ld.so.conf.d/00-site.conf", "/opt/site/lib\n");
+        assert_eq!(cause_with(&[libraries], crashed), Cause::Node);
     }
 
     #[test]
