@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agent::access::RunningPod;
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::{
     ConfigMap, Namespace as KubeNamespace, PersistentVolume, PersistentVolumeClaim, Pod,
@@ -241,6 +242,20 @@ impl Namespace {
         let now = DeleteParams::default().grace_period(0);
         self.pods().delete(name, &now).await?;
         Ok(())
+    }
+
+    /// A pod of the Node as the container runtime shows it.
+    ///
+    /// # Errors
+    /// When the API server does not have the pod.
+    pub async fn running(&self, name: &str, grace: u64) -> Result<RunningPod> {
+        let pod = self.pods().get(name).await?;
+        Ok(RunningPod {
+            namespace: self.name.clone(),
+            name: name.to_owned(),
+            uid: pod.uid().unwrap_or_default(),
+            grace: Some(grace),
+        })
     }
 
     /// Waits until a pod exists.

@@ -7,6 +7,7 @@ use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use cri::RunningPod;
 use tokio::sync::watch;
 use upgrade::control_plane::Survey;
 use upgrade::observe::{Causes, Check};
@@ -206,6 +207,15 @@ pub trait NodeAccess: Send + Sync + 'static {
     fn starts_pods(&self, policy: &Policy) -> impl Future<Output = Result<(), Reason>> + Send {
         let _ = policy;
         std::future::ready(Ok(()))
+    }
+
+    /// The pods of which a container runs on this machine, as its container runtime says, without
+    /// static pods.
+    ///
+    /// # Errors
+    /// The runtime does not answer. The message is for a person.
+    fn running_pods(&self) -> impl Future<Output = Result<Vec<RunningPod>, String>> + Send {
+        std::future::ready(Ok(Vec::new()))
     }
 
     /// How this machine serves, without what the API server knows of it.

@@ -4,9 +4,18 @@
 use std::time::Duration;
 
 use agent::cluster::{Cluster, SILENCE};
-use agent::drain::Drain;
+use agent::drain::{Drain, Machine, Running};
 use upgrade::policy::{self, AtDeadline};
 use upgrade::{Disposition, Reason};
+
+/// A machine on which no pod runs.
+struct Idle;
+
+impl Machine for Idle {
+    fn running(&self) -> Running<'_> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+}
 
 /// Nobody listens there.
 const NOWHERE: &str = r"
@@ -40,6 +49,7 @@ async fn no_policy_goes_on_to_a_reboot_without_a_cordon() {
                 policy: &policy,
                 neighbours: &policy::Neighbours::default(),
                 spent: Duration::from_secs(spent),
+                machine: &Idle,
                 volumes: &folder.path().join("volumes.json"),
                 progress: &|_, _| (),
             };

@@ -1,9 +1,9 @@
 //! Starts a pod sandbox at the container runtime, as the kubelet does for each pod, and removes it.
 //! It shows what no greeting shows: the image of the sandbox is there or can be pulled, the runtime
-//! can start it, and a pod gets an address.
+//! can start it, and a pod gets an address. It also asks the runtime which pods run.
 //!
-//! This runs as a process of its own (`careen-deploy probe-sandbox`), so that the daemon holds
-//! nothing of it, and so that a runtime that hangs has a time limit.
+//! This runs as a process of its own (`careen-deploy probe-sandbox` and `running-pods`), so that
+//! the daemon holds nothing of it, and so that a runtime that hangs has a time limit.
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
@@ -14,6 +14,7 @@ mod messages;
 mod network;
 mod outcome;
 mod plugins;
+mod running;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ pub use network::Network;
 pub use outcome::Outcome;
 use outcome::judge;
 pub use plugins::lacks_a_plugin;
+pub use running::{RunningPod, running_pods};
 
 /// The condition of a runtime that has a network for pods (k8s.io/cri-api, `constants.go`).
 const NETWORK_READY: &str = "NetworkReady";
@@ -136,7 +138,7 @@ impl Probe {
             .await;
         let found: ListResponse = found.unwrap_or_default();
         for sandbox in found.items {
-            self.remove(&sandbox).await;
+            self.remove(&Id { id: sandbox.id }).await;
         }
     }
 

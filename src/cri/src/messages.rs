@@ -1,5 +1,5 @@
-//! The messages of the Container Runtime Interface that a probe needs, and of them the fields that
-//! it needs. Numbers are those of k8s.io/cri-api, pkg/apis/runtime/v1/api.proto (v0.36). prost
+//! The messages of the Container Runtime Interface that this crate needs, and of them the fields
+//! that it needs. Numbers are those of k8s.io/cri-api, pkg/apis/runtime/v1/api.proto (v0.36). prost
 //! skips fields that are not here.
 
 use std::collections::HashMap;
@@ -179,11 +179,75 @@ pub struct Filter {
     pub labels: HashMap<String, String>,
 }
 
-/// `ListPodSandboxResponse`, with the id of each `PodSandbox`.
+/// `ListPodSandboxResponse`.
 #[derive(Clone, PartialEq, Message)]
 pub struct ListResponse {
     #[prost(message, repeated, tag = "1")]
-    pub items: Vec<Id>,
+    pub items: Vec<Sandbox>,
+}
+
+/// `PodSandbox`.
+#[derive(Clone, PartialEq, Message)]
+pub struct Sandbox {
+    #[prost(string, tag = "1")]
+    pub id: String,
+    #[prost(map = "string, string", tag = "6")]
+    pub annotations: HashMap<String, String>,
+}
+
+/// `ListContainersRequest`.
+#[derive(Clone, PartialEq, Message)]
+pub struct ContainersRequest {
+    #[prost(message, optional, tag = "1")]
+    pub filter: Option<ContainerFilter>,
+}
+
+/// `ContainerFilter`.
+#[derive(Clone, PartialEq, Message)]
+pub struct ContainerFilter {
+    #[prost(message, optional, tag = "2")]
+    pub state: Option<ContainerStateValue>,
+}
+
+/// `ContainerStateValue`.
+#[derive(Clone, PartialEq, Message)]
+pub struct ContainerStateValue {
+    #[prost(enumeration = "ContainerState", tag = "1")]
+    pub state: i32,
+}
+
+/// `ContainerState`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
+#[repr(i32)]
+pub enum ContainerState {
+    /// It was made and not started.
+    Created = 0,
+    /// It runs.
+    Running = 1,
+    /// It has ended.
+    Exited = 2,
+    /// The runtime does not know.
+    Unknown = 3,
+}
+
+/// `ListContainersResponse`.
+#[derive(Clone, PartialEq, Message)]
+pub struct ContainersResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub containers: Vec<Container>,
+}
+
+/// `Container`.
+#[derive(Clone, PartialEq, Message)]
+pub struct Container {
+    #[prost(string, tag = "2")]
+    pub pod_sandbox_id: String,
+    #[prost(enumeration = "ContainerState", tag = "6")]
+    pub state: i32,
+    #[prost(map = "string, string", tag = "8")]
+    pub labels: HashMap<String, String>,
+    #[prost(map = "string, string", tag = "9")]
+    pub annotations: HashMap<String, String>,
 }
 
 /// `ImageSpec`.

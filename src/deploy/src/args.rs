@@ -58,6 +58,17 @@ pub enum Verb {
     /// Start a pod sandbox at the container runtime and remove it, without touching the sysroot.
     /// Prints nothing, or on standard error why it does not start.
     ProbeSandbox(Probe),
+    /// Print the pods whose containers run at the container runtime, one a line, without static
+    /// pods and without touching the sysroot.
+    RunningPods(Runtime),
+}
+
+/// Which container runtime to ask.
+#[derive(Debug, Args)]
+pub struct Runtime {
+    /// The runtime's socket.
+    #[arg(long)]
+    pub socket: PathBuf,
 }
 
 /// What to ask of the container runtime.
@@ -205,6 +216,7 @@ impl Verb {
             Self::Status => "status",
             Self::Thaw => "thaw",
             Self::ProbeSandbox(_) => "probe-sandbox",
+            Self::RunningPods(_) => "running-pods",
         }
     }
 
@@ -240,7 +252,8 @@ impl Verb {
             | Self::Clean
             | Self::Status
             | Self::Thaw
-            | Self::ProbeSandbox(_) => false,
+            | Self::ProbeSandbox(_)
+            | Self::RunningPods(_) => false,
         }
     }
 
@@ -257,7 +270,8 @@ impl Verb {
             | Self::Clean
             | Self::Status
             | Self::Thaw
-            | Self::ProbeSandbox(_) => None,
+            | Self::ProbeSandbox(_)
+            | Self::RunningPods(_) => None,
         }
     }
 }

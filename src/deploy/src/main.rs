@@ -46,6 +46,9 @@ fn main() -> ExitCode {
     if let Verb::ProbeSandbox(wanted) = &cli.verb {
         return probe::run(wanted);
     }
+    if let Verb::RunningPods(runtime) = &cli.verb {
+        return probe::running(&runtime.socket);
+    }
     let (line, code) = match run(&cli) {
         Ok(done) => (Line::Done(done), ExitCode::SUCCESS),
         Err(reason) => {
@@ -104,6 +107,8 @@ fn perform(verb: &Verb, site: &Site) -> Result<Done, Reason> {
         Verb::Reinstate(wanted) => reinstate::run(site, wanted),
         Verb::Undo(undo) => undo::run(site, undo.commit.as_ref()),
         Verb::Clean => clean::run(site),
-        Verb::Status | Verb::Thaw | Verb::ProbeSandbox(_) => status::run(site),
+        Verb::Status | Verb::Thaw | Verb::ProbeSandbox(_) | Verb::RunningPods(_) => {
+            status::run(site)
+        }
     }
 }

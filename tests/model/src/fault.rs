@@ -394,7 +394,8 @@ fn uncordon(state: &mut State) {
     state.ghost.foreign_cordon = false;
     state.ghost.unseen_mark = state.cluster.cordon.is_left();
     state.ghost.unseen |= !state.cluster.pods;
-    (state.cluster.pods, state.cluster.attached) = (true, true);
+    (state.cluster.pods, state.cluster.containers) = (true, true);
+    state.cluster.attached = true;
 }
 
 fn dies(state: &mut State) {

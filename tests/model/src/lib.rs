@@ -80,8 +80,9 @@
 //! - People do one thing at a time, and no person changes the default in the second in which the
 //!   blessing swaps it.
 //! - Verify, rehearsal and drain have no contents: images differ by their flaw, and pods exist or
-//!   not. Their volumes detach at the end of the drain. Left out: the policy's limit, after which
-//!   the drain goes on with a volume that is still attached.
+//!   not. Their containers end after them, and their volumes detach at the end of the drain. Left
+//!   out: the limits after which the drain goes on with a container that still runs, or with a
+//!   volume that is still attached.
 //! - The world does not lie about its own state: /boot is never older than the last flush (T7's
 //!   other half), and folders and files are complete (the guard's answer represents the files).
 

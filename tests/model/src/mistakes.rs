@@ -66,6 +66,7 @@ pub enum Mutant {
     BlamesTheImageForTheNode,
     BlamesTheImageForAReset,
     EndsTheDrainWithThePods,
+    TakesForgottenPodsForEnded,
     TrustsAClockThatIsNotSet,
     TakesADowngradeForAnotherBranch,
     RemovesItsShieldsAtOnce,
@@ -140,7 +141,7 @@ pub const OF_CONTROL_PLANES: [Mutant; 28] = [
 ];
 
 /// Every other mistake.
-pub const MUTANTS: [Mutant; 68] = [
+pub const MUTANTS: [Mutant; 69] = [
     Mutant::CountsTheAttemptAfterTheReboot,
     Mutant::CountsNoAttempt,
     Mutant::BlessesBeforeHealth,
@@ -203,6 +204,7 @@ pub const MUTANTS: [Mutant; 68] = [
     Mutant::BlamesTheImageForTheNode,
     Mutant::BlamesTheImageForAReset,
     Mutant::EndsTheDrainWithThePods,
+    Mutant::TakesForgottenPodsForEnded,
     Mutant::TrustsAClockThatIsNotSet,
     Mutant::TakesADowngradeForAnotherBranch,
     Mutant::RemovesItsShieldsAtOnce,

@@ -131,6 +131,9 @@ fn leads_out_only_as_it_may(state: &mut State, seen: &Observation) {
     if state.cluster.pods && !is_unheard_of(state, seen) {
         state.breaks("the pods are gone before the node is armed");
     }
+    if state.cluster.containers && !is_unheard_of(state, seen) {
+        state.breaks("the containers of the pods have ended before the node is armed");
+    }
     if state.cluster.attached && !is_unheard_of(state, seen) {
         state.breaks("the volumes are detached before the node is armed");
     }

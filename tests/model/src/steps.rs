@@ -14,7 +14,8 @@ use crate::world::{Cordon, Do, End, Flaw, GrubEnv, Pc, Restored, State};
 pub const fn parts(what: Do) -> u8 {
     match what {
         Do::Deploy(_) | Do::Undo(_) => 6,
-        Do::Drain | Do::Clean => 3,
+        Do::Drain => 4,
+        Do::Clean => 3,
         Do::PreHooks | Do::Snapshot | Do::Arm(_) | Do::Disarm | Do::Bless(_) | Do::Reinstate => 2,
         Do::Fetch
         | Do::Verify
@@ -178,11 +179,14 @@ fn exclude(state: &mut State) {
     state.cluster.excluded.get_or_insert(number);
 }
 
-/// The cordon, the pods, and then the volumes of the pods that left.
+/// The cordon, the pods, their containers, and then the volumes of the pods that left. Somebody may
+/// have deleted a pod by force, so its containers may outlast it.
 fn drain(mutant: Option<Mutant>, state: &mut State, part: u8) {
     match part {
         0 => take(state),
         1 => (state.cluster.pods, state.ghost.unseen) = (false, false),
+        2 if mutant == Some(Mutant::TakesForgottenPodsForEnded) => {}
+        2 => state.cluster.containers = state.cluster.pods,
         _ if mutant == Some(Mutant::EndsTheDrainWithThePods) => {}
         // Pods that came back meanwhile use theirs.
         _ => state.cluster.attached = state.cluster.pods,
@@ -304,6 +308,7 @@ fn release(mutant: Option<Mutant>, state: &mut State) {
     }
     // Pods come back if they may.
     state.cluster.pods |= !state.cluster.cordon.set && !state.host;
+    state.cluster.containers |= state.cluster.pods;
     state.cluster.attached |= state.cluster.pods;
 }
 

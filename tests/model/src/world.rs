@@ -261,8 +261,10 @@ pub struct Cluster {
     pub excluded: Option<u8>,
     /// The Node has Careen's shields.
     pub shielded: bool,
-    /// Pods run on the node.
+    /// The API server has pods of the node.
     pub pods: bool,
+    /// Containers of pods run on the node, also of those that the API server has forgotten.
+    pub containers: bool,
     /// Volumes of pods are attached to the node.
     pub attached: bool,
     /// The answer.
@@ -423,6 +425,7 @@ impl State {
                 excluded: None,
                 shielded: false,
                 pods: true,
+                containers: true,
                 attached: true,
                 told: None,
             },
@@ -466,7 +469,8 @@ impl State {
     #[must_use]
     pub fn on_a_host(mut self) -> Self {
         self.host = true;
-        (self.cluster.pods, self.cluster.attached) = (false, false);
+        (self.cluster.pods, self.cluster.containers) = (false, false);
+        self.cluster.attached = false;
         self
     }
 

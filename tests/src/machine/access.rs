@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::access::{Ahead, Errand, Local, NodeAccess, StepEnd};
+use agent::access::{Ahead, Errand, Local, NodeAccess, RunningPod, StepEnd};
 use agent::metrics::Disk;
 use agent::task::{Task, Verb};
 use tokio::sync::watch;
@@ -135,6 +135,10 @@ impl NodeAccess for TestMachine {
             Some(Fault::Hangs | Fault::Creeps | Fault::Held) => pending().await,
             None => Ok(()),
         }
+    }
+
+    async fn running_pods(&self) -> Result<Vec<RunningPod>, String> {
+        Ok(self.state().running.clone())
     }
 
     async fn serves(&self, _: &Policy) -> Serving {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use agent::access::Local;
+use agent::access::{Local, RunningPod};
 use agent::step::hooks::Hooks;
 use host::record::Store;
 use tokio::sync::watch;
@@ -102,6 +102,7 @@ impl TestMachine {
             unseen: None,
             faults: HashMap::new(),
             local: passing(),
+            running: Vec::new(),
             since: Instant::now(),
             added: Duration::ZERO,
         };
@@ -127,6 +128,11 @@ impl TestMachine {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the pods whose containers run, as its container runtime says.
+    pub fn runs(&self, pods: Vec<RunningPod>) {
+        self.state().running = pods;
     }
 
     /// The record on its disk.

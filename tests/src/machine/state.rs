@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use agent::access::Local;
+use agent::access::{Local, RunningPod};
 use upgrade::{Deployment, OneShot, Reason};
 
 use super::fault::Fault;
@@ -20,6 +20,7 @@ pub(super) struct State {
     pub(super) unseen: Option<String>,
     pub(super) faults: HashMap<&'static str, Fault>,
     pub(super) local: Local,
+    pub(super) running: Vec<RunningPod>,
     /// The start of this boot by the clock of this process, and the time that a test has added
     /// since.
     pub(super) since: Instant,

@@ -280,6 +280,36 @@ async fn pod_that_is_replaced_on_the_cordoned_node_is_not_chased() -> Result<()>
 }
 
 #[tokio::test]
+async fn reboot_waits_for_containers_of_a_pod_deleted_by_force() -> Result<()> {
+    let mut scene = Scene::new("by-force").await?;
+    let pods = Namespace::new(&scene.node).await?;
+    let slow = json!({ "spec": { "terminationGracePeriodSeconds": 600 } });
+    pods.run("db-0", slow).await?;
+    pods.run("log", Namespace::owned_by_a_daemonset()).await?;
+    let (db, log) = (
+        pods.running("db-0", 600).await?,
+        pods.running("log", 30).await?,
+    );
+    scene.machine.runs(vec![db, log.clone()]);
+    scene.node.ask_for(NEW_IMAGE).await?;
+    pods.until_ending("db-0").await?;
+    pods.end("db-0").await?;
+    let waits =
+        |node: &Node| annotation(node, names::STATUS).contains("waiting for the containers");
+    let node = scene.node.until("the pod's name", &waits).await?;
+    let said = annotation(&node, names::STATUS);
+    let db = format!(
+        "1 pod that the API server does not have any more: {}/db-0 (up to 615 s)",
+        pods.name
+    );
+    assert!(said.contains(&db), "{said}");
+    let early = tokio::time::timeout(Duration::from_secs(5), scene.machine.until_down()).await;
+    assert!(early.is_err(), "its containers still run");
+    scene.machine.runs(vec![log]);
+    scene.reboot_silently().await
+}
+
+#[tokio::test]
 async fn reboot_waits_for_the_volumes_of_pods_that_left() -> Result<()> {
     let (gone, kept) = (
         "kubernetes.io/csi/disk.example^gone",

@@ -1,5 +1,5 @@
 //! Drains the node with the kubelet's credential: cordon, evict in parallel, wait until the pods
-//! are gone and their volumes are detached.
+//! are gone, their containers have ended and their volumes are detached.
 //!
 //! That credential may list the node's own pods and evict them, and little else. Once a pod is
 //! gone, the Node authorizer answers a GET of it with 403, not 404. So the agent waits by LIST,
@@ -20,6 +20,7 @@ mod rehearsal;
 mod returning;
 mod shield;
 mod slow_pods;
+mod still_running;
 mod task;
 mod volumes;
 mod volumes_note;
@@ -39,12 +40,12 @@ use crate::cluster::{ADMISSION, ApiError, Cluster, doubt, undrained};
 use answers::{Answers, blocked, still_there};
 use evict::{all, delete_all};
 use looks::{APART, Looks};
-use pods::{Victim, found};
+use pods::{ENDED, Victim, found};
 use returning::Returning;
 
 pub use lost_marks::{Again, Away};
 pub use rehearsal::{preview, rehearse};
-pub use task::Drain;
+pub use task::{Drain, Machine, Running};
 
 /// A request, as a reason names it.
 pub const LIST_PODS: &str = "list this node's pods";
@@ -55,10 +56,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long the cordon may take after the drain's time is over, for example when a server returns
 /// that was unreachable all the time: at least one read and one write.
 const CORDONING: Duration = Duration::from_secs(10).saturating_add(ADMISSION);
-
-/// How long a pod that was deleted at the deadline may be listed after its grace period: its
-/// kubelet ends the containers and reports that.
-const ENDED: Duration = Duration::from_secs(15);
 
 impl Drain<'_> {
     /// Cordons, evicts and waits. Dropping the future stops the drain between two requests.
@@ -74,32 +71,36 @@ impl Drain<'_> {
             return Ok(());
         }
         let volumes = volumes::noted(self).await;
-        self.emptied(start, deadline, &unset).await?;
+        if let Some(most) = self.emptied(start, deadline, &unset).await? {
+            still_running::ended(self, most).await;
+        }
         volumes::detached(self, volumes).await;
         Ok(())
     }
 
-    /// Evicts until the pods are gone, or does at the deadline what the policy says.
+    /// Evicts until the pods are gone, or does at the deadline what the policy says. Returns for
+    /// how many seconds at most the containers of one pod are waited for, if they are.
     async fn emptied(
         &self,
         start: Instant,
         deadline: Instant,
         unset: &[String],
-    ) -> Result<(), Reason> {
+    ) -> Result<Option<u64>, Reason> {
+        let in_time = Ok(Some(self.policy.deadline_seconds));
         let mut returning = Returning::default();
         let emptied = self.until_empty(start, &mut returning, unset);
         let left = match tokio::time::timeout_at(deadline, emptied).await {
-            Ok(result) => return result,
+            Ok(result) => return result.and(in_time),
             Err(_) => self.left(start, &mut returning).await,
         };
         match self.policy.at_deadline {
-            AtDeadline::Abort => left.map_or(Ok(()), Err),
-            AtDeadline::Continue => Ok(()),
+            AtDeadline::Abort => left.map_or(in_time, Err),
+            AtDeadline::Continue => Ok(None),
             AtDeadline::Force => {
                 // The reboot ends the remaining pods, as the policy requires.
                 let limit = Duration::from_secs(self.policy.force_seconds) + ENDED;
                 let _ = tokio::time::timeout(limit, self.force(&mut returning)).await;
-                Ok(())
+                Ok(Some(self.policy.force_seconds))
             }
         }
     }

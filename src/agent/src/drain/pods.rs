@@ -1,5 +1,7 @@
 //! Selects the pods to drain: pure functions over a list of pods.
 
+use std::time::Duration;
+
 use client::{Pod, PodSpec, belongs_to_node, controller, may_return, tolerates_cordon};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
@@ -21,7 +23,11 @@ pub struct Victim {
 
 /// The grace period that the API server writes where a pod has none
 /// (k8s.io/api/core/v1, `DefaultTerminationGracePeriodSeconds`).
-const GRACE: u64 = 30;
+pub(super) const GRACE: u64 = 30;
+
+/// How long after its grace period a pod that was deleted may still be there: its kubelet ends the
+/// containers and reports that.
+pub(super) const ENDED: Duration = Duration::from_secs(15);
 
 impl std::fmt::Display for Victim {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -53,6 +59,14 @@ pub struct Found {
 #[must_use]
 pub fn found(pods: &[Pod]) -> Vec<Found> {
     pods.iter().filter(|pod| must_go(pod)).map(one).collect()
+}
+
+/// The UIDs of the pods of a list that run and stay. The drain has evicted what must go, so all
+/// others belong to the node or come back to it. A finished pod should run nothing.
+#[must_use]
+pub fn stay(pods: &[Pod]) -> Vec<String> {
+    let stays = |pod: &&Pod| !is_finished(pod) || belongs_to_node(&pod.metadata, pod.spec.as_ref());
+    pods.iter().filter(stays).filter_map(Pod::uid).collect()
 }
 
 /// What a plan tells of a pod. It may move and return.
@@ -189,6 +203,23 @@ mod tests {
         ] {
             assert_eq!(victims(&[pod(&change)]), [], "{change}");
         }
+    }
+
+    #[test]
+    fn pods_that_stay_are_all_but_finished_ones_of_others() {
+        let named = |uid: &str, mut change: Value| {
+            merge(&mut change, &json!({ "metadata": { "uid": uid } }));
+            pod(&change)
+        };
+        let mut daemon = owned_by("DaemonSet", true);
+        daemon["status"] = json!({ "phase": "Failed" });
+        let done = json!({ "status": { "phase": "Failed" } });
+        let all = [
+            named("returned", json!({})),
+            named("daemon", daemon),
+            named("done", done),
+        ];
+        assert_eq!(stay(&all), ["returned", "daemon"]);
     }
 
     #[test]

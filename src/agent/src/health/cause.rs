@@ -13,7 +13,7 @@ use super::confined;
 use super::crash::is_a_crash;
 use super::disk;
 use super::flags;
-use super::launched;
+use super::launched::{self, Launched};
 use super::ownership::{below, is_in_usr, is_not_the_images, is_the_nodes};
 use super::starts::Starts;
 
@@ -179,21 +179,28 @@ fn judge(root: &Path, made: &Made, settings: &[&str]) -> Option<Found> {
         return Some(of_the_node(program));
     }
     let files = made.files.iter().map(PathBuf::as_path);
-    if let Some(launched) = launched::by_the_node(root, files) {
-        return Some(of_the_node(&launched));
+    let launched = launched::beside_the_image(root, files);
+    if let Some(file) = launched.as_ref().and_then(Launched::file) {
+        return Some(of_the_node(file));
     }
     let lacks = program.is_some_and(|program| is_lacking(root, program, &made.files));
     if lacks {
         return Some(Found::of(Cause::Image));
     }
     if made.signal.is_some_and(is_a_crash) {
-        let confined = confined::by_the_node(root, &made.files);
-        return Some(confined.map_or_else(|| Found::of(Cause::Image), |file| of_the_node(&file)));
+        if let Some(file) = confined::by_the_node(root, &made.files) {
+            return Some(of_the_node(&file));
+        }
+        // Of a program that is not known, a crash shows nothing.
+        if launched.is_none() {
+            return Some(Found::of(Cause::Image));
+        }
     }
     let settings = settings.iter().map(Path::new);
     let mut files = made.files.iter().map(PathBuf::as_path).chain(settings);
     let own = files.find(|file| is_the_nodes(root, file));
     let own = own.map(Path::to_owned).or_else(|| flagged(root, made));
+    let own = own.or_else(|| confined::loaded_by_the_node(root));
     own.as_deref().map(of_the_node)
 }
 

@@ -1,12 +1,14 @@
 //! Settings of this node under which a sound program crashes: limits and sandboxes of systemd, and
-//! libraries that the loader puts into it. A program that gets no memory, no thread or no system
-//! call ends by SIGABRT, SIGSEGV or SIGSYS, as one that is broken does.
+//! libraries that the loader puts into it or finds for it ([`libraries`]). A program that gets no
+//! memory, no thread or no system call ends by SIGABRT, SIGSEGV or SIGSYS, as one that is broken
+//! does.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use upgrade::names::{AGENT_UNIT, KUBEADM_UNIT};
 
+use super::libraries;
 use super::ownership::{below, is_the_nodes};
 
 /// How the names of such settings begin (systemd.resource-control(5), systemd.exec(5) and
@@ -105,26 +107,40 @@ const PRELOADED: &str = "/etc/ld.so.preload";
 
 /// The first file of this node under which a service of these files may crash that is sound.
 pub fn by_the_node(root: &Path, files: &[PathBuf]) -> Option<PathBuf> {
+    confining(root, files).or_else(|| loaded_by_the_node(root))
+}
+
+fn confining(root: &Path, files: &[PathBuf]) -> Option<PathBuf> {
     let each = OF_EACH_SERVICE.iter().map(Path::new);
     let each = each.flat_map(|path| files_of(root, path));
     let mut confining = files.iter().cloned().chain(each).filter(|file| {
         let text = fs::read(below(root, file)).unwrap_or_default();
         is_the_nodes(root, file) && confines(file, &String::from_utf8_lossy(&text))
     });
+    confining.next()
+}
+
+/// The first file of this node by which a program of the image gets another library than the
+/// image's.
+pub fn loaded_by_the_node(root: &Path) -> Option<PathBuf> {
+    preloaded(root).or_else(|| libraries::found_by_the_node(root))
+}
+
+fn preloaded(root: &Path) -> Option<PathBuf> {
     let preloaded = Path::new(PRELOADED);
-    let preloads = || is_the_nodes(root, preloaded).then(|| preloaded.to_owned());
-    confining.next().or_else(preloads)
+    is_the_nodes(root, preloaded).then(|| preloaded.to_owned())
 }
 
 /// As [`by_the_node`], of the programs that the agent starts. They run in the agent's unit, or
-/// before the kubelet in one of their own.
+/// before the kubelet in one of their own. Libraries that the loader only finds do not count: a
+/// program that looks for the image's first is asked under these too.
 pub fn around_the_agent(root: &Path) -> Option<PathBuf> {
     let folders = UNITS.iter().flat_map(|folder| {
         let own = [AGENT_UNIT, KUBEADM_UNIT, "careen-.service", "service"];
         own.map(|unit| Path::new(folder).join(format!("{unit}.d")))
     });
     let files: Vec<_> = folders.flat_map(|path| files_of(root, &path)).collect();
-    by_the_node(root, &files)
+    confining(root, &files).or_else(|| preloaded(root))
 }
 
 /// This file, or those in this folder.
@@ -225,6 +241,7 @@ mod tests {
             ("etc/systemd/system.conf.d/1.conf", "DefaultTasksMax=9"),
             ("etc/systemd/system/system.slice.d/1.conf", "MemoryMax=1G"),
             ("etc/ld.so.preload", "/opt/site/x.so"),
+            ("etc/ld.so.conf.d/00-site.conf", "/opt/site/lib"),
         ] {
             let found = by_the_node(with(path, text).path(), &[]);
             assert_eq!(found, Some(Path::new("/").join(path)));
@@ -240,5 +257,7 @@ mod tests {
         assert!(around_the_agent(root.path()).is_some());
         let other = with(DROP_IN, "[Service]\nTasksMax=5\n");
         assert_eq!(around_the_agent(other.path()), None);
+        let libraries = with("etc/ld.so.conf.d/00-site.conf", "/opt/site/lib");
+        assert_eq!(around_the_agent(libraries.path()), None);
     }
 }

@@ -18,7 +18,7 @@ use super::output::{self, Run};
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The image's libraries, in the folders of the distributions (ld.so(8)).
-const LIBRARIES: &str = concat!(
+pub(super) const LIBRARIES: &str = concat!(
     "/usr/lib/x86_64-linux-gnu:/usr/lib/aarch64-linux-gnu:",
     "/usr/lib64:/usr/lib"
 );

@@ -17,7 +17,7 @@ use tokio::process::Command;
 use upgrade::observe::Cause;
 
 use super::work::Work;
-use crate::health::confined::around_the_agent;
+use crate::health::confined::{around_the_agent, loaded_by_the_node};
 use crate::health::crash::is_a_crash;
 use crate::health::group::Group;
 
@@ -90,13 +90,14 @@ fn of_the_start(error: &std::io::Error) -> Cause {
 
 /// The failure, which blames no image where a file of this node limits what kubeadm may do.
 fn unconfined(root: &Path, failure: Failure) -> Failure {
-    let file = failure.cause.is_image().then(|| around_the_agent(root));
+    let file = || around_the_agent(root).or_else(|| loaded_by_the_node(root));
+    let file = failure.cause.is_image().then(file);
     let Some(file) = file.flatten() else {
         return failure;
     };
     let (why, file) = (failure.why, file.display());
     Failure::of_the_node(format!(
-        "{why}; {file}, which is this node's own, limits it"
+        "{why}; {file}, which is this node's own, limits it or what it loads"
     ))
 }
 
@@ -292,6 +293,21 @@ mod tests {
         assert_eq!(cause, Cause::Node);
         assert!(
             why.contains("careen-kubeadm.service.d/1.conf, which"),
+            "{why}"
+        );
+    }
+
+    #[tokio::test]
+    async fn crash_with_a_library_path_of_the_node_is_not_the_images() {
+        let root = system("kill -SEGV $$");
+        let folder = root.path().join("etc/ld.so.conf.d");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("00-site.conf"), "/opt/site/lib\n").unwrap();
+        let ran = upgrade_node(root.path(), None, Work::Node, Duration::from_secs(20)).await;
+        let Failure { why, cause } = ran.unwrap_err();
+        assert_eq!(cause, Cause::Node);
+        assert!(
+            why.contains("/etc/ld.so.conf.d/00-site.conf, which"),
             "{why}"
         );
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use cri::RunningPod;
 use host::cmdline::Cmdline;
 use host::loader;
 use host::snapshot::Here;
@@ -283,6 +284,10 @@ impl NodeAccess for Node {
 
     async fn starts_pods(&self, policy: &Policy) -> Result<(), Reason> {
         health::starts_pods(policy).await
+    }
+
+    async fn running_pods(&self) -> Result<Vec<RunningPod>, String> {
+        health::running_pods().await
     }
 
     async fn serves(&self, policy: &Policy) -> Serving {

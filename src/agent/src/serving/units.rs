@@ -11,7 +11,7 @@ use upgrade::serving::{Down, Units};
 
 use crate::health::confined;
 use crate::health::crash::is_a_crash;
-use crate::health::launched;
+use crate::health::launched::{self, Launched};
 use crate::health::ownership::is_the_images_program;
 
 use super::executable::is_broken;
@@ -164,12 +164,12 @@ fn down(root: &Path, unit: Fallen) -> Down {
     let of_the_image = |path: &String| IMAGE.iter().any(|folder| path.starts_with(folder));
     let image = of_the_image(&unit.fragment)
         && unit.drop_ins.iter().all(of_the_image)
-        && runs_the_images_programs(root, &unit)
         && confined::by_the_node(root, &[]).is_none();
-    let cause = match (image, shows_a_fault(root, &unit)) {
-        (false, _) => Cause::Node,
-        (true, true) => Cause::Image,
-        (true, false) => Cause::Unclear,
+    let cause = match of_programs(root, &unit) {
+        None | Some(Cause::Unclear) if !image => Cause::Node,
+        Some(cause) => cause,
+        None if shows_a_fault(root, &unit) => Cause::Image,
+        None => Cause::Unclear,
     };
     let why = match (unit.result.as_str(), unit.exit_status) {
         ("" | "success", _) => String::new(),
@@ -184,13 +184,19 @@ fn down(root: &Path, unit: Fallen) -> Down {
     }
 }
 
-/// Also a unit of the image may run a program that only the node has, by itself or through a shell.
-/// Which of several commands failed is not known.
-fn runs_the_images_programs(root: &Path, unit: &Fallen) -> bool {
+/// Where the cause is if a program of the unit is not the image's. Also a unit of the image may run
+/// a program that only the node has, by itself or through a shell. Which of several commands failed
+/// is not known.
+fn of_programs(root: &Path, unit: &Fallen) -> Option<Cause> {
     let mut programs = unit.programs.iter().map(Path::new);
+    if !programs.all(|program| is_the_images_program(root, program)) {
+        return Some(Cause::Node);
+    }
     let files = [&unit.fragment].into_iter().chain(&unit.drop_ins);
-    programs.all(|program| is_the_images_program(root, program))
-        && launched::by_the_node(root, files.map(Path::new)).is_none()
+    match launched::beside_the_image(root, files.map(Path::new))? {
+        Launched::Node(_) => Some(Cause::Node),
+        Launched::Unknown => Some(Cause::Unclear),
+    }
 }
 
 /// Whether its program crashes or cannot be executed. A service that fails may lack a server of the
@@ -238,17 +244,13 @@ mod tests {
             "x.service",
             "/usr/lib/systemd/system/x.service",
         )]);
-        let why = "exit-code, exit status 217".to_owned();
-        let name = "x.service".to_owned();
-        let cause = Cause::Unclear;
-        let timed = false;
-        let told = Down {
-            name,
-            why,
-            cause,
-            timed,
+        let [told] = &found.down[..] else {
+            panic!("{found:?}");
         };
-        assert_eq!(found.down, [told]);
+        let why = "exit-code, exit status 217";
+        assert_eq!((&*told.name, &*told.why), ("x.service", why));
+        let unit = fallen("x.service", "/usr/lib/systemd/system/x.service");
+        assert_eq!(cause(unit), Cause::Unclear);
     }
 
     #[test]
@@ -282,7 +284,9 @@ mod tests {
             "etc/systemd/system.conf.d/1.conf",
             "[Manager]\nDefaultLimitAS=1G\n",
         );
-        assert_eq!(cause_with(&[limit], crashed), Cause::Node);
+        assert_eq!(cause_with(&[limit], crashed.clone()), Cause::Node);
+        let libraries = ("etc/ld.so.conf.d/00-site.conf", "/opt/site/lib\n");
+        assert_eq!(cause_with(&[libraries], crashed), Cause::Node);
     }
 
     #[test]
@@ -325,6 +329,42 @@ mod tests {
         for own in ["/opt/x", "'cd /; exec /usr/local/bin/x'", "/var/lib/x/y"] {
             assert_eq!(starts(&format!("/usr/bin/sh -c {own}")), Cause::Node);
         }
+    }
+
+    #[test]
+    fn program_of_the_node_beside_the_main_one_blames_no_image() {
+        let starts = |lines: &str| {
+            let mut unit = fallen("x.service", "/usr/lib/systemd/system/x.service");
+            (unit.result, unit.exit_status) = ("core-dump".to_owned(), 11);
+            let text = format!("[Service]\nExecStart=/usr/bin/x\n{lines}\n");
+            cause_with(&[("usr/lib/systemd/system/x.service", &text)], unit)
+        };
+        assert_eq!(starts("ExecStartPre=/usr/libexec/y"), Cause::Image);
+        assert_eq!(starts("ExecStartPre=-/opt/x"), Cause::Node);
+        assert_eq!(starts("ExecStartPost=/usr/bin/sh -c /opt/x"), Cause::Node);
+    }
+
+    #[test]
+    fn program_in_a_variable_of_the_node_blames_no_image() {
+        let with = |file: (&str, &str)| {
+            let mut unit = fallen("x.service", "/usr/lib/systemd/system/x.service");
+            unit.programs = vec!["/usr/bin/sh".to_owned()];
+            (unit.result, unit.exit_status) = ("core-dump".to_owned(), 11);
+            let text =
+                "[Service]\nEnvironmentFile=-/etc/default/x\nExecStart=/usr/bin/sh -c 'exec $X'\n";
+            cause_with(&[("usr/lib/systemd/system/x.service", text), file], unit)
+        };
+        assert_eq!(with(("etc/default/x", "X=/usr/bin/x\n")), Cause::Node);
+        assert_eq!(
+            with(("etc/default/y", "")),
+            Cause::Unclear,
+            "it is not known"
+        );
+        let mut direct = fallen("x.service", "/usr/lib/systemd/system/x.service");
+        (direct.programs, direct.exit_status) = (vec!["${X}".to_owned()], 203);
+        let text = "[Service]\nExecStart=${X}\n";
+        let files = [("usr/lib/systemd/system/x.service", text)];
+        assert_eq!(cause_with(&files, direct), Cause::Unclear);
     }
 
     #[test]

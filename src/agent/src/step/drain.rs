@@ -13,7 +13,7 @@ use upgrade::{Disposition, Doing, Policy, Reason, UpgradeId, Version};
 
 use crate::access::{Errand, StepEnd};
 use crate::cluster::{ApiError, Cluster, doubt, refused, undrained};
-use crate::drain::{self, Again, Away, Drain, LIST_PODS};
+use crate::drain::{self, Again, Away, Drain, LIST_PODS, Machine};
 use crate::kubelet;
 use crate::serving;
 
@@ -192,13 +192,14 @@ impl<'a> Server<'a> {
         )
     }
 
-    /// Rehearses again if that is due, notes how the node serves, then drains it. `machine` looks
+    /// Rehearses again if that is due, notes how the node serves, then drains it. `serves` looks
     /// at what the API server does not know, which takes some seconds.
     pub async fn drain(
         self,
         spent_seconds: u64,
         system: System<'_>,
-        machine: impl Future<Output = Serving>,
+        machine: &dyn Machine,
+        serves: impl Future<Output = Serving>,
     ) -> Result<StepEnd, Reason> {
         let (node, id) = (self.node()?, self.id()?);
         let policy = &self.errand.policy.drain;
@@ -214,7 +215,7 @@ impl<'a> Server<'a> {
             let limit = Duration::from_secs(policy.deadline_seconds).saturating_sub(spent);
             let first = self.offer(node, limit).await;
             let spent = spent.saturating_add(begun.elapsed());
-            serving = self.note(node, first, machine).await;
+            serving = self.note(node, first, serves).await;
             let drain = Drain {
                 cluster: self.cluster,
                 node,
@@ -222,6 +223,7 @@ impl<'a> Server<'a> {
                 policy,
                 neighbours: &self.errand.policy.neighbours,
                 spent,
+                machine,
                 volumes: self.volumes,
                 progress: &progress,
             };

@@ -117,8 +117,9 @@ pub async fn perform<H: NodeAccess>(
                     return Ok(StepEnd::Cancelled);
                 }
             }
-            let machine = tools.node.serves(&errand.policy);
-            return server.drain(spent_seconds, system, machine).await;
+            let serves = tools.node.serves(&errand.policy);
+            let machine = &*tools.node;
+            return server.drain(spent_seconds, system, machine, serves).await;
         }
         Step::Release => return release(server, order.membership).await,
         Step::Unmark => return server.unmark(order.is_taken).await,

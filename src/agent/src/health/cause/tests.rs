@@ -220,6 +220,40 @@ fn kubelet_of_the_node_behind_a_shell_of_the_image_is_its_own() {
 }
 
 #[test]
+fn crash_of_a_program_that_a_variable_names_blames_no_image() {
+    let shell = Made {
+        program: Some("/bin/sh".into()),
+        signal: Some(Signal::SIGSEGV as i32),
+        ..made()
+    };
+    let text = format!("[Service]\nEnvironmentFile={SETTINGS}\nExecStart=/bin/sh -c 'exec $BIN'\n");
+    let unit = (&UNIT[1..], text.as_str());
+    let own = [unit, ("etc/default/kubelet", "BIN=/usr/bin/kubelet")];
+    let found = judge(root(&own).path(), &shell, &PATCHES);
+    assert_eq!(found, Some(of_the_node(Path::new(SETTINGS))));
+    assert_eq!(cause(&[unit], &shell), Cause::Unclear, "nobody sets it");
+}
+
+#[test]
+fn library_path_of_the_node_takes_blame_from_the_image() {
+    let list = "/etc/ld.so.conf.d/00-site.conf";
+    let files = [(&list[1..], "/opt/site/lib\n")];
+    let crashed = Made {
+        signal: Some(Signal::SIGSEGV as i32),
+        ..made()
+    };
+    for made in [crashed, made()] {
+        let found = judge(root(&files).path(), &made, &PATCHES);
+        assert_eq!(found, Some(of_the_node(Path::new(list))));
+    }
+    let (root, made) = (root(&files), made());
+    assert!(
+        asked(root.path(), &made).is_some(),
+        "--version finds the image's"
+    );
+}
+
+#[test]
 fn version_under_a_limit_of_the_node_is_not_asked() {
     let asked = |files: &[(&str, &str)]| {
         let (root, made) = (root(files), made());
