@@ -72,7 +72,7 @@ async fn answered(run: &Run) -> Result<Done, Reason> {
     followed.map_err(|error| run.task.failed(&error))?;
     let printed = read(&output);
     match printed {
-        Ok(text) if !text.is_empty() || run.is_silent() => run.task.read(&text),
+        Ok(text) if !text.is_empty() => run.task.read(&text),
         Ok(_) => Err(run.task.failed(&format!(
             "it ended without an answer, see journalctl -u {}.service",
             run.unit

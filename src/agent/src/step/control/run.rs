@@ -26,12 +26,6 @@ impl Run {
     pub const fn is_raise(&self) -> bool {
         matches!(self.task, Task::Raise)
     }
-
-    /// Whether the run succeeds without a word.
-    #[must_use]
-    pub const fn is_silent(&self) -> bool {
-        matches!(self.task, Task::GiveUp)
-    }
 }
 
 /// How long each task may take, in seconds: several times what it takes on a loaded machine. A
@@ -41,7 +35,8 @@ const fn longest(task: Task) -> u64 {
         Task::Survey => 150,
         Task::Lock | Task::Unlock | Task::Yield => 60,
         Task::SaveEtcd => 1800,
-        Task::GiveUp => 60,
+        // It waits half a minute for a kubeadm that it ends.
+        Task::GiveUp => 150,
         Task::Raise => 0,
     }
 }
