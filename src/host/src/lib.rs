@@ -33,6 +33,7 @@ pub mod mounts;
 pub mod os;
 pub mod pair;
 mod places;
+pub mod patches;
 pub mod power;
 pub mod programs;
 pub mod record;
