@@ -15,13 +15,12 @@ mod work;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use host::{Places, control_plane};
+use host::{Places, control_plane, patches};
 use systemd::{ActiveState, Bus};
 use tracing::warn;
 use upgrade::observe::{Cause, Check};
 use upgrade::{Phase, Policy, Reason, Record, Upgrade, UpgradeId, limits, names};
 
-use crate::kubelet::patches;
 use crate::unjoined;
 use program::Failure;
 pub use work::Work;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use control::{Folder, RaiseOrder, raise};
 use host::ledger::Ledger;
 use host::{Places, mounts};
-use upgrade::control_plane::raise::Ended;
+use serde::Serialize;
+use upgrade::control_plane::raise::{Ended, GivingUp};
 use upgrade::exit;
 
 use crate::args::{GiveUp, Raise};
@@ -17,28 +18,40 @@ pub fn run(root: &Path, asked: Raise) -> Result<u8, String> {
     let order = order(root, asked);
     make_writable(&order.places)?;
     let ended = runtime()?.block_on(raise(&order));
-    let text = serde_json::to_string(&ended).map_err(|error| error.to_string())?;
-    println!("{text}");
+    print(&ended)?;
     Ok(match ended {
         Ended::Raised(_) => exit::DONE,
         Ended::NotRaised(_) => exit::FAILED,
     })
 }
 
-/// Gives up a raise.
+/// Gives up a raise, and prints the answer as one line of JSON.
 pub fn give_up(root: &Path, asked: GiveUp) -> Result<u8, String> {
     let places = places(root, asked.sysroot);
     make_writable(&places)?;
-    let ledger = Ledger::of(&places, &asked.upgrade);
-    if !ledger.folder().exists() {
-        // The agent also asks after a raise that was cut before its ledger.
-        eprintln!(
-            "careen-control: {} has raised nothing on this node, so nothing is given up. Compare the id with /sysroot/ostree/careen/control-*.",
-            asked.upgrade
-        );
-        return Ok(exit::DONE);
-    }
-    control::give_up(&places, &asked.upgrade).map(|()| exit::DONE)
+    let id = asked.upgrade;
+    let gave_up = match Ledger::of(&places, &id).folder().exists() {
+        true => runtime()?.block_on(control::give_up(&places, &id)),
+        false => {
+            // The agent also asks after a raise that was cut before its ledger.
+            eprintln!(
+                "careen-control: {id} has raised nothing on this node, so nothing is given up. Compare the id with /sysroot/ostree/careen/control-*."
+            );
+            Ok(())
+        }
+    };
+    let (answer, code) = match gave_up {
+        Ok(()) => (GivingUp::GivenUp(id), exit::DONE),
+        Err(why) => (GivingUp::NotGivenUp(why.into()), exit::FAILED),
+    };
+    print(&answer)?;
+    Ok(code)
+}
+
+fn print(answer: &impl Serialize) -> Result<(), String> {
+    let text = serde_json::to_string(answer).map_err(|error| error.to_string())?;
+    println!("{text}");
+    Ok(())
 }
 
 /// /sysroot is read-only for everything else. Call it before any thread begins.

@@ -234,3 +234,25 @@ fn a_node_without_an_etcd_gets_none() {
     assert_eq!(ledger.absent().unwrap(), [Component::Etcd]);
     assert_eq!(not_written(true, &ledger.pages().unwrap()), []);
 }
+
+/// After a raise the old system may come back. A patch of etcd that has written stays there.
+#[test]
+fn fallback_keeps_the_patch_of_etcd_that_has_written() {
+    let node = Node::new();
+    let ledger = node.raising("one", 1);
+    let etcd = Component::Etcd;
+    let patch = manifest(etcd, "3.6.9-0");
+    ledger.expect(etcd, patch.as_bytes()).unwrap();
+    node.put(etcd, &patch);
+    ledger.follow(etcd).unwrap();
+    ledger.has_served(EtcdVersion::new(3, 6, 9)).unwrap();
+    // A cut in the raise, and the boots after it.
+    assert_eq!(ledger.repair().unwrap(), []);
+    ledger.close().unwrap();
+    for boot in ["trial", "fallback"] {
+        let under_way = Ledger::under_way(&node.places).unwrap();
+        assert!(under_way.is_none(), "{boot}");
+        assert_eq!(ledger.repair().unwrap(), [], "{boot}");
+        assert_eq!(node.read(etcd), patch, "{boot}");
+    }
+}

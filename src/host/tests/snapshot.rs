@@ -254,3 +254,22 @@ fn cancelled_save_leaves_no_partial_and_keeps_the_old_snapshot() {
     node.restore();
     assert_eq!(node.text("config.yaml"), "old config");
 }
+
+/// kubeadm writes these files in place, late in the trial of a control plane. A power cut leaves
+/// them empty or torn.
+#[test]
+fn kubelet_config_that_a_cut_took_late_in_the_trial_comes_back() {
+    let node = node();
+    node.write("etc/kubernetes/manifests/etcd.yaml", "etcd");
+    let before = content(&node.path(KUBELET));
+    node.save();
+    for cut in ["", "kind: Kubelet"] {
+        for name in ["config.yaml", "kubeadm-flags.env", "instance-config.yaml"] {
+            node.write(&format!("{KUBELET}/{name}"), cut);
+        }
+        assert!(node.restore() > 0);
+        assert_eq!(content(&node.path(KUBELET)), before, "{cut:?}");
+    }
+    let etcd = fs::read_to_string(node.path("etc/kubernetes/manifests/etcd.yaml"));
+    assert_eq!(etcd.unwrap(), "etcd", "the static pods stay as they are");
+}

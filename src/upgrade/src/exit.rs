@@ -210,7 +210,7 @@ pub const TABLE: &[Exit] = &[
     row(
         "`careen-control give-up`",
         FAILED,
-        "a manifest could not be repaired, so the raise is still under way",
+        "a raise runs, or a manifest could not be repaired: the raise is still under way",
     ),
     row(
         "`careen-provider`",

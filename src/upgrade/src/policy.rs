@@ -300,7 +300,7 @@ impl Default for Kubeadm {
 }
 
 /// Control planes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ControlPlane {
     /// Allow upgrades of a node that runs a control plane.
@@ -311,6 +311,23 @@ pub struct ControlPlane {
     pub external_etcd: ExternalEtcd,
     /// How long one wait for the control plane may last, in seconds; 0 is no limit.
     pub wait_seconds: u64,
+    /// How many snapshots of etcd stay on this node, the newest one too.
+    pub snapshots_kept: u64,
+    /// Remove kubeadm's copies of etcd that are older than each snapshot that stays.
+    pub prune_kubeadm_backups: bool,
+}
+
+impl Default for ControlPlane {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            single_node: SingleNode::default(),
+            external_etcd: ExternalEtcd::default(),
+            wait_seconds: 0,
+            snapshots_kept: 2,
+            prune_kubeadm_backups: true,
+        }
+    }
 }
 
 /// What to do where the cluster is away with its only control-plane node.

@@ -1,9 +1,12 @@
 //! An upgrade of a node that runs a control plane, step by step: before the arming here, after it
-//! in `after`, what is left early in `leave`, and waits that the policy ends in `patience`.
+//! in `after`, what is left early in `leave`, power cuts in `cuts`, and waits that the policy ends
+//! in `patience`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "control_plane_upgrades/after.rs"]
 mod after;
+#[path = "control_plane_upgrades/cuts.rs"]
+mod cuts;
 #[path = "control_plane_upgrades/leave.rs"]
 mod leave;
 #[path = "control_plane_upgrades/patience.rs"]

@@ -250,4 +250,51 @@ mod tests {
         let proxy = config(content, SILENCE).unwrap().proxy_url;
         assert_eq!(proxy.unwrap(), "socks5://site:1080/");
     }
+
+    /// A server that counts the connections to it, and answers none.
+    struct Server(std::net::TcpListener);
+
+    impl Server {
+        fn start() -> Self {
+            let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            socket.set_nonblocking(true).unwrap();
+            Self(socket)
+        }
+
+        fn kubeconfig(&self) -> String {
+            let server = format!("http://{}", self.0.local_addr().unwrap());
+            format!(
+                "kind: Config\nclusters: [{{name: a, cluster: {{server: '{server}'}}}}]\n\
+                 contexts: [{{name: a, context: {{cluster: a, user: a}}}}]\n\
+                 current-context: a\nusers: [{{name: a, user: {{token: x}}}}]\n"
+            )
+        }
+
+        fn connections(&self) -> usize {
+            std::iter::from_fn(|| self.0.accept().ok()).count()
+        }
+    }
+
+    /// As kubeadm moves kubelet.conf of a control plane to the server of its own node.
+    #[tokio::test]
+    async fn server_that_kubelet_conf_names_now_is_the_one_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kubelet.conf");
+        let (shared, own) = (Server::start(), Server::start());
+        std::fs::write(&path, shared.kubeconfig()).unwrap();
+        let mut credential = Credential::new(&path, Duration::from_secs(60));
+        let ask = async |credential: &mut Credential| {
+            let client = credential.client().await.unwrap();
+            let asked =
+                tokio::time::timeout(Duration::from_millis(500), client.apiserver_version());
+            assert!(asked.await.is_err(), "nobody answers");
+        };
+        ask(&mut credential).await;
+        assert!(shared.connections() > 0 && own.connections() == 0);
+        std::fs::write(folder.path().join("new"), own.kubeconfig()).unwrap();
+        std::fs::rename(folder.path().join("new"), &path).unwrap();
+        ask(&mut credential).await;
+        assert!(own.connections() > 0 && shared.connections() == 0);
+        assert_eq!(credential.number().await.unwrap(), 2);
+    }
 }

@@ -10,7 +10,7 @@ mod cgroups;
 mod defaults;
 mod files;
 mod lost;
-pub mod patches;
+mod patches;
 
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};

@@ -1,10 +1,10 @@
-//! The node's patches for kubeadm: which files of the folder count, in which order, and what they
-//! do to the kubelet's configuration (kubernetes v1.35 and v1.36, cmd/kubeadm/app/util/patches).
+//! The node's patches for kubeadm: which files of the folder count, and what they do to the
+//! kubelet's configuration (kubernetes v1.35 and v1.36, cmd/kubeadm/app/util/patches).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host::trust;
+use host::patches::{files, folder};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -32,35 +32,16 @@ pub struct Patch {
     text: Value,
 }
 
-/// The folder for kubeadm's `--patches` in the system at this root. `None` if the policy names
-/// none, or if the default one does not exist.
-///
-/// # Errors
-/// The folder does not exist, or others than root may write it or a file in it. The message is for
-/// a person.
-pub fn folder(root: &Path, policy: &str) -> Result<Option<PathBuf>, String> {
-    let folder = root.join(policy.trim_start_matches('/'));
-    if policy.is_empty() || policy == upgrade::policy::PATCHES && !folder.exists() {
-        return Ok(None);
-    }
-    if !folder.is_dir() || folder.is_symlink() {
-        return Err(format!("{} is not a folder", folder.display()));
-    }
-    let mut files = files(&folder).into_iter();
-    let fault = trust::fault(&folder).or_else(|| files.find_map(|file| trust::fault(&file)));
-    fault.map_or(Ok(Some(folder)), |fault| Err(fault.with_its_fix()))
-}
-
 /// The patches of the kubelet's configuration in that folder, in kubeadm's order.
 ///
 /// # Errors
-/// As [`folder`], or kubeadm would refuse a file.
+/// As [`host::patches::folder`], or kubeadm would refuse a file.
 pub fn of(root: &Path, policy: &str) -> Result<Vec<Patch>, String> {
     let Some(folder) = folder(root, policy)? else {
         return Ok(Vec::new());
     };
     let mut patches = Vec::new();
-    for file in files(&folder) {
+    for file in files(&folder)? {
         if let Some(kind) = kind(&file)? {
             let texts = read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
             patches.extend(texts.into_iter().map(|text| Patch {
@@ -71,21 +52,6 @@ pub fn of(root: &Path, policy: &str) -> Result<Vec<Patch>, String> {
         }
     }
     Ok(patches)
-}
-
-/// Every file at or below the folder, in the order of Go's `filepath.Walk`.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    let below = |path: PathBuf| {
-        if path.is_dir() && !path.is_symlink() {
-            files(&path)
-        } else {
-            vec![path]
-        }
-    };
-    paths.into_iter().flat_map(below).collect()
 }
 
 /// How the file patches the kubelet's configuration; `None` if it is for something else.

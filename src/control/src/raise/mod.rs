@@ -10,21 +10,25 @@
 mod configuration;
 mod elsewhere;
 mod expected;
+mod lock;
 mod node;
 mod order;
 mod prune;
 mod run;
 mod serving;
+mod stop;
+mod users;
 mod watch;
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
+use std::time::Duration;
 
 use host::ledger::Ledger;
 use host::{Places, durable};
 use serde_json::Value;
 use upgrade::control_plane::raise::{self, Ended, NotRaised, Note, Phase, Run, State};
 use upgrade::control_plane::{Component, Verb};
-use upgrade::{UpgradeId, Version, names};
+use upgrade::{UpgradeId, Version};
 
 pub use order::RaiseOrder;
 
@@ -38,6 +42,7 @@ use elsewhere::Elsewhere;
 use expected::Expected;
 use node::Node;
 use order::{Failed, In};
+use stop::Progress;
 use watch::Watch;
 
 /// Imports what the new system carries, before anything changes.
@@ -61,40 +66,41 @@ async fn import(order: &RaiseOrder, node: &Node) -> Result<(), Failed> {
 /// What kubeadm writes to, flushed as a whole after it.
 const WRITTEN: [&str; 2] = ["/etc/kubernetes", "/var"];
 
+/// How long `give-up` waits for a raise, or a repair of the boot, that runs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Raises the control plane of this node.
 pub async fn raise(order: &RaiseOrder) -> Ended {
-    match attempt(order).await {
+    let progress = Progress::new();
+    let ended = tokio::select! {
+        ended = attempt(order, &progress) => ended,
+        failed = stop::asked(&progress) => Err(failed),
+    };
+    match ended {
         Ok(version) => Ended::Raised(version),
         Err(failed) => Ended::NotRaised(not_raised(order, failed)),
     }
 }
 
 /// Gives up a raise: a last repair, and no other after it. From then on a person may change
-/// manifests, and no boot takes that back.
+/// manifests, and no boot takes that back. No kubeadm of a raise runs any more then.
 ///
 /// # Errors
-/// A manifest could not be repaired, so the raise stays under way.
-pub fn give_up(places: &Places, id: &UpgradeId) -> Result<(), String> {
+/// A raise runs, or a manifest could not be repaired. So the raise stays under way.
+pub async fn give_up(places: &Places, id: &UpgradeId) -> Result<(), String> {
+    let _lock = lock::take(&places.root, PATIENCE).await?;
     let ledger = Ledger::of(places, id);
-    if !kubeadm_runs(places) {
-        elsewhere::forget(&places.root)?;
-    }
+    elsewhere::forget(&places.root)?;
     repair(&ledger).map_err(|failed| failed.why)?;
     ledger.close().map_err(|error| error.to_string())
 }
 
-/// kubeadm holds the lock after the program that started it was killed.
-fn kubeadm_runs(places: &Places) -> bool {
-    let path = places
-        .root
-        .join(names::CONTROL_LOCK.trim_start_matches('/'));
-    let lock = File::open(path).ok();
-    lock.is_some_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
-}
-
-async fn attempt(order: &RaiseOrder) -> Result<Version, Failed> {
-    let lock = lock(order).during(Phase::Ledger)?;
-    elsewhere::forget(&order.places.root).during(Phase::Ledger)?;
+async fn attempt(order: &RaiseOrder, progress: &Progress) -> Result<Version, Failed> {
+    let root = &order.places.root;
+    let lock = lock::take(root, Duration::MAX)
+        .await
+        .during(Phase::Ledger)?;
+    elsewhere::forget(root).during(Phase::Ledger)?;
     let ledger = Ledger::of(&order.places, &order.id);
     let under_way = resume(order, &ledger)?;
     // Without them kubeadm would drop what they set.
@@ -116,6 +122,7 @@ async fn attempt(order: &RaiseOrder) -> Result<Version, Failed> {
         node: &node,
         expected: &expected,
         timeouts: &timeouts,
+        progress,
     };
     let version = match how {
         Some(how) => {
@@ -124,31 +131,13 @@ async fn attempt(order: &RaiseOrder) -> Result<Version, Failed> {
         }
         None => node.lowest().cloned().unwrap_or_else(|| order.to.clone()),
     };
+    progress.at(Phase::Serving);
     serving::wait(order, &version).await?;
     ledger.close().during(Phase::Ledger)?;
     if let Some(before) = order.prune_before {
         prune::prune(&order.folder, before);
     }
     Ok(version)
-}
-
-/// One raise at a time; kubeadm holds the lock too. This waits for the kubeadm of a raise whose
-/// program was killed, and follows what that one writes.
-fn lock(order: &RaiseOrder) -> Result<File, String> {
-    let folder = order.folder.path(names::RUN_DIR);
-    durable::make_private_folder(&folder).map_err(|error| error.to_string())?;
-    let path = order.folder.path(names::CONTROL_LOCK);
-    let said = |error| format!("{}: {error}", path.display());
-    let lock = File::create(&path).map_err(said)?;
-    if lock.try_lock().is_ok() {
-        return Ok(lock);
-    }
-    let under_way = Ledger::under_way(&order.places).map_err(|error| error.to_string())?;
-    let watch = under_way.map(|(ledger, _)| Watch::start(&ledger));
-    let watch = watch.transpose()?;
-    lock.lock().map_err(said)?;
-    watch.map_or(Ok(()), Watch::stop)?;
-    Ok(lock)
 }
 
 /// Repairs what a raise has left that is under way. Returns its note if it is this one: another one
@@ -188,6 +177,7 @@ struct Raise<'a> {
     node: &'a Node,
     expected: &'a Expected,
     timeouts: &'a Value,
+    progress: &'a Progress,
 }
 
 impl Raise<'_> {
@@ -222,7 +212,9 @@ impl Raise<'_> {
             lock: self.lock,
             kubeconfig: instead.as_ref().map(Elsewhere::path),
         };
+        self.progress.at(Phase::Kubeadm);
         let ran = run::run(order, &files, how, &text).await;
+        self.progress.at(Phase::Manifests);
         drop(instead);
         let followed = watch.stop();
         let wrong = ledger.pages().during(Phase::Ledger)?;
@@ -351,37 +343,45 @@ mod tests {
         (places, ledger)
     }
 
-    #[test]
-    fn a_raise_that_is_given_up_is_repaired_and_over() {
+    #[tokio::test]
+    async fn a_raise_that_is_given_up_is_repaired_and_over() {
         let root = tempfile::tempdir().unwrap();
         let (places, ledger) = begun(root.path());
         fs::write(ledger.live(Component::Etcd), "").unwrap();
-        give_up(&places, &"one".parse().unwrap()).unwrap();
+        give_up(&places, &"one".parse().unwrap()).await.unwrap();
         let text = fs::read_to_string(ledger.live(Component::Etcd));
         assert_eq!(text.unwrap(), "kind: Pod\n");
         assert!(Ledger::under_way(&places).unwrap().is_none());
-        give_up(&places, &"unknown".parse().unwrap()).unwrap();
+        give_up(&places, &"unknown".parse().unwrap()).await.unwrap();
     }
 
-    /// The program was killed, so nothing removed the copy when kubeadm ended.
-    #[test]
-    fn give_up_removes_the_copy_of_admin_conf() {
+    /// A careen-control that was killed has left kubeadm, and a copy of admin.conf, which nothing
+    /// has removed.
+    #[tokio::test]
+    async fn give_up_ends_the_kubeadm_of_a_killed_raise_first() {
         let root = tempfile::tempdir().unwrap();
-        let (places, _) = begun(root.path());
+        let (places, ledger) = begun(root.path());
+        let etcd = ledger.live(Component::Etcd);
         let run = root.path().join("run/careen");
         fs::create_dir_all(&run).unwrap();
         let copy = run.join("control-admin.conf");
         fs::write(&copy, "secret").unwrap();
-        let lock = root
-            .path()
-            .join(names::CONTROL_LOCK.trim_start_matches('/'));
-        let kubeadms = File::create(lock).unwrap();
-        kubeadms.lock().unwrap();
-        give_up(&places, &"one".parse().unwrap()).unwrap();
-        assert!(copy.exists(), "kubeadm still reads it");
-        drop(kubeadms);
-        give_up(&places, &"one".parse().unwrap()).unwrap();
-        assert!(!copy.exists());
+        let lock = File::create(run.join("control.lock")).unwrap();
+        lock.lock().unwrap();
+        // It would write for ever.
+        let script = format!("while sleep 0.02; do : > {}; done", etcd.display());
+        // The command ends with this statement, and with it the lock of this process.
+        let mut kubeadm = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .stdin(std::process::Stdio::from(lock))
+            .spawn()
+            .unwrap();
+        while !fs::read_to_string(&etcd).unwrap().is_empty() {}
+        give_up(&places, &"one".parse().unwrap()).await.unwrap();
+        assert_eq!(fs::read_to_string(&etcd).unwrap(), "kind: Pod\n");
+        assert!(Ledger::under_way(&places).unwrap().is_none() && !copy.exists());
+        assert!(!kubeadm.wait().unwrap().success());
+        assert_eq!(fs::read_to_string(&etcd).unwrap(), "kind: Pod\n");
     }
 
     /// Each run of kubeadm copies etcd. What was there before the raise stays.
@@ -415,13 +415,14 @@ mod tests {
         assert_eq!(left(), 2, "etcd does not serve");
     }
 
-    #[test]
-    fn a_raise_that_cannot_be_repaired_stays_under_way() {
+    #[tokio::test]
+    async fn a_raise_that_cannot_be_repaired_stays_under_way() {
         let root = tempfile::tempdir().unwrap();
         let (places, ledger) = begun(root.path());
         ledger.has_served("3.7.0".parse().unwrap()).unwrap();
         fs::remove_file(ledger.live(Component::Etcd)).unwrap();
-        let why = give_up(&places, &"one".parse().unwrap()).unwrap_err();
+        let given_up = give_up(&places, &"one".parse().unwrap()).await;
+        let why = given_up.unwrap_err();
         assert!(why.contains("by hand"), "{why}");
         assert!(Ledger::under_way(&places).unwrap().is_some());
     }

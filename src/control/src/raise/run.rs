@@ -1,4 +1,6 @@
-//! The run of kubeadm. It is never ended from here: half an upgrade is worse than a late one.
+//! The run of kubeadm. It is never ended from here, because half an upgrade is worse than a late
+//! one. But it ends with this program: nobody else follows what it writes, and a power cut takes a
+//! manifest that nobody has kept.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -8,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use host::kubeadm;
 use host::ledger::Ledger;
-use host::{kubeadm, programs};
+use host::programs::{self, Program};
 use tokio::process::{Child, Command};
 use upgrade::control_plane::raise::Run;
 use upgrade::control_plane::{Component, EtcdVersion};
@@ -30,8 +33,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The files of a run.
 pub(super) struct Files<'a> {
     pub ledger: &'a Ledger,
-    /// kubeadm holds it as its standard input: a raise that begins after this program was killed
-    /// waits for it.
+    /// kubeadm has it as its standard input. So the lock shows a kubeadm that was left.
     pub lock: &'a File,
     /// Another kubeconfig than admin.conf.
     pub kubeconfig: Option<&'a Path>,
@@ -80,14 +82,18 @@ fn started(order: &RaiseOrder, lock: &File, arguments: &[&OsStr], log: &Path) ->
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     let log = options.open(log)?;
-    let mut command = Command::from(programs::alone(&order.kubeadm, &path(&order.old_kubelet)));
+    let setpriv = Program::Setpriv.below(Path::new("/"))?;
+    let mut command = Command::from(programs::alone(&setpriv, &path(&order.old_kubelet)));
     command
+        // The kernel sends it when the thread that starts kubeadm ends, which is the one of `main`.
+        .args(["--pdeathsig", "KILL", "--"])
+        .arg(&order.kubeadm)
         .args(arguments)
         .envs(proxies(order))
         .stdin(Stdio::from(lock.try_clone()?))
         .stdout(Stdio::from(log.try_clone()?))
         .stderr(Stdio::from(log))
-        // Ctrl-C ends this program alone.
+        // Ctrl-C does not reach it, and one signal reaches it with all that it has started.
         .process_group(0);
     command.spawn()
 }
@@ -150,9 +156,14 @@ fn complaint(status: ExitStatus, log: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::ExitStatusExt;
 
+    use host::Places;
+
     use super::*;
+    use crate::folder::Folder;
 
     #[test]
     fn the_kubelet_that_runs_is_found_first() {
@@ -183,5 +194,76 @@ mod tests {
         let said = of("begin\nerror: no\n\nTo see the stack trace of this error\n");
         assert_eq!(said, "kubeadm ended with exit status 1: error: no");
         assert!(of("").contains("wrote nothing"));
+    }
+
+    /// The folder of the test that kills the process of the other one.
+    const FOLDER: &str = "CAREEN_TEST_FOLDER";
+
+    fn order(kubeadm: PathBuf) -> RaiseOrder {
+        RaiseOrder {
+            folder: Folder::below(Path::new("/nowhere")),
+            places: Places::running(Path::new("/nowhere")),
+            id: "one".parse().unwrap(),
+            to: "v1.36.3".parse().unwrap(),
+            kubeadm,
+            images: None,
+            runtime: PathBuf::new(),
+            old_kubelet: Vec::new(),
+            patches: None,
+            ignore: Vec::new(),
+            skip: Vec::new(),
+            pod: Duration::ZERO,
+            serving: Duration::ZERO,
+            prune_before: None,
+            now: 0,
+        }
+    }
+
+    /// A careen-control that runs kubeadm, until it is killed.
+    #[tokio::test]
+    #[ignore = "it is a process of kubeadm_ends_with_the_program_that_runs_it"]
+    async fn program_that_runs_kubeadm() {
+        let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap());
+        let lock = File::create(folder.join("lock")).unwrap();
+        lock.lock().unwrap();
+        let order = order(folder.join("kubeadm"));
+        let mut kubeadm = started(&order, &lock, &[], &folder.join("log")).unwrap();
+        std::fs::write(folder.join("id"), kubeadm.id().unwrap().to_string()).unwrap();
+        kubeadm.wait().await.unwrap();
+    }
+
+    fn until(what: &str, holds: impl Fn() -> bool) {
+        let begun = std::time::Instant::now();
+        while !holds() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    #[test]
+    fn kubeadm_ends_with_the_program_that_runs_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("kubeadm"), "#!/bin/sh\nexec sleep 100\n").unwrap();
+        let mode = Permissions::from_mode(0o755);
+        std::fs::set_permissions(at("kubeadm"), mode).unwrap();
+        let own = std::env::current_exe().unwrap();
+        let name = "raise::run::tests::program_that_runs_kubeadm";
+        let mut program = std::process::Command::new(own)
+            .args(["--exact", "--ignored", name])
+            .env(FOLDER, folder.path())
+            .spawn()
+            .unwrap();
+        let id = || std::fs::read_to_string(at("id")).unwrap_or_default();
+        let runs = || {
+            let name = std::fs::read_to_string(format!("/proc/{}/comm", id()));
+            name.is_ok_and(|name| name == "sleep\n")
+        };
+        until("kubeadm runs", || !id().is_empty() && runs());
+        let lock = File::open(at("lock")).unwrap();
+        assert!(lock.try_lock().is_err(), "kubeadm has it as its input");
+        program.kill().unwrap();
+        program.wait().unwrap();
+        until("kubeadm is gone", || lock.try_lock().is_ok());
     }
 }

@@ -3,9 +3,9 @@
 use std::fs::{self, File, Permissions, TryLockError};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::time::UNIX_EPOCH;
 
 use host::durable;
+use host::etcd_snapshots::{self, COMPLETE};
 use upgrade::control_plane::{Kept, Refusal, Saving};
 use upgrade::{UpgradeId, names};
 
@@ -17,8 +17,6 @@ use crate::folder::Folder;
 /// Where snapshots are.
 pub(super) const FOLDER: &str = names::ETCD_SNAPSHOTS;
 
-/// A complete snapshot: it has this name only after it was verified.
-const COMPLETE: &str = ".db";
 /// One that is being written.
 const PART: &str = ".db.part";
 /// What is known of one, beside it.
@@ -63,16 +61,9 @@ impl Store {
         Ok(())
     }
 
-    /// The complete snapshots. Files of other names are nobody's.
+    /// The complete snapshots.
     pub fn kept(&self) -> Vec<Kept> {
-        let kept = |name: String| {
-            let id = name.strip_suffix(COMPLETE)?.parse().ok()?;
-            let written = fs::symlink_metadata(self.path.join(&name)).ok()?;
-            let at = written.modified().ok()?.duration_since(UNIX_EPOCH);
-            let at = at.map_or(0, |since| since.as_secs());
-            written.is_file().then_some(Kept { id, at })
-        };
-        self.names().into_iter().filter_map(kept).collect()
+        etcd_snapshots::kept(&self.path)
     }
 
     /// The bytes of a snapshot.

@@ -52,7 +52,7 @@ pub use member::{Answer, LAG, Listed, Member, Status, members};
 pub use quorum::{Hold, Leave, Quorum, quorum};
 pub use room::{Place, Use, wanted};
 pub use single::forbidden;
-pub use snapshot::{Kept, Refusal, Saved, Saving, fitness, surplus};
+pub use snapshot::{Kept, Refusal, Saved, Saving, fitness, oldest_kept, surplus};
 pub use stored::LONGEST;
 pub use survey::{
     Alarm, AlarmKind, Drift, Kind, Lock, Other, Owner, Source, Survey, TooMany, Unseen, Versions,

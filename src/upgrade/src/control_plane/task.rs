@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::leadership::Yielding;
 use super::lock::{Locking, Unlocking};
-use super::raise::Ended;
+use super::raise::{Ended, GivingUp};
 use super::snapshot::{Refusal, Saved, Saving};
 use super::survey::Survey;
 use super::text::Name;
@@ -47,7 +47,7 @@ pub enum Done {
     SavedEtcd(Option<Saved>),
     /// The control plane of this node is at this version and serves.
     Raised(Version),
-    /// No repair changes the manifests any more.
+    /// No kubeadm of the raise runs, and no repair changes the manifests any more.
     GivenUp,
     /// etcd was asked to let another member lead. Whether one does decides nothing.
     Yielded,
@@ -124,7 +124,10 @@ impl Task {
                     detail: complaint(&not.detail),
                 }),
             },
-            Self::GiveUp => Ok(Done::GivenUp),
+            Self::GiveUp => match self.parsed(printed)? {
+                GivingUp::GivenUp(_) => Ok(Done::GivenUp),
+                GivingUp::NotGivenUp(why) => Err(self.failed(&why)),
+            },
             Self::Yield => {
                 let _: Yielding = self.parsed(printed)?;
                 Ok(Done::Yielded)
@@ -191,6 +194,8 @@ mod tests {
         let raised = json!({ "raised": "v1.36.3" });
         let version = "v1.36.3".parse().unwrap();
         assert_eq!(read(Task::Raise, &raised), Ok(Done::Raised(version)));
+        let given_up = json!({ "givenUp": "u1" });
+        assert_eq!(read(Task::GiveUp, &given_up), Ok(Done::GivenUp));
         let absent = json!({ "answer": "absent" });
         assert_eq!(read(Task::Unlock, &absent), Ok(Done::Unlocked));
     }
@@ -208,13 +213,15 @@ mod tests {
         let not = json!({ "notRaised": { "phase": "kubeadm", "detail": "exit status 1" } });
         let detail = "exit status 1".to_owned();
         assert_eq!(read(Task::Raise, &not), Err(Reason::RaiseFailed { detail }));
-        for task in [
-            Task::Survey,
-            Task::Lock,
-            Task::SaveEtcd,
-            Task::Raise,
-            Task::Unlock,
-        ] {
+        let not = json!({ "notGivenUp": "a raise runs on this node" });
+        let Err(Reason::ControlFailed { verb, detail }) = read(Task::GiveUp, &not) else {
+            panic!("a raise that runs is not given up");
+        };
+        assert_eq!(
+            (verb.as_str(), detail.as_str()),
+            ("give-up", "a raise runs on this node")
+        );
+        for task in Task::ALL {
             assert!(task.read("").is_err(), "{task:?}");
         }
     }

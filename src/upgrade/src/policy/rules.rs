@@ -164,9 +164,13 @@ fn kubeadm(kubeadm: &Kubeadm) -> [Rule; 1] {
     )]
 }
 
-fn control_plane(control_plane: &ControlPlane) -> [Rule; 1] {
+fn control_plane(control_plane: &ControlPlane) -> [Rule; 2] {
     let wait = matches!(control_plane.wait_seconds, 0 | 60..=604_800);
-    [(wait, "control-plane.wait-seconds", "0, or 60 to 604800")]
+    let kept = (1..=20).contains(&control_plane.snapshots_kept);
+    [
+        (wait, "control-plane.wait-seconds", "0, or 60 to 604800"),
+        (kept, "control-plane.snapshots-kept", "1 to 20"),
+    ]
 }
 
 fn health(health: &Health) -> [Rule; 6] {

@@ -256,6 +256,7 @@ fn around() -> Vec<(&'static str, Class)> {
     });
     const SURVEYED: Class =
         Class::RefusesNone("each survey applies it, and one precedes the arming");
+    const KEPT: Class = Class::RefusesNone("it says what stays on the disk");
     let control_plane = classed!(ControlPlane {
         enabled: Class::Refuses(Case {
             loosen: |policy| policy.control_plane.enabled = true,
@@ -267,6 +268,8 @@ fn around() -> Vec<(&'static str, Class)> {
         single_node: SURVEYED,
         external_etcd: SURVEYED,
         wait_seconds: Class::RefusesNone("it ends a wait under way at the next answer"),
+        snapshots_kept: KEPT,
+        prune_kubeadm_backups: KEPT,
     });
     [
         hooks,

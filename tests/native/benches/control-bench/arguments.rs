@@ -18,7 +18,7 @@ pub struct Arguments {
         long,
         value_enum,
         value_delimiter = ',',
-        default_value = "survey,snapshot,raise,turns"
+        default_value = "survey,snapshot,raise,single,turns"
     )]
     pub parts: Vec<Part>,
     /// What cargo gives to each benchmark.
@@ -35,6 +35,8 @@ pub enum Part {
     Turns,
     /// C4: one raise.
     Raise,
+    /// C6 and C8: the upgrade of the only member.
+    Single,
     /// C5: one snapshot.
     Snapshot,
     /// C7: one survey.

@@ -1,5 +1,5 @@
-//! C1 to C5 and C7 of the benchmarks: what an upgrade of a control plane costs, each beside the
-//! same by hand in the same call.
+//! C1 to C8 of the benchmarks: what an upgrade of a control plane costs, each beside the same by
+//! hand in the same call.
 //!
 //! The control planes are those of the native tests: real kubeadm, etcd and API servers, static
 //! pods as processes, and a reboot that is a power cut. So the figures leave out what a kernel, a
@@ -15,6 +15,7 @@ mod measured;
 mod outages;
 mod raise;
 mod scene;
+mod single;
 mod snapshot;
 mod survey;
 mod turns;
@@ -45,6 +46,7 @@ async fn measure(arguments: &Arguments) -> Result<()> {
         rows.extend(match part {
             Part::Turns => turns::measure(&control, arguments.runs).await?,
             Part::Raise => raise::measure(&control).await?,
+            Part::Single => single::measure(&control, arguments.runs).await?,
             Part::Snapshot => snapshot::measure(&control, arguments.runs).await?,
             Part::Survey => survey::measure(&control, arguments.runs).await?,
         });

@@ -261,7 +261,7 @@ impl Hardware {
         let output = tokio::task::spawn_blocking(move || command.output());
         let output = output.await.unwrap().map_err(|error| failed(&error))?;
         let printed = String::from_utf8_lossy(&output.stdout);
-        if printed.trim().is_empty() && !run.is_silent() {
+        if printed.trim().is_empty() {
             return Err(failed(&String::from_utf8_lossy(&output.stderr)));
         }
         let done = order.task.read(printed.trim())?;
@@ -276,11 +276,13 @@ impl Hardware {
                 arguments[at + 1] = path.display().to_string();
             }
         }
-        if order.task == upgrade::control_plane::Task::Raise {
+        use upgrade::control_plane::Task;
+        if matches!(order.task, Task::Raise | Task::GiveUp) {
+            arguments.extend(["--sysroot", SYSROOT].map(str::to_owned));
+        }
+        if order.task == Task::Raise {
             let missing = "ContainerRuntimeVersion,CreateJob,ImagePull,SystemVerification";
             let more = [
-                "--sysroot",
-                SYSROOT,
                 "--ignore-preflight-errors",
                 missing,
                 "--skip-phases",

@@ -37,7 +37,7 @@ pub async fn perform(
 ) -> Result<StepEnd, Reason> {
     let id = errand.upgrade()?;
     let run = run::run(places, order, id, &errand.policy);
-    let done = answered(&run).await?;
+    let done = answered(places, &run).await?;
     if let Done::Raised(version) = &done {
         info!("the control plane of this node is at {version}");
     }
@@ -54,7 +54,7 @@ pub async fn survey(
     policy: &Policy,
 ) -> Result<Survey, Reason> {
     let run = run::survey_for_a_plan(places, version, policy);
-    match answered(&run).await? {
+    match answered(places, &run).await? {
         Done::Surveyed(survey) => Ok(*survey),
         Done::Locked
         | Done::Busy { .. }
@@ -66,13 +66,14 @@ pub async fn survey(
     }
 }
 
-async fn answered(run: &Run) -> Result<Done, Reason> {
-    let output = Path::new(names::RUN_DIR).join(format!("{}.json", run.unit));
+async fn answered(places: &Places, run: &Run) -> Result<Done, Reason> {
+    let folder = places.root.join(names::RUN_DIR.trim_start_matches('/'));
+    let output = folder.join(format!("{}.json", run.unit));
     let followed = follow(run, &output).await;
     followed.map_err(|error| run.task.failed(&error))?;
     let printed = read(&output);
     match printed {
-        Ok(text) if !text.is_empty() || run.is_silent() => run.task.read(&text),
+        Ok(text) if !text.is_empty() => run.task.read(&text),
         Ok(_) => Err(run.task.failed(&format!(
             "it ended without an answer, see journalctl -u {}.service",
             run.unit

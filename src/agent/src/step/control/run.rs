@@ -1,6 +1,6 @@
 //! One run of careen-control: its unit, its arguments, and how long it may take.
 
-use host::Places;
+use host::{Places, etcd_snapshots};
 use upgrade::control_plane::Task;
 use upgrade::{Policy, UpgradeId, Version, names};
 
@@ -26,12 +26,6 @@ impl Run {
     pub const fn is_raise(&self) -> bool {
         matches!(self.task, Task::Raise)
     }
-
-    /// Whether the run succeeds without a word.
-    #[must_use]
-    pub const fn is_silent(&self) -> bool {
-        matches!(self.task, Task::GiveUp)
-    }
 }
 
 /// How long each task may take, in seconds: several times what it takes on a loaded machine. A
@@ -41,7 +35,8 @@ const fn longest(task: Task) -> u64 {
         Task::Survey => 150,
         Task::Lock | Task::Unlock | Task::Yield => 60,
         Task::SaveEtcd => 1800,
-        Task::GiveUp => 60,
+        // It waits half a minute for a kubeadm that it ends.
+        Task::GiveUp => 150,
         Task::Raise => 0,
     }
 }
@@ -53,7 +48,8 @@ pub fn run(places: &Places, order: &ControlOrder, id: &UpgradeId, policy: &Polic
     let mut arguments = vec![task.verb().to_owned()];
     arguments.extend(match task {
         Task::Survey => survey(places, order, policy),
-        Task::Lock | Task::Unlock | Task::SaveEtcd => [of(id), vec!["--json".to_owned()]].concat(),
+        Task::Lock | Task::Unlock => [of(id), vec!["--json".to_owned()]].concat(),
+        Task::SaveEtcd => [of(id), save(policy)].concat(),
         Task::Yield => vec!["--json".to_owned()],
         Task::GiveUp => of(id),
         Task::Raise => [of(id), raise(places, order, policy)].concat(),
@@ -88,6 +84,13 @@ fn of(id: &UpgradeId) -> Vec<String> {
     pair("--upgrade", id.as_str())
 }
 
+fn save(policy: &Policy) -> Vec<String> {
+    let mut arguments = vec!["--json".to_owned()];
+    let keep = policy.control_plane.snapshots_kept;
+    arguments.extend(pair("--keep", &keep.to_string()));
+    arguments
+}
+
 fn survey(places: &Places, order: &ControlOrder, policy: &Policy) -> Vec<String> {
     let mut arguments = vec!["--json".to_owned()];
     arguments.extend(patches(policy));
@@ -106,7 +109,18 @@ fn raise(places: &Places, order: &ControlOrder, policy: &Policy) -> Vec<String> 
     arguments.extend(kubeadm(places, order));
     arguments.extend(pair("--old-kubelet-path", "/usr/bin"));
     arguments.extend(patches(policy));
+    arguments.extend(prune_before(places, policy));
     arguments
+}
+
+/// kubeadm never removes its copies of etcd. One that is older than each snapshot that stays is of
+/// no use any more. Without a snapshot, each copy stays.
+fn prune_before(places: &Places, policy: &Policy) -> Vec<String> {
+    let policy = &policy.control_plane;
+    let oldest = policy.prune_kubeadm_backups;
+    let oldest = oldest.then(|| etcd_snapshots::oldest(&places.root, policy.snapshots_kept));
+    let oldest = oldest.flatten();
+    oldest.map_or_else(Vec::new, |at| pair("--prune-before", &at.to_string()))
 }
 
 /// The patches of a survey are those of the raise. An empty path is no folder. careen-control says
@@ -175,7 +189,7 @@ mod tests {
             format!("survey --json {PATCHES} --target-version v1.36.3 {kubeadm}")
         );
         assert_eq!(words(Task::Lock), "lock --upgrade u1 --json");
-        assert_eq!(words(Task::SaveEtcd), "save --upgrade u1 --json");
+        assert_eq!(words(Task::SaveEtcd), "save --upgrade u1 --json --keep 2");
         assert_eq!(words(Task::Yield), "yield --json");
         assert_eq!(words(Task::Unlock), "unlock --upgrade u1 --json");
         assert_eq!(words(Task::GiveUp), "give-up --upgrade u1");
@@ -199,6 +213,36 @@ mod tests {
                 assert!(pairs.any(|pair| pair == ["--patches", path]), "{run:?}");
             }
         }
+    }
+
+    #[test]
+    fn policy_says_which_copies_of_etcd_stay() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::running(root.path());
+        let id = "u3".parse().unwrap();
+        let mut policy = Policy::default();
+        let before = |policy: &Policy| {
+            let mut words = run(&places, &order(Task::Raise), &id, policy)
+                .arguments
+                .into_iter();
+            words.by_ref().find(|word| word == "--prune-before")?;
+            words.next()
+        };
+        assert_eq!(before(&policy), None, "no snapshot is here");
+        let folder = places.root.join("var/lib/careen/etcd");
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, at) in [("u1.db", 100), ("u2.db", 200), ("u3.db", 300)] {
+            let file = std::fs::File::create(folder.join(name)).unwrap();
+            let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(at);
+            file.set_modified(at).unwrap();
+        }
+        assert_eq!(before(&policy).unwrap(), "200", "of the two that stay");
+        policy.control_plane.snapshots_kept = 3;
+        assert_eq!(before(&policy).unwrap(), "100");
+        let saved = run(&places, &order(Task::SaveEtcd), &id, &policy).arguments;
+        assert!(saved.ends_with(&pair("--keep", "3")), "{saved:?}");
+        policy.control_plane.prune_kubeadm_backups = false;
+        assert_eq!(before(&policy), None);
     }
 
     #[test]

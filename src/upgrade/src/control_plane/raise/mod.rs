@@ -10,6 +10,7 @@ use super::expiry::Certificate;
 use super::repair::{Kept, Live, Pages};
 use super::text::{Detail, Name};
 use super::verb::Verb;
+use crate::id::UpgradeId;
 use crate::version::Version;
 
 /// A certificate of etcd with less time than this is renewed, although that restarts etcd.
@@ -146,6 +147,16 @@ pub struct NotRaised {
     /// The tag of the image in each manifest that can be read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub versions: BTreeMap<Component, Name>,
+}
+
+/// How `careen-control give-up` has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum GivingUp {
+    /// No kubeadm of a raise runs, and no repair changes the manifests any more.
+    GivenUp(UpgradeId),
+    /// The raise is still under way, for this reason.
+    NotGivenUp(Detail),
 }
 
 /// The parts of a raise.

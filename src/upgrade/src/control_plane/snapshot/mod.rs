@@ -6,4 +6,4 @@ mod surplus;
 
 pub use answer::{Saved, Saving};
 pub use fitness::{Refusal, fitness};
-pub use surplus::{Kept, surplus};
+pub use surplus::{Kept, oldest_kept, surplus};

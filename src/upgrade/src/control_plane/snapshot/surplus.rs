@@ -20,17 +20,38 @@ pub fn surplus(mut all: Vec<Kept>, keep: usize) -> Vec<UpgradeId> {
     all.into_iter().map(|one| one.id).collect()
 }
 
+/// When the oldest of the newest so many of them was written. What is older than it is of no use
+/// for a restore. `None` if there is none.
+#[must_use]
+pub fn oldest_kept(mut all: Vec<Kept>, keep: usize) -> Option<u64> {
+    let surplus = surplus(all.clone(), keep);
+    all.retain(|one| !surplus.contains(&one.id));
+    all.into_iter().map(|one| one.at).min()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn removed(ages: &[u64], keep: usize) -> Vec<String> {
+    fn all(ages: &[u64]) -> Vec<Kept> {
         let kept = |at: &u64| Kept {
             id: format!("u{at}").parse().unwrap(),
             at: *at,
         };
-        let all = surplus(ages.iter().map(kept).collect(), keep);
-        all.into_iter().map(String::from).collect()
+        ages.iter().map(kept).collect()
+    }
+
+    fn removed(ages: &[u64], keep: usize) -> Vec<String> {
+        let removed = surplus(all(ages), keep);
+        removed.into_iter().map(String::from).collect()
+    }
+
+    #[test]
+    fn what_is_older_than_each_kept_snapshot_is_of_no_use() {
+        assert_eq!(oldest_kept(all(&[7, 3, 9, 1]), 2), Some(7));
+        assert_eq!(oldest_kept(all(&[7]), 2), Some(7));
+        assert_eq!(oldest_kept(all(&[]), 2), None);
+        assert_eq!(oldest_kept(all(&[7, 3]), 0), None);
     }
 
     #[test]
