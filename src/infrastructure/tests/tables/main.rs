@@ -3,6 +3,7 @@
 
 mod choosing;
 mod clusters;
+mod drains;
 mod hosts;
 mod leaving;
 mod lost;

@@ -12,7 +12,6 @@ mod conditions;
 mod count;
 mod drain;
 mod drains;
-mod evict;
 mod facts;
 mod handover;
 mod host;

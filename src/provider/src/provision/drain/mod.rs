@@ -1,12 +1,16 @@
 //! The Node of an orphan, and its drain: nobody else cordons it or asks its pods to leave, because
 //! Cluster API drains only the nodes of Machines.
 
+mod evict;
+mod pods;
+mod refusal;
+mod volumes;
+
 use std::sync::Arc;
 
-use infrastructure::{Host, Node, provider_id};
+use infrastructure::{Host, Moving, Node, provider_id};
 use requests::NodeFacts;
 
-use super::evict;
 use super::wire;
 use super::work::Provision;
 use crate::clock::now;
@@ -27,6 +31,17 @@ struct Place {
     cluster: Key,
     state: Arc<ClusterState>,
     node: Arc<NodeFacts>,
+}
+
+/// The pods of a Node after they were asked to leave.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Round {
+    /// How many were not away yet.
+    pub(super) left: usize,
+    /// What holds the first one that is held.
+    pub(super) held: Option<String>,
+    /// The one with volumes whose turn it is.
+    pub(super) moving: Option<Moving>,
 }
 
 impl From<Node> for Found {
@@ -104,21 +119,30 @@ impl Provision {
         let Some(place) = found.place else {
             return Err(WriteError::Missing);
         };
-        let left = match self.drain_node(&place).await {
+        let moving = self.drains.moving(key, host);
+        let round = match self.drain_node(&place, moving.as_ref()).await {
             // A person must look: the kubeconfig may not have the right.
-            Err(WriteError::Refused(why)) => evict::Left {
+            Err(WriteError::Refused(why)) => Round {
                 left: 1,
                 held: Some(format!("the API server of the Cluster refuses it: {why}")),
+                moving,
             },
             other => other?,
         };
-        let node = &place.node.name;
-        tracing::info!(host = %key, node, pods = left.left, held = left.held, "draining the node of an orphan");
-        self.drains.put(key, host, left, now());
+        let (node, turn) = (
+            &place.node.name,
+            round.moving.as_ref().map(|pod| &*pod.name),
+        );
+        tracing::info!(host = %key, node, pods = round.left, turn, held = round.held, "draining the node of an orphan");
+        self.drains.put(key, host, round, now());
         Ok(())
     }
 
-    async fn drain_node(&self, place: &Place) -> Result<evict::Left, WriteError> {
+    async fn drain_node(
+        &self,
+        place: &Place,
+        moving: Option<&Moving>,
+    ) -> Result<Round, WriteError> {
         let (state, node) = (&place.state, &place.node);
         let away = |why: String| WriteError::Away(why);
         let link = state.link().map_err(|why| away(why.to_string()))?;
@@ -126,6 +150,6 @@ impl Provision {
             state.renew(cordon(link.client, node).await?);
         }
         let client = self.world.clusters.client_for_evictions(&place.cluster);
-        evict::all(&client.await.map_err(away)?, &node.name).await
+        evict::round(&client.await.map_err(away)?, &node.name, moving).await
     }
 }
