@@ -8,7 +8,8 @@ use kube::Client;
 use kube::api::{Api, DeleteParams, EvictParams, Preconditions};
 
 use super::refusal::{self, Refusal};
-use super::{Round, pods, volumes};
+use super::round::Round;
+use super::{pods, volumes};
 use crate::clock::now;
 use crate::writes::{WriteError, limited};
 

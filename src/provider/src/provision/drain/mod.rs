@@ -4,6 +4,7 @@
 mod evict;
 mod pods;
 mod refusal;
+pub(super) mod round;
 mod volumes;
 
 use std::sync::Arc;
@@ -16,7 +17,8 @@ use super::work::Provision;
 use crate::clock::now;
 use crate::clusters::ClusterState;
 use crate::machines::Key;
-use crate::writes::{WriteError, cordon, provision as write};
+use crate::writes::{WriteError, cordon};
+use round::Round;
 
 /// The Node of an orphan.
 pub(super) struct Found {
@@ -31,17 +33,6 @@ struct Place {
     cluster: Key,
     state: Arc<ClusterState>,
     node: Arc<NodeFacts>,
-}
-
-/// The pods of a Node after they were asked to leave.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Round {
-    /// How many were not away yet.
-    pub(super) left: usize,
-    /// What holds the first one that is held.
-    pub(super) held: Option<String>,
-    /// The one with volumes whose turn it is.
-    pub(super) moving: Option<Moving>,
 }
 
 impl From<Node> for Found {
@@ -64,17 +55,14 @@ impl Provision {
             return Ok(Node::NoCluster.into());
         };
         let id = provider_id(space, &host.name, id);
-        let named = host.claim.as_ref().map(|claim| claim.cluster.as_str());
-        let clusters = match named.filter(|name| !name.is_empty()) {
-            Some(name) => self.cluster_named(space, name).await?,
+        let named = host.claim.as_ref().map(|claim| claim.cluster.clone());
+        let named = named.filter(|name| !name.is_empty());
+        let found: Option<wire::Cluster> = self.read_core(space, "Cluster", named.clone()).await?;
+        let clusters = match named {
+            Some(name) => found.map(|_| Key::new(space, name)).into_iter().collect(),
             None => self.clusters_of(space),
         };
         Ok(self.node_in(&clusters, &id))
-    }
-
-    async fn cluster_named(&self, space: &str, name: &str) -> Result<Vec<Key>, WriteError> {
-        let found: Option<wire::Cluster> = write::read(&self.core(space, "Cluster"), name).await?;
-        Ok(found.map(|_| Key::new(space, name)).into_iter().collect())
     }
 
     fn clusters_of(&self, space: &str) -> Vec<Key> {
@@ -119,7 +107,7 @@ impl Provision {
         let Some(place) = found.place else {
             return Err(WriteError::Missing);
         };
-        let moving = self.drains.moving(key, host);
+        let moving = self.by_host.moving(key, host);
         let round = match self.drain_node(&place, moving.as_ref()).await {
             // A person must look: the kubeconfig may not have the right.
             Err(WriteError::Refused(why)) => Round {
@@ -134,7 +122,7 @@ impl Provision {
             round.moving.as_ref().map(|pod| &*pod.name),
         );
         tracing::info!(host = %key, node, pods = round.left, turn, held = round.held, "draining the node of an orphan");
-        self.drains.put(key, host, round, now());
+        self.by_host.put_pods(key, host, round, now());
         Ok(())
     }
 
