@@ -23,6 +23,8 @@ use prepared::identity::Identity;
 use prepared::settings::Settings;
 use prepared::{OnDisk, Paths};
 
+use crate::real::runtime;
+
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(15);
 
@@ -69,22 +71,26 @@ struct Failed {
 
 impl From<kube::Error> for Failed {
     fn from(error: kube::Error) -> Self {
-        let code = if let kube::Error::Api(answer) = &error {
-            answer.code
-        } else {
-            0
-        };
-        Self {
-            why: chain(&error),
-            code,
+        let mut failed = Self::here(&chain(&error));
+        if let kube::Error::Api(answer) = error {
+            failed.code = answer.code;
         }
+        failed
+    }
+}
+
+impl Failed {
+    /// The server has not refused.
+    fn here(why: &dyn std::fmt::Display) -> Self {
+        let why = why.to_string();
+        Self { why, code: 0 }
     }
 }
 
 impl From<NoAnswer> for Failed {
     fn from(NoAnswer(limit): NoAnswer) -> Self {
-        let why = format!("the API server did not answer in {} s", limit.as_secs());
-        Self { why, code: 0 }
+        let seconds = limit.as_secs();
+        Self::here(&format!("the API server did not answer in {seconds} s"))
     }
 }
 
@@ -97,13 +103,8 @@ impl Cluster {
     /// Its credential cannot be read, or the process cannot have a runtime.
     pub fn new(paths: &Paths, settings: Settings, name: String) -> Result<Self, String> {
         let identity = Identity::read(paths, &OnDisk).map_err(|error| error.to_string())?;
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime
-            .enable_all()
-            .build()
-            .map_err(|error| error.to_string())?;
         Ok(Self {
-            runtime,
+            runtime: runtime()?,
             paths: paths.clone(),
             settings,
             name,
@@ -119,7 +120,6 @@ impl Cluster {
     }
 
     fn client(&self, token: &str) -> Answer<Client> {
-        let plain = |why: String| Failed { why, code: 0 };
         let pem = self.settings.certificate_authority.as_bytes();
         let content: Kubeconfig = serde_json::from_value(json!({
             "current-context": "host",
@@ -130,9 +130,9 @@ impl Cluster {
             } }],
             "users": [{ "name": "host", "user": { "token": token } }],
         }))
-        .map_err(|error| plain(error.to_string()))?;
+        .map_err(|error| Failed::here(&error))?;
         let config = kubeconfig::config(content, None, &Variables::of_process());
-        let mut config = config.map_err(|error| plain(chain(&error)))?;
+        let mut config = config.map_err(|error| Failed::here(&chain(&error)))?;
         config.connect_timeout = Some(PATIENCE);
         config.read_timeout = Some(PATIENCE);
         // The client starts a task, which belongs to this runtime.
@@ -176,10 +176,7 @@ impl Cluster {
             "metadata": { "name": self.name, "namespace": self.settings.namespace },
             "spec": { "registration": self.settings.registration, "handover": self.identity.handover },
         });
-        let object: DynamicObject = serde_json::from_value(object).map_err(|error| Failed {
-            why: error.to_string(),
-            code: 0,
-        })?;
+        let object = serde_json::from_value(object).map_err(|error| Failed::here(&error))?;
         let hosts = self.hosts(client.clone());
         let created = self.wait(async { hosts.create(&PostParams::default(), &object).await });
         if let Err(failed) = created
@@ -217,10 +214,8 @@ impl Cluster {
         let accounts: Objects<ServiceAccount> =
             Objects::namespaced(self.mine()?, &self.settings.namespace);
         let request = json!({ "spec": { "audiences": [], "expirationSeconds": TOKEN_SECONDS } });
-        let request: TokenRequest = serde_json::from_value(request).map_err(|error| Failed {
-            why: error.to_string(),
-            code: 0,
-        })?;
+        let request: TokenRequest =
+            serde_json::from_value(request).map_err(|error| Failed::here(&error))?;
         let (name, params) = (self.own_name(), PostParams::default());
         let answer = self.wait(async {
             accounts
@@ -238,10 +233,7 @@ impl Cluster {
         self.identity.since = since;
         (self.refused, self.unregistered) = (false, None);
         let written = self.identity.write(&self.paths, &OnDisk);
-        written.map_err(|error| Failed {
-            why: error.to_string(),
-            code: 0,
-        })
+        written.map_err(|error| Failed::here(&error))
     }
 
     /// After a failure the next request has a connection of its own.

@@ -51,19 +51,16 @@ impl Real {
     /// The boot has no id, or the process cannot have a runtime.
     pub fn new(program: PathBuf) -> Result<Self, String> {
         let boot = host::os::boot_id(Path::new(host::os::BOOT_ID));
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
         let (runner, orders) = mpsc::channel::<Order>();
         std::thread::spawn(move || {
             for (command, limit, done) in orders {
-                let _ = done.send(ended(command, limit));
+                let ended = run(command, limit).unwrap_or_else(|error| Ended::failed(&error));
+                let _ = done.send(ended);
             }
         });
         Ok(Self {
             runner,
-            runtime: runtime
-                .enable_all()
-                .build()
-                .map_err(|error| error.to_string())?,
+            runtime: runtime()?,
             boot: boot.map_err(|error| error.to_string())?,
             program,
         })
@@ -79,10 +76,7 @@ impl Real {
         let (done, end) = mpsc::channel();
         let sent = self.runner.send((command, limit, done));
         let ended = sent.ok().and_then(|()| end.recv().ok());
-        ended.unwrap_or_else(|| Ended {
-            well: false,
-            tail: "the command did not run".to_owned(),
-        })
+        ended.unwrap_or_else(|| Ended::failed(&"the command did not run"))
     }
 
     fn is_alive(&self, unit: &str) -> systemd::Result<bool> {
@@ -110,6 +104,16 @@ impl Real {
         // A unit that was not started is not found, and the record says what follows from that.
         let _ = self.ask(async |bus| bus.start_transient(unit, &properties).await);
     }
+}
+
+/// What runs the requests of one thread.
+///
+/// # Errors
+/// The process cannot have one.
+pub fn runtime() -> Result<Runtime, String> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let built = runtime.enable_all().build();
+    built.map_err(|error| error.to_string())
 }
 
 fn join_unit(claim: &ClaimId) -> String {
@@ -156,10 +160,7 @@ impl Machine for Real {
                 command.args(["reset", "--force", "--skip-phases=remove-etcd-member"]);
                 self.command(command, Some(RESET))
             }
-            Err(error) => Ended {
-                well: false,
-                tail: error.to_string(),
-            },
+            Err(error) => Ended::failed(&error),
         }
     }
 
@@ -241,17 +242,7 @@ impl Hands for Real {
 }
 
 /// Runs a command to its end, or until this limit. The journal has all of its output.
-fn ended(mut command: Command, limit: Option<Duration>) -> Ended {
-    match run(&mut command, limit) {
-        Ok(ended) => ended,
-        Err(error) => Ended {
-            well: false,
-            tail: error.to_string(),
-        },
-    }
-}
-
-fn run(command: &mut Command, limit: Option<Duration>) -> std::io::Result<Ended> {
+fn run(mut command: Command, limit: Option<Duration>) -> std::io::Result<Ended> {
     let output = tempfile::NamedTempFile::new_in(names::RUN_DIR)?;
     let file = output.reopen()?;
     command

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::claim::{HostRef, provider_id};
+use crate::claim::{Claim, HostRef, provider_id};
 use crate::facts::{Facts, Machine, Owner};
 use crate::host::Host;
 use crate::quantity::amount;
@@ -144,4 +144,16 @@ pub(crate) fn has_minimum(wanted: &BTreeMap<String, String>, host: &Host) -> Res
 /// The provider id of a machine on its host.
 pub(crate) fn id_of(machine: &Machine, host: &HostRef) -> String {
     provider_id(&machine.namespace, &host.name, &host.claim)
+}
+
+/// What a claim of the machine on its host always says.
+pub(crate) fn claim_on(machine: &Machine, host: &HostRef) -> Claim {
+    Claim {
+        id: host.claim.clone(),
+        machine: machine.name.clone(),
+        provider_id: id_of(machine, host),
+        release: machine.release,
+        join_seconds: machine.join_seconds,
+        ..Claim::default()
+    }
 }

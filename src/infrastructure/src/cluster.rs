@@ -157,26 +157,6 @@ pub enum ClusterWhy {
     Gone,
 }
 
-impl ClusterWhy {
-    /// A stable word.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Provisioned => "Provisioned",
-            Self::Moving => "Moving",
-            Self::NoOwner => "NoOwner",
-            Self::ManagedElsewhere => "ManagedElsewhere",
-            Self::Paused { .. } => "Paused",
-            Self::EndpointUnknown => "EndpointUnknown",
-            Self::EndpointHostMissing { .. } => "EndpointHostMissing",
-            Self::EndpointHostTaken { .. } => "EndpointHostTaken",
-            Self::MachinesLeft { .. } => "MachinesLeft",
-            Self::HostsLeft { .. } => "HostsLeft",
-            Self::Gone => "Gone",
-        }
-    }
-}
-
 /// What to write to a cluster, and what it waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterDecision {
@@ -318,4 +298,9 @@ fn domains(facts: &ClusterFacts<'_>) -> Vec<Domain> {
         attributes: BTreeMap::new(),
     };
     names.into_iter().map(domain).collect()
+}
+
+life::codes! { ClusterWhy::code:
+    Provisioned Moving NoOwner ManagedElsewhere Paused EndpointUnknown EndpointHostMissing
+    EndpointHostTaken MachinesLeft HostsLeft Gone
 }

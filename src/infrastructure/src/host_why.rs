@@ -58,27 +58,7 @@ pub enum HostWhy {
     NotJudged,
 }
 
-impl HostWhy {
-    /// A stable word.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Free => "Free",
-            Self::InUse => "InUse",
-            Self::Moving => "Moving",
-            Self::Unapproved => "Unapproved",
-            Self::NoRegistration { .. } => "NoRegistration",
-            Self::OtherPrefix { .. } => "OtherPrefix",
-            Self::RegistrationFull { .. } => "RegistrationFull",
-            Self::Leaving => "Leaving",
-            Self::DeletedInUse { .. } => "DeletedInUse",
-            Self::MayBeOrphan { .. } => "MayBeOrphan",
-            Self::Orphan { .. } => "Orphan",
-            Self::OrphanDraining { .. } => "OrphanDraining",
-            Self::OrphanHeld { .. } => "OrphanHeld",
-            Self::OrphanAway { .. } => "OrphanAway",
-            Self::ManyOrphans { .. } => "ManyOrphans",
-            Self::NotJudged => "NotJudged",
-        }
-    }
+life::codes! { HostWhy::code:
+    Free InUse Moving Unapproved NoRegistration OtherPrefix RegistrationFull Leaving
+    DeletedInUse MayBeOrphan Orphan OrphanDraining OrphanHeld OrphanAway ManyOrphans NotJudged
 }

@@ -1,7 +1,7 @@
 //! A machine that is deleted. Cluster API has drained its node, and deletes the Node once our
 //! finalizer is gone. So the finalizer stays until the old kubelet cannot come back.
 
-use crate::choose::id_of;
+use crate::choose::claim_on;
 use crate::claim::{Claim, HostRef, Wanted};
 use crate::decision::{Act, Decision};
 use crate::facts::{Facts, Held, Node};
@@ -45,21 +45,11 @@ fn holds_data_of(facts: &Facts<'_>, host: &HostRef) -> bool {
 }
 
 fn order(facts: &Facts<'_>, host: &HostRef) -> Claim {
-    let machine = facts.machine;
+    let cluster = facts.cluster.map(|one| one.name.clone());
     Claim {
-        id: host.claim.clone(),
-        machine: machine.name.clone(),
-        cluster: facts
-            .cluster
-            .map_or_else(String::new, |one| one.name.clone()),
-        image: None,
-        version: None,
-        provider_id: id_of(machine, host),
+        cluster: cluster.unwrap_or_default(),
         wanted: Wanted::Released,
-        release: machine.release,
-        bootstrap_hash: None,
-        join_seconds: machine.join_seconds,
-        lost: false,
+        ..claim_on(facts.machine, host)
     }
 }
 

@@ -17,10 +17,12 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod brake;
+mod budget;
 mod choose;
 mod claim;
 mod cluster;
 mod decision;
+mod drain;
 mod facts;
 mod give_back;
 mod handover;
@@ -46,6 +48,7 @@ mod unfit;
 mod why;
 
 pub use brake::{Braked, brake};
+pub use budget::Budget;
 pub use choose::{Choice, choose};
 pub use claim::{Claim, HostRef, Release, Wanted, provider_id};
 pub use cluster::{
@@ -53,6 +56,7 @@ pub use cluster::{
     decide_cluster,
 };
 pub use decision::{Act, Decision, Failed};
+pub use drain::{Attachment, DrainFacts, Moving, NextPods, PodToGo, Volume, next_pods};
 pub use facts::{Data, Facts, Held, Machine, Node, Owner, OwnerCluster};
 pub use host::Host;
 pub use host_decision::HostDecision;

@@ -1,6 +1,6 @@
 //! The decision on one machine: at most one write, and what the machine waits for.
 
-use crate::choose::{choose, id_of};
+use crate::choose::{choose, claim_on, id_of};
 use crate::claim::{Claim, HostRef, Wanted};
 use crate::decision::{Act, Decision, Failed};
 use crate::facts::{Data, Facts, Held, Node, Owner, OwnerCluster};
@@ -116,19 +116,11 @@ fn claim(
     host: &HostRef,
     image: String,
 ) -> Claim {
-    let machine = facts.machine;
     Claim {
-        id: host.claim.clone(),
-        machine: machine.name.clone(),
         cluster: cluster.name.clone(),
         image: Some(image),
         version: Some(owner.version.clone()),
-        provider_id: id_of(machine, host),
-        wanted: Wanted::Joined,
-        release: machine.release,
-        bootstrap_hash: None,
-        join_seconds: machine.join_seconds,
-        lost: false,
+        ..claim_on(facts.machine, host)
     }
 }
 

@@ -238,7 +238,7 @@ fn upgrade(pool: &Pool, wanted: usize, members: &[Member]) -> Result<PoolAct, Po
     let mut failed = staying(members).filter_map(|one| Some((one, one.failed.clone()?)));
     if let Some((member, detail)) = failed.next() {
         let name = member.name.clone();
-        return Err(PoolWhy::Failed { name, detail });
+        return Err(PoolWhy::UpgradeFailed { name, detail });
     }
     if let Some(detail) = pool.no_image.clone() {
         return Err(PoolWhy::NoImage { detail });

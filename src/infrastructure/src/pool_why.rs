@@ -25,7 +25,7 @@ pub enum PoolWhy {
     #[error(
         "machine {name} failed to upgrade, so no other machine is upgraded: {detail}. Correct the image, or annotate Machine {name} with a new value of careen.dev/retry."
     )]
-    Failed { name: String, detail: String },
+    UpgradeFailed { name: String, detail: String },
     /// No image is known.
     #[error(
         "the image of the machines is not known: {detail}. Set osImage in the template of the CareenMachinePool, or correct the ImageCatalogue."
@@ -57,30 +57,17 @@ pub enum PoolWhy {
     Settled,
 }
 
-impl PoolWhy {
-    /// A stable word.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::NoOwner => "NoOwner",
-            Self::Paused { .. } => "Paused",
-            Self::Leaving { .. } => "Leaving",
-            Self::Gone => "Gone",
-            Self::Failed { .. } => "UpgradeFailed",
-            Self::NoImage { .. } => "NoImage",
-            Self::Unavailable { .. } => "Unavailable",
-            Self::Upgrading { .. } => "Upgrading",
-            Self::Joining { .. } => "Joining",
-            Self::Settled => "Settled",
-        }
-    }
+life::codes! { PoolWhy::code:
+    NoOwner Paused Leaving Gone UpgradeFailed NoImage Unavailable Upgrading Joining Settled
+}
 
+impl PoolWhy {
     /// Whether it is worth an Event: an upgrade does not continue, and a person may want to know
     /// why.
     #[must_use]
     pub const fn holds(&self) -> bool {
         match self {
-            Self::Failed { .. } | Self::NoImage { .. } | Self::Unavailable { .. } => true,
+            Self::UpgradeFailed { .. } | Self::NoImage { .. } | Self::Unavailable { .. } => true,
             Self::NoOwner
             | Self::Paused { .. }
             | Self::Leaving { .. }

@@ -78,10 +78,9 @@ pub fn words(
         std::cmp::Ordering::Less => Word::Unknown,
     };
     let taken = matches!(decision.why, Why::NodeNameTaken { .. });
-    let node = if taken {
-        Word::False
-    } else {
-        reached(Stage::Provisioned)
+    let node = match taken {
+        true => Word::False,
+        false => reached(Stage::Provisioned),
     };
     let leaving = machine.deleting
         || host
@@ -89,17 +88,19 @@ pub fn words(
             .is_some_and(|claim| claim.wanted == Wanted::Released);
     let ready = stage == Stage::Provisioned && !leaving && decision.why == Why::Running;
     [
-        ("Ready", word(ready)),
+        ("Ready", ready.into()),
         ("HostClaimed", reached(Stage::Claimed)),
         ("ImageReady", reached(Stage::Imaged)),
         ("Bootstrapped", reached(Stage::Joined)),
         ("NodeMatches", node),
-        ("Paused", word(machine.paused.is_some())),
+        ("Paused", machine.paused.is_some().into()),
     ]
 }
 
-const fn word(holds: bool) -> Word {
-    if holds { Word::True } else { Word::False }
+impl From<bool> for Word {
+    fn from(holds: bool) -> Self {
+        if holds { Self::True } else { Self::False }
+    }
 }
 
 const fn before(stage: Stage) -> Stage {

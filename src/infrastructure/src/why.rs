@@ -171,41 +171,14 @@ pub enum Why {
     Released,
 }
 
-impl Why {
-    /// A stable word.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::Running => "Running",
-            Self::Moving => "Moving",
-            Self::NoOwner => "NoOwner",
-            Self::Paused { .. } => "Paused",
-            Self::NoCluster => "NoCluster",
-            Self::InfrastructureNotReady => "InfrastructureNotReady",
-            Self::NoData => "NoData",
-            Self::BadData { .. } => "BadData",
-            Self::NoHost { .. } => "NoHost",
-            Self::ImageFailing { .. } => "ImageFailing",
-            Self::Unobserved { .. } => "Unobserved",
-            Self::Imaging { .. } => "Imaging",
-            Self::Joining { .. } => "Joining",
-            Self::HostFailed { .. } => "HostFailed",
-            Self::JoinFailed { .. } => "JoinFailed",
-            Self::JoinLate { .. } => "JoinLate",
-            Self::NodeNameTaken { .. } => "NodeNameTaken",
-            Self::HostTaken { .. } => "HostTaken",
-            Self::HostReleased { .. } => "HostReleased",
-            Self::HostGone { .. } => "HostGone",
-            Self::Fencing { .. } => "Fencing",
-            Self::Silent { .. } => "Silent",
-            Self::LinkDown { .. } => "LinkDown",
-            Self::NodeNotReady { .. } => "NodeNotReady",
-            Self::ClusterAway { .. } => "ClusterAway",
-            Self::Braked { .. } => "Braked",
-            Self::Released => "Released",
-        }
-    }
+life::codes! { Why::code:
+    Running Moving NoOwner Paused NoCluster InfrastructureNotReady NoData BadData NoHost
+    ImageFailing Unobserved Imaging Joining HostFailed JoinFailed JoinLate NodeNameTaken
+    HostTaken HostReleased HostGone Fencing Silent LinkDown NodeNotReady ClusterAway Braked
+    Released
+}
 
+impl Why {
     /// How it ends.
     #[must_use]
     pub const fn class(&self) -> Class {

@@ -10,6 +10,9 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+#[macro_use]
+mod codes;
+
 pub mod claim;
 pub mod decide;
 pub mod observe;

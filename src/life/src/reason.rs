@@ -121,29 +121,13 @@ pub enum Reason {
     },
 }
 
-impl Reason {
-    /// Its code, for conditions and metrics.
-    #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::ClaimGone { .. } => "ClaimGone",
-            Self::ClaimForeign { .. } => "ClaimForeign",
-            Self::ClaimUnread { .. } => "ClaimUnread",
-            Self::AwaitsData => "AwaitsData",
-            Self::AgentBusy { .. } => "AgentBusy",
-            Self::NotClean { .. } => "NotClean",
-            Self::ImageFailed { .. } => "ImageFailed",
-            Self::BootstrapRefused { .. } => "BootstrapRefused",
-            Self::BootstrapInterrupted => "BootstrapInterrupted",
-            Self::JoinFailed { .. } => "JoinFailed",
-            Self::JoinTimedOut { .. } => "JoinTimedOut",
-            Self::ClaimSpent { .. } => "ClaimSpent",
-            Self::CleaningFailed { .. } => "CleaningFailed",
-            Self::Kept => "Kept",
-            Self::RecordUnread { .. } => "RecordUnread",
-        }
-    }
+codes! { Reason::code:
+    ClaimGone ClaimForeign ClaimUnread AwaitsData AgentBusy NotClean ImageFailed
+    BootstrapRefused BootstrapInterrupted JoinFailed JoinTimedOut ClaimSpent CleaningFailed Kept
+    RecordUnread
+}
 
+impl Reason {
     /// Who can make the host go on.
     #[must_use]
     pub const fn class(&self) -> Class {

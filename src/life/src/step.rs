@@ -36,20 +36,6 @@ pub enum Step {
     Check,
 }
 
-impl Step {
-    /// Its name, for the log and for `status.step`.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::AskImage(_) => "AskImage",
-            Self::WithdrawImage => "WithdrawImage",
-            Self::Join(_) => "Join",
-            Self::EndJoin(_) => "EndJoin",
-            Self::Fence(_) => "Fence",
-            Self::Clean(_) => "Clean",
-            Self::EndClean(_) => "EndClean",
-            Self::Reboot => "Reboot",
-            Self::Check => "Check",
-        }
-    }
+codes! { Step::name:
+    AskImage WithdrawImage Join EndJoin Fence Clean EndClean Reboot Check
 }

@@ -8,8 +8,8 @@ use upgrade::decide::RecordRead;
 use upgrade::phase::Class;
 use upgrade::{RawRequest, Upgrade};
 
-use crate::disk::{Disk, Owner};
-use crate::error::{Error, Result};
+use crate::disk::{Disk, write_json};
+use crate::error::Result;
 use crate::paths::Paths;
 
 /// Asks for the image of a claim.
@@ -17,7 +17,6 @@ use crate::paths::Paths;
 /// # Errors
 /// The request is not there.
 pub fn ask(paths: &Paths, disk: &dyn Disk, claim: &Claim) -> Result<()> {
-    let path = paths.request();
     let Some(image) = &claim.image else {
         return Ok(());
     };
@@ -26,9 +25,7 @@ pub fn ask(paths: &Paths, disk: &dyn Disk, claim: &Claim) -> Result<()> {
         id: Some(id(&claim.id)),
         ..RawRequest::scheduled(image)
     };
-    let text = serde_json::to_vec(&request);
-    let text = text.map_err(|error| Error::unusable(&path, error.to_string()))?;
-    disk.write(&path, &text, Owner::root(0o600))
+    write_json(disk, &paths.request(), &request)
 }
 
 /// Withdraws what was asked.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use life::ClaimId;
 
 use crate::control_plane;
-use crate::disk::{Disk, Owner};
+use crate::disk::{Disk, write_json};
 use crate::error::Result;
 use crate::kubernetes;
 use crate::ledger::Ledger;
@@ -45,8 +45,7 @@ pub fn clean(
 /// # Errors
 /// The note is not there.
 pub fn note(paths: &Paths, disk: &dyn Disk, claim: &ClaimId, left: &[String]) -> Result<()> {
-    let text = serde_json::to_vec(left).unwrap_or_default();
-    disk.write(&paths.cleaned(claim), &text, Owner::root(0o600))
+    write_json(disk, &paths.cleaned(claim), &left)
 }
 
 /// What a fence has put aside holds keys of the cluster.
@@ -74,13 +73,11 @@ fn remove_control_plane(paths: &Paths, disk: &dyn Disk, mounts: &[PathBuf]) -> R
 fn remove_leftovers(paths: &Paths, disk: &dyn Disk, mounts: &[PathBuf]) -> Result<()> {
     let mut all = Ok(());
     for leftover in leftovers::all(paths)? {
-        match leftover {
-            Leftover::Remove(path) => {
-                for (etc, place) in places(paths, &path)? {
-                    all = all.and(pristine::restore(disk, mounts, &etc, &place));
-                }
-            }
-            Leftover::Empty(_) | Leftover::Link(_) => {}
+        let Leftover::Remove(path) = leftover else {
+            continue;
+        };
+        for (etc, place) in places(paths, &path)? {
+            all = all.and(pristine::restore(disk, mounts, &etc, &place));
         }
     }
     all

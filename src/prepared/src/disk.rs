@@ -6,7 +6,7 @@ use std::path::Path;
 
 use host::durable;
 
-use crate::error::{At, Result, if_there};
+use crate::error::{At, Error, Result, if_there};
 
 /// The owner and the mode of a file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -80,6 +80,16 @@ pub fn make_folders(disk: &dyn Disk, path: &Path) -> Result<()> {
         disk.make_folder(folder, Owner::root(0o755))?;
     }
     Ok(())
+}
+
+/// Writes a value that only root may read.
+///
+/// # Errors
+/// It may not be on the disk.
+pub fn write_json(disk: &dyn Disk, path: &Path, value: &impl serde::Serialize) -> Result<()> {
+    let text = serde_json::to_vec(value);
+    let text = text.map_err(|error| Error::unusable(path, error.to_string()))?;
+    disk.write(path, &text, Owner::root(0o600))
 }
 
 /// The disk itself.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{Disk, Owner};
+use crate::disk::{Disk, write_json};
 use crate::error::{At, Error, Result, if_there};
 use crate::paths::Paths;
 
@@ -55,8 +55,7 @@ impl Identity {
     /// # Errors
     /// It may not be on the disk.
     pub fn write(&self, paths: &Paths, disk: &dyn Disk) -> Result<()> {
-        let text = serde_json::to_vec(self).unwrap_or_default();
-        disk.write(&file(paths), &text, Owner::root(0o600))
+        write_json(disk, &file(paths), self)
     }
 
     /// Whether the token is old enough to ask for the next one.

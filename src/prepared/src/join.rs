@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use upgrade::Digest;
 
 use crate::apply;
-use crate::disk::{Disk, Owner};
+use crate::disk::{Disk, Owner, write_json};
 use crate::error::{At, Error, Result, if_there};
 use crate::ledger::Ledger;
 use crate::machine::{Ended, Machine};
@@ -68,10 +68,7 @@ pub fn look(paths: &Paths, claim: &ClaimId, handed: &Handed) -> Result<()> {
 /// # Errors
 /// They are not there.
 pub fn hand(paths: &Paths, disk: &dyn Disk, handed: &Handed) -> Result<()> {
-    let path = paths.data();
-    let text = serde_json::to_vec(handed);
-    let text = text.map_err(|error| Error::unusable(&path, error.to_string()))?;
-    disk.write(&path, &text, Owner::root(0o600))
+    write_json(disk, &paths.data(), handed)
 }
 
 /// Runs the data of this claim. The record must already say so, and a mark on the disk that is made
@@ -115,10 +112,7 @@ pub fn run_and_note(
     machine: &mut dyn Machine,
     claim: &ClaimId,
 ) -> Result<()> {
-    let ended = run(paths, disk, machine, claim).unwrap_or_else(|error| Ended {
-        well: false,
-        tail: error.to_string(),
-    });
+    let ended = run(paths, disk, machine, claim).unwrap_or_else(|error| Ended::failed(&error));
     for path in [
         paths.data(),
         paths.script(claim, "bootcmd"),

@@ -11,6 +11,17 @@ pub struct Ended {
     pub tail: String,
 }
 
+impl Ended {
+    /// A program that did not run, or not to its end.
+    #[must_use]
+    pub fn failed(why: &dyn std::fmt::Display) -> Self {
+        Self {
+            well: false,
+            tail: why.to_string(),
+        }
+    }
+}
+
 /// The machine. Each act can be repeated.
 pub trait Machine {
     /// Runs a script of the bootstrap data to its end.

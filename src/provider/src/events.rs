@@ -5,8 +5,8 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use k8s_openapi::jiff::Timestamp;
-use kube::Client;
 use kube::api::{Api, PostParams};
+use kube::{Client, Resource, ResourceExt};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 use tracing::debug;
@@ -42,6 +42,20 @@ pub struct Happened {
 }
 
 impl Happened {
+    /// An Event of this object.
+    #[must_use]
+    pub fn to<K: Resource<DynamicType = ()>>(object: &K, reason: &str, note: String) -> Self {
+        Self {
+            api_version: K::api_version(&()).into_owned(),
+            kind: K::kind(&()).into_owned(),
+            namespace: object.namespace().unwrap_or_default(),
+            name: object.name_any(),
+            uid: object.uid().unwrap_or_default(),
+            reason: reason.to_owned(),
+            note,
+        }
+    }
+
     /// Why a Machine is held, as an Event of the Machine.
     #[must_use]
     pub fn to_machine(machine: &Machine, why: &Why) -> Self {

@@ -157,3 +157,13 @@ fn alerts_and_dashboard_ask_for_what_is_served() {
     }
     assert!(asked > 15, "only {asked}");
 }
+
+#[test]
+fn dashboard_shows_each_metric_of_prepared_hosts() {
+    let here = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    let file = Path::new(&here).join("../../packaging/monitoring/dashboard.json");
+    let dashboard = std::fs::read_to_string(file).unwrap();
+    for name in served_of_hosts() {
+        assert!(dashboard.contains(&name), "no panel shows {name}");
+    }
+}

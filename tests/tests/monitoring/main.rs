@@ -3,6 +3,7 @@
 //! they fetch Prometheus.
 
 mod dashboard;
+mod hosts;
 mod prometheus;
 mod proxied;
 mod rbac_proxy;
@@ -197,15 +198,21 @@ async fn prometheus_answers_every_dashboard_query_after_upgrades() -> Result<()>
     let mut node = Scene::with_policy("asked-by-hand", &with_metrics_at(agent)).await?;
     let management = Management::new("watched").await?;
     let replica = Replica::start(&management, "one").await?;
+    let hosts = hosts::serve().await?;
     let scraping = Scraping::of(&node.node.admin).await?;
     let ip = address_of_a_node(42);
     let _proxy = RbacProxy::start(&node.node.admin, ip, agent).await?;
     scraping::is_reached_at(&node.node, &ip.to_string()).await?;
     let metrics = replica.addresses.metrics;
     scraping::pod(&management.admin, "one", metrics.port(), "Running").await?;
-    let debian = scraping::told([("careen-agent", agent), ("careen-provider", metrics)]);
-    let debian = Prometheus::start(Of::Debian, &debian).await?;
-    let prometheus = Prometheus::start(Of::Upstream, &scraping.configs).await?;
+    let targets = [
+        ("careen-agent", agent),
+        ("careen-provider", metrics),
+        ("hosts", hosts),
+    ];
+    let debian = Prometheus::start(Of::Debian, &scraping::told(targets)).await?;
+    let discovered = scraping::with("hosts", hosts, scraping.configs.clone());
+    let prometheus = Prometheus::start(Of::Upstream, &discovered).await?;
     let instances = [
         ("careen-agent", node.node.name.clone()),
         ("careen-provider", metrics.to_string()),

@@ -60,8 +60,18 @@ impl Scraping {
 
 /// The configuration of a Prometheus without discovery: these jobs at these addresses.
 pub fn told<const N: usize>(jobs: [(&str, SocketAddr); N]) -> Value {
-    let job = |(name, address): (&str, SocketAddr)| json!({ "job_name": name, "static_configs": [{ "targets": [address.to_string()] }] });
-    json!(jobs.map(job).to_vec())
+    json!(jobs.map(|(name, address)| job(name, address)).to_vec())
+}
+
+fn job(name: &str, address: SocketAddr) -> Value {
+    json!({ "job_name": name, "static_configs": [{ "targets": [address.to_string()] }] })
+}
+
+/// These jobs, and one more at an address.
+pub fn with(name: &str, address: SocketAddr, mut jobs: Value) -> Value {
+    let all = jobs.as_array_mut().into_iter();
+    all.for_each(|all| all.push(job(name, address)));
+    jobs
 }
 
 /// Sets the address that a kubelet reports for its node.

@@ -4,8 +4,10 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 
+use crate::objects::Machine;
 use crate::server::{Broken, apply};
-use crate::world::{Leader, Machine, Setup, State, Write};
+use crate::world::{Setup, State};
+use crate::write::{Leader, Write};
 use crate::{leader, real};
 
 /// What came out.

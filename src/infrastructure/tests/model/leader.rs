@@ -7,7 +7,9 @@ use infrastructure::{
 };
 
 use crate::mutant::Mutant;
-use crate::world::{Claim, Host, Machine, Named, Setup, State, Write};
+use crate::objects::{Claim, Host, Machine, Named};
+use crate::world::{Setup, State};
+use crate::write::Write;
 
 const NOW: i64 = 100_000;
 

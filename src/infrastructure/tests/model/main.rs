@@ -10,9 +10,11 @@
 mod explore;
 mod leader;
 mod mutant;
+mod objects;
 mod real;
 mod server;
 mod world;
+mod write;
 
 use explore::{Explored, explore};
 use mutant::Mutant;

@@ -3,7 +3,8 @@
 
 use infrastructure::Phase;
 
-use crate::world::{Real, Stage, State};
+use crate::objects::{Real, Stage};
+use crate::world::State;
 
 /// What the host does next with what it reads now. Nothing, if there is nothing to do.
 pub fn act(state: &State, at: usize) -> Option<State> {

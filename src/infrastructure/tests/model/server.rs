@@ -4,7 +4,9 @@
 use infrastructure::Phase;
 
 use crate::mutant::Mutant;
-use crate::world::{Named, Setup, Stage, State, Write};
+use crate::objects::{Named, Stage};
+use crate::world::{Setup, State};
+use crate::write::Write;
 
 /// A promise that is broken.
 pub type Broken = &'static str;

@@ -2,11 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod choosing;
+mod claiming;
 mod clusters;
+mod drains;
 mod hosts;
+mod joining;
 mod leaving;
 mod lost;
-mod machines;
 mod messages;
 mod pools;
 mod registrations;

@@ -135,7 +135,7 @@ fn of_pools() -> Vec<PoolWhy> {
         PoolWhy::Paused { what: text("what") },
         PoolWhy::Leaving { left: 2 },
         PoolWhy::Gone,
-        PoolWhy::Failed {
+        PoolWhy::UpgradeFailed {
             name,
             detail: detail.clone(),
         },

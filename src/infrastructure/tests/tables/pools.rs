@@ -276,7 +276,7 @@ fn one_failure_stops_the_pool() {
         failed: Some("the kubelet is not Ready".to_owned()),
         ..old("a", 1)
     };
-    let why = PoolWhy::Failed {
+    let why = PoolWhy::UpgradeFailed {
         name: "a".to_owned(),
         detail: "the kubelet is not Ready".to_owned(),
     };

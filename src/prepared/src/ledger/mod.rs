@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use life::ClaimId;
 
-use crate::disk::{Disk, Owner};
+use crate::disk::{Disk, Owner, write_json};
 use crate::error::{At, Error, Result, if_there};
 use crate::folder::names;
 use crate::paths::Paths;
@@ -89,10 +89,7 @@ impl<'a> Ledger<'a> {
     }
 
     fn put(&self, number: u32, entry: &Entry) -> Result<()> {
-        let path = self.page(number);
-        let text = serde_json::to_vec(entry);
-        let text = text.map_err(|error| Error::unusable(&path, error.to_string()))?;
-        self.disk.write(&path, &text, Owner::root(0o600))
+        write_json(self.disk, &self.page(number), entry)
     }
 
     /// The numbers of the entries, in the order of the writes.

@@ -31,7 +31,7 @@ impl Provision {
         if counted.approved >= counted.max_hosts {
             return Err(WriteError::Conflict);
         }
-        write::change(&self.client, host, change).await.map(drop)
+        write::change(&self.client, host, change).await
     }
 
     /// How many hosts of the same registration are let in.

@@ -1,18 +1,16 @@
 //! One look at a cluster: read, decide, write, until nothing is due.
 
 use infrastructure::{
-    ClusterAct, ClusterDecision, ClusterFacts, ClusterWhy, Domain, Host, Phase, Word,
-    decide_cluster,
+    ClusterAct, ClusterDecision, ClusterFacts, ClusterWhy, Domain, Host, Phase, decide_cluster,
 };
 use kube::ResourceExt;
-use kube::api::Api;
 use serde_json::json;
 
 use super::conditions::conditions;
 use super::work::Provision;
 use super::{facts, wire};
 use crate::clock::now;
-use crate::kinds::{CareenCluster, CareenHost, FINALIZER, HostCounts};
+use crate::kinds::{CareenCluster, CareenHost, HostCounts};
 use crate::machines::Key;
 use crate::writes::{WriteError, provision as write};
 
@@ -29,14 +27,11 @@ impl Provision {
     pub(super) async fn look_at_cluster(&self, key: &Key) -> Result<Option<u64>, WriteError> {
         for _ in 0..WRITES {
             let space = &*key.namespace;
-            let clusters: Api<CareenCluster> = Api::namespaced(self.client.clone(), space);
-            let Some(object) = write::read(&clusters, &key.name).await? else {
+            let Some(object) = self.read::<CareenCluster>(space, &key.name).await? else {
                 return Ok(None);
             };
-            let owner = match facts::owner_of(&object.metadata, "Cluster") {
-                Some(name) => write::read(&self.core(space, "Cluster"), &name).await?,
-                None => None,
-            };
+            let owner = facts::owner_of(&object.metadata, "Cluster");
+            let owner = self.read_core(space, "Cluster", owner).await?;
             let read = Read { object, owner };
             let decision = self.decide_cluster(space, &read);
             let Some(act) = &decision.act else {
@@ -82,24 +77,19 @@ impl Provision {
     ) -> Result<(), WriteError> {
         let (client, object) = (&self.client, &read.object);
         match act {
-            ClusterAct::AddFinalizer => {
-                write::finalizer(client, object, FINALIZER, true).await?;
-            }
-            ClusterAct::RemoveFinalizer => {
-                write::finalizer(client, object, FINALIZER, false).await?;
-            }
+            ClusterAct::AddFinalizer => write::finalizer(client, object, true).await,
+            ClusterAct::RemoveFinalizer => write::finalizer(client, object, false).await,
             ClusterAct::SetEndpoint(endpoint) => {
                 let change = json!({ "spec": { "controlPlaneEndpoint": endpoint } });
-                write::change(client, object, change).await?;
+                write::change(client, object, change).await
             }
-            ClusterAct::Show(domains) => self.show(read, domains).await?,
+            ClusterAct::Show(domains) => self.show(read, domains).await,
             ClusterAct::Reserve(host) => {
                 let owner = read.owner.as_ref().map(ResourceExt::name_any);
-                self.reserve(space, host, owner.as_deref()).await?;
+                self.reserve(space, host, owner.as_deref()).await
             }
-            ClusterAct::Unreserve(host) => self.reserve(space, host, None).await?,
+            ClusterAct::Unreserve(host) => self.reserve(space, host, None).await,
         }
-        Ok(())
     }
 
     async fn show(&self, read: &Read, domains: &[Domain]) -> Result<(), WriteError> {
@@ -107,9 +97,7 @@ impl Provision {
         let domains = Some(domains).filter(|domains| !domains.is_empty());
         let change =
             json!({ "initialization": { "provisioned": true }, "failureDomains": domains });
-        write::change_status(&self.client, &read.object, change)
-            .await
-            .map(drop)
+        write::change_status(&self.client, &read.object, change).await
     }
 
     async fn reserve(
@@ -118,8 +106,7 @@ impl Provision {
         host: &str,
         owner: Option<&str>,
     ) -> Result<(), WriteError> {
-        let hosts: Api<CareenHost> = Api::namespaced(self.client.clone(), space);
-        let Some(object) = write::read(&hosts, host).await? else {
+        let Some(object) = self.read::<CareenHost>(space, host).await? else {
             return Err(WriteError::Missing);
         };
         let is_free = object.spec.reserved_for.is_none() && object.spec.claim.is_none();
@@ -127,7 +114,7 @@ impl Provision {
             return Err(WriteError::Conflict);
         }
         let change = json!({ "spec": { "reservedFor": owner } });
-        write::change(&self.client, &object, change).await.map(drop)
+        write::change(&self.client, &object, change).await
     }
 
     async fn report_cluster(
@@ -143,10 +130,9 @@ impl Provision {
             return Ok(());
         }
         let status = read.object.status.clone().unwrap_or_default();
-        let word = |holds: bool| if holds { Word::True } else { Word::False };
-        let ready = word(decision.why == ClusterWhy::Provisioned);
-        let paused = word(matches!(decision.why, ClusterWhy::Paused { .. }));
-        let said = [("Ready", ready), ("Paused", paused)];
+        let ready = decision.why == ClusterWhy::Provisioned;
+        let is_paused = matches!(decision.why, ClusterWhy::Paused { .. });
+        let said = [("Ready", ready.into()), ("Paused", is_paused.into())];
         let new = conditions(
             &status.conditions,
             &said,
@@ -156,14 +142,11 @@ impl Provision {
             space,
             read.owner.as_ref().map(ResourceExt::name_any).as_deref(),
         );
-        let is_paused = paused == Word::True;
         if new == status.conditions && (is_paused || status.hosts.as_ref() == Some(&hosts)) {
             return Ok(());
         }
         let change = json!({ "conditions": new, "hosts": hosts });
-        write::change_status(&self.client, &read.object, change)
-            .await
-            .map(drop)
+        write::change_status(&self.client, &read.object, change).await
     }
 
     fn count(&self, space: &str, cluster: Option<&str>) -> HostCounts {

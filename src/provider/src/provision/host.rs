@@ -4,8 +4,6 @@ use infrastructure::{
     Holder, Host, HostAct, HostDecision, HostFacts, HostWhy, Node, Phase, Registration, tend,
 };
 use k8s_openapi::jiff::Timestamp;
-use kube::ResourceExt;
-use kube::api::Api;
 use serde_json::json;
 
 use super::work::Provision;
@@ -13,8 +11,7 @@ use super::{accounts, facts};
 use crate::clock::now;
 use crate::events::Happened;
 use crate::kinds::{
-    CareenHost, CareenMachine, FINALIZER, FORCE_RELEASE, HOSTS, HostRegistration, ORPHAN,
-    ORPHAN_SEEN, VERSION,
+    CareenHost, CareenMachine, FORCE_RELEASE, HostRegistration, ORPHAN, ORPHAN_SEEN,
 };
 use crate::machines::Key;
 use crate::writes::{WriteError, provision as write};
@@ -55,10 +52,8 @@ impl Provision {
 
     async fn read_host(&self, key: &Key) -> Result<Option<Read>, WriteError> {
         let space = &*key.namespace;
-        let hosts: Api<CareenHost> = Api::namespaced(self.client.clone(), space);
-        let Some(object) = write::read(&hosts, &key.name).await? else {
-            self.words.forget(key);
-            self.drains.forget(key);
+        let Some(object) = self.read(space, &key.name).await? else {
+            self.by_host.forget(key);
             self.spans.forget_host(key);
             return Ok(None);
         };
@@ -66,8 +61,7 @@ impl Provision {
         let source = if host.approved {
             None
         } else {
-            let all: Api<HostRegistration> = Api::namespaced(self.client.clone(), space);
-            write::read(&all, &host.registration).await?
+            self.read(space, &host.registration).await?
         };
         let let_in = self.inventory.look(space, |hosts| {
             let theirs = hosts
@@ -120,26 +114,18 @@ impl Provision {
         let Some(name) = named.or_else(known) else {
             return Ok((Holder::Nobody, false));
         };
-        let machines: Api<CareenMachine> = Api::namespaced(self.client.clone(), space);
-        let machine = write::read(&machines, &name).await?;
-        let has = machine
-            .as_ref()
-            .and_then(|machine| machine.spec.host_ref.as_ref());
-        let has_it = has.is_some_and(|has| has.name == host.name && has.claim == *id);
-        let holder = if has_it {
-            Holder::Machine
-        } else {
-            Holder::Nobody
+        let machine: Option<CareenMachine> = self.read(space, &name).await?;
+        let has = machine.and_then(|machine| machine.spec.host_ref);
+        let holder = match has.is_some_and(|has| has.name == host.name && has.claim == *id) {
+            true => Holder::Machine,
+            false => Holder::Nobody,
         };
         Ok((holder, self.is_paused(space, cluster).await?))
     }
 
     async fn is_paused(&self, space: &str, cluster: Option<&String>) -> Result<bool, WriteError> {
-        let Some(name) = cluster.filter(|name| !name.is_empty()) else {
-            return Ok(false);
-        };
-        let api: Api<super::wire::Cluster> = self.core(space, "Cluster");
-        let cluster = write::read(&api, name).await?;
+        let name = cluster.filter(|name| !name.is_empty()).cloned();
+        let cluster: Option<super::wire::Cluster> = self.read_core(space, "Cluster", name).await?;
         Ok(cluster.is_some_and(|cluster| cluster.spec.paused))
     }
 
@@ -156,7 +142,7 @@ impl Provision {
         tend(&HostFacts {
             now,
             host: &read.host,
-            word_since: self.words.since(key, &read.host, now),
+            word_since: self.by_host.word_since(key, &read.host, now),
             registration: read.registration.as_ref(),
             has_account: read.has_account,
             handed_over: read.handed_over,
@@ -166,7 +152,7 @@ impl Provision {
             leads_for: self.leads_for(),
             orphans,
             node: read.node.as_ref(),
-            pods: self.drains.last(key, &read.host, now).as_ref(),
+            pods: self.by_host.pods(key, &read.host, now).as_ref(),
             policy: &self.policy,
         })
     }
@@ -181,10 +167,7 @@ impl Provision {
         let spec = match act {
             HostAct::Approve => return self.approve(object, read.source.as_ref()).await,
             HostAct::AddFinalizer | HostAct::RemoveFinalizer => {
-                let there = *act == HostAct::AddFinalizer;
-                return write::finalizer(client, object, FINALIZER, there)
-                    .await
-                    .map(drop);
+                return write::finalizer(client, object, *act == HostAct::AddFinalizer).await;
             }
             HostAct::MakeAccount => return accounts::make(client, object).await,
             HostAct::Drain => return self.drain(key, &read.host).await,
@@ -216,23 +199,15 @@ impl Provision {
                 "metadata": { "annotations": { ORPHAN: id } }, "spec": { "cordoned": true },
             }),
         };
-        write::change(client, object, spec).await.map(drop)
+        write::change(client, object, spec).await
     }
 
     /// Publishes an Event about an orphan.
     fn tell(&self, host: &CareenHost, decision: &HostDecision) {
-        if !is_news(decision) {
-            return;
+        if is_news(decision) {
+            let (reason, note) = (decision.why.code(), decision.why.to_string());
+            self.world.happened(Happened::to(host, reason, note));
         }
-        self.world.happened(Happened {
-            api_version: format!("{HOSTS}/{VERSION}"),
-            kind: "CareenHost".to_owned(),
-            namespace: host.namespace().unwrap_or_default(),
-            name: host.name_any(),
-            uid: host.uid().unwrap_or_default(),
-            reason: decision.why.code().to_owned(),
-            note: decision.why.to_string(),
-        });
     }
 }
 

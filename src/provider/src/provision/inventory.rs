@@ -11,10 +11,7 @@ use kube::{Resource, ResourceExt};
 use super::facts;
 use super::wire::{Lease, LeaseSpec};
 use crate::kinds::policies::OF_A_HOST;
-use crate::kinds::{
-    CareenCluster, CareenHost, CareenMachine, CareenMachinePool, CareenMachineTemplate,
-    HostRegistration,
-};
+use crate::kinds::{CareenHost, CareenMachine};
 use crate::machines::Key;
 use crate::watch::News;
 
@@ -30,11 +27,21 @@ struct State {
     hosts: HashMap<Arc<str>, BTreeMap<String, Host>>,
     machines: HashMap<Key, Known>,
     leases: HashMap<Key, Heard>,
-    clusters: HashSet<Key>,
-    registrations: HashSet<Key>,
-    templates: HashSet<Key>,
-    pools: HashSet<Key>,
+    named: [HashSet<Key>; 4],
     listed: [bool; 7],
+}
+
+/// A kind of which only the names are kept.
+#[derive(Clone, Copy, Debug)]
+pub enum Named {
+    /// CareenClusters.
+    Cluster,
+    /// HostRegistrations.
+    Registration,
+    /// CareenMachineTemplates.
+    Template,
+    /// CareenMachinePools.
+    Pool,
 }
 
 /// What is kept of a machine.
@@ -144,26 +151,28 @@ impl Inventory {
         })
     }
 
-    /// Takes what the watch of pools reports. Returns the pools.
-    pub fn pools_changed(&self, news: News<CareenMachinePool>) -> Vec<Key> {
+    /// Takes what the watch of a kind reports. Returns the objects that are new or changed.
+    pub fn keep<K: Resource>(&self, kind: Named, news: News<K>) -> Vec<Key> {
         self.write(|state| {
-            state.listed[6] |= matches!(news, News::All(_));
-            keep(&mut state.pools, news)
+            state.listed[3 + kind as usize] |= matches!(news, News::All(_));
+            keep(&mut state.named[kind as usize], news)
         })
     }
 
-    /// All pools.
+    /// All objects of a kind.
     #[must_use]
-    pub fn all_pools(&self) -> Vec<Key> {
-        self.read(|state| state.pools.iter().cloned().collect())
+    pub fn all(&self, kind: Named) -> Vec<Key> {
+        self.read(|state| state.named[kind as usize].iter().cloned().collect())
     }
 
-    /// The pools of a namespace.
+    /// The objects of a kind in a namespace.
     #[must_use]
-    pub fn pools(&self, space: &str) -> Vec<Key> {
-        let mut all = self.all_pools();
-        all.retain(|key| *key.namespace == *space);
-        all
+    pub fn all_of(&self, kind: Named, space: &str) -> Vec<Key> {
+        let of_it = |key: &&Key| *key.namespace == *space;
+        self.read(|state| {
+            let all = state.named[kind as usize].iter();
+            all.filter(of_it).cloned().collect()
+        })
     }
 
     /// The pool of a machine.
@@ -176,63 +185,6 @@ impl Inventory {
     #[must_use]
     pub fn host(&self, space: &str, name: &str) -> Option<Host> {
         self.read(|state| state.hosts.get(space)?.get(name).cloned())
-    }
-
-    /// Takes what the watch of templates reports. Returns the templates.
-    pub fn templates_changed(&self, news: News<CareenMachineTemplate>) -> Vec<Key> {
-        self.write(|state| {
-            state.listed[5] |= matches!(news, News::All(_));
-            keep(&mut state.templates, news)
-        })
-    }
-
-    /// The templates of a namespace.
-    #[must_use]
-    pub fn templates(&self, space: &str) -> Vec<Key> {
-        let of_it = |key: &&Key| *key.namespace == *space;
-        self.read(|state| state.templates.iter().filter(of_it).cloned().collect())
-    }
-
-    /// All templates.
-    #[must_use]
-    pub fn all_templates(&self) -> Vec<Key> {
-        self.read(|state| state.templates.iter().cloned().collect())
-    }
-
-    /// Takes what the watch of registrations reports. Returns the registrations.
-    pub fn registrations_changed(&self, news: News<HostRegistration>) -> Vec<Key> {
-        self.write(|state| {
-            state.listed[4] |= matches!(news, News::All(_));
-            keep(&mut state.registrations, news)
-        })
-    }
-
-    /// All registrations.
-    #[must_use]
-    pub fn registrations(&self) -> Vec<Key> {
-        self.read(|state| state.registrations.iter().cloned().collect())
-    }
-
-    /// Takes what the watch of clusters reports. Returns the clusters.
-    pub fn clusters_changed(&self, news: News<CareenCluster>) -> Vec<Key> {
-        self.write(|state| {
-            state.listed[3] |= matches!(news, News::All(_));
-            keep(&mut state.clusters, news)
-        })
-    }
-
-    /// The clusters of a namespace.
-    #[must_use]
-    pub fn clusters(&self, namespace: &str) -> Vec<Key> {
-        let mut all = self.all_clusters();
-        all.retain(|key| *key.namespace == *namespace);
-        all
-    }
-
-    /// All clusters.
-    #[must_use]
-    pub fn all_clusters(&self) -> Vec<Key> {
-        self.read(|state| state.clusters.iter().cloned().collect())
     }
 
     /// Takes what the watch of Leases reports. After a gap nobody has been silent: a renewal in the

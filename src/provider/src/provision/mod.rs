@@ -7,12 +7,11 @@
 
 mod accounts;
 mod approve;
+mod by_host;
 mod cluster;
 mod conditions;
 mod count;
 mod drain;
-mod drains;
-mod evict;
 mod facts;
 mod handover;
 mod host;
@@ -29,7 +28,6 @@ mod template;
 mod unready;
 mod watches;
 mod wire;
-mod word;
 mod work;
 
 pub use inventory::Inventory;

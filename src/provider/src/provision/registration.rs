@@ -2,13 +2,13 @@
 
 use infrastructure::{Counts, Host, RegistrationAct, RegistrationFacts, decide_registration};
 use k8s_openapi::api::core::v1::ServiceAccount;
-use kube::ResourceExt;
 use kube::api::Api;
 use serde_json::json;
 
+use super::facts::has_finalizer;
 use super::work::Provision;
+use crate::kinds::HostRegistration;
 use crate::kinds::policies::REGISTRATIONS;
-use crate::kinds::{FINALIZER, HostRegistration};
 use crate::machines::Key;
 use crate::writes::{WriteError, provision as write};
 
@@ -24,9 +24,8 @@ pub fn account(namespace: &str, name: &str) -> String {
 impl Provision {
     /// Looks at one registration.
     pub(super) async fn look_at_registration(&self, key: &Key) -> Result<Option<u64>, WriteError> {
-        let all: Api<HostRegistration> = Api::namespaced(self.client.clone(), &key.namespace);
         for _ in 0..WRITES {
-            let Some(object) = write::read(&all, &key.name).await? else {
+            let Some(object) = self.read(&key.namespace, &key.name).await? else {
                 return Ok(None);
             };
             let facts = self.facts_of(key, &object).await?;
@@ -50,7 +49,7 @@ impl Provision {
         let number = |shown: i32| usize::try_from(shown).unwrap_or(0);
         Ok(RegistrationFacts {
             deleting: object.metadata.deletion_timestamp.is_some(),
-            finalizer: object.finalizers().iter().any(|one| one == FINALIZER),
+            finalizer: has_finalizer(&object.metadata),
             account: write::read(&accounts, &name).await?.is_some(),
             shown: Counts {
                 registered: number(status.registered),
@@ -81,10 +80,7 @@ impl Provision {
         let (client, name) = (&self.client, account(&key.namespace, &key.name));
         match act {
             RegistrationAct::AddFinalizer | RegistrationAct::RemoveFinalizer => {
-                let there = act == RegistrationAct::AddFinalizer;
-                write::finalizer(client, object, FINALIZER, there)
-                    .await
-                    .map(drop)
+                write::finalizer(client, object, act == RegistrationAct::AddFinalizer).await
             }
             RegistrationAct::MakeAccount => {
                 let object = json!({
@@ -99,7 +95,7 @@ impl Provision {
             RegistrationAct::Show(counts) => {
                 let status =
                     json!({ "registered": counts.registered, "approved": counts.approved });
-                write::change_status(client, object, status).await.map(drop)
+                write::change_status(client, object, status).await
             }
         }
     }

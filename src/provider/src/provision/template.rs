@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use infrastructure::{Wished, expected};
-use kube::api::Api;
 use serde_json::{Value, json};
 
 use super::work::Provision;
@@ -20,8 +19,8 @@ pub type Capacity = (BTreeMap<String, String>, Option<NodeInfo>);
 impl Provision {
     /// Looks at one template.
     pub(super) async fn look_at_template(&self, key: &Key) -> Result<Option<u64>, WriteError> {
-        let all: Api<CareenMachineTemplate> = Api::namespaced(self.client.clone(), &key.namespace);
-        let Some(object) = write::read(&all, &key.name).await? else {
+        let read = self.read(&key.namespace, &key.name).await?;
+        let Some::<CareenMachineTemplate>(object) = read else {
             return Ok(None);
         };
         let new = self.capacity_of(&key.namespace, &object.spec.template.spec);

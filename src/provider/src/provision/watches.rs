@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use kube::api::Api;
-use kube::core::{ApiResource, GroupVersionKind, NamespaceResourceScope};
+use kube::core::{ApiResource, GroupVersionKind};
 use tokio::task::JoinSet;
 use tracing::warn;
 
 use super::accounts::HOST_LABEL;
+use super::inventory::Named;
 use super::wire;
 use super::work::{Item, Provision};
 use crate::clock::now;
@@ -15,7 +16,9 @@ use crate::kinds::{
     CareenCluster, CareenHost, CareenMachine, CareenMachinePool, CareenMachineTemplate,
     HostRegistration,
 };
+use crate::machines::Key;
 use crate::watch::{self, Filter, News};
+use crate::writes::provision::Object;
 
 /// Starts the watches and the work.
 pub fn start(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Option<&str>) {
@@ -36,34 +39,16 @@ pub fn start(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Opt
                 .for_each(|item| this.queue.add(item));
         }
     });
-    let this = Arc::clone(provision);
-    each::<CareenCluster>(tasks, provision, namespace, move |news| {
-        for key in this.inventory.clusters_changed(news) {
-            this.queue.add(Item::Cluster(key));
-        }
-    });
-    let this = Arc::clone(provision);
-    each::<CareenMachineTemplate>(tasks, provision, namespace, move |news| {
-        for key in this.inventory.templates_changed(news) {
-            this.queue.add(Item::Template(key));
-        }
-    });
-    let this = Arc::clone(provision);
-    each::<CareenMachinePool>(tasks, provision, namespace, move |news| {
-        for key in this.inventory.pools_changed(news) {
-            this.queue.add(Item::Pool(key));
-        }
-    });
+    named::<CareenCluster>(tasks, provision, namespace, Named::Cluster, Item::Cluster);
+    named::<CareenMachineTemplate>(tasks, provision, namespace, Named::Template, Item::Template);
+    named::<CareenMachinePool>(tasks, provision, namespace, Named::Pool, Item::Pool);
     machine_pools(tasks, provision, namespace);
     // A registration that is new or wider lets in hosts that wait.
     let this = Arc::clone(provision);
     each::<HostRegistration>(tasks, provision, namespace, move |news| {
-        for key in this.inventory.registrations_changed(news) {
-            this.queue.add(Item::Registration(key));
-        }
-        for host in this.inventory.all_hosts() {
-            this.queue.add(Item::Host(host));
-        }
+        let changed = this.inventory.keep(Named::Registration, news);
+        this.queue_each(changed, Item::Registration);
+        this.queue_each(this.inventory.all_hosts(), Item::Host);
     });
     leases(tasks, provision, namespace);
     tasks.spawn(Arc::clone(provision).look_at_all());
@@ -72,20 +57,26 @@ pub fn start(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Opt
     tasks.spawn(Arc::clone(provision).work());
 }
 
-fn each<K>(
+/// Queues the objects of a kind that are new or changed.
+fn named<K: Object + Send + Sync + 'static>(
+    tasks: &mut JoinSet<()>,
+    provision: &Arc<Provision>,
+    namespace: Option<&str>,
+    kind: Named,
+    item: fn(Key) -> Item,
+) {
+    let this = Arc::clone(provision);
+    each::<K>(tasks, provision, namespace, move |news| {
+        this.queue_each(this.inventory.keep(kind, news), item);
+    });
+}
+
+fn each<K: Object + Send + Sync + 'static>(
     tasks: &mut JoinSet<()>,
     provision: &Provision,
     namespace: Option<&str>,
     tell: impl FnMut(News<K>) + Send + 'static,
-) where
-    K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
-        + Clone
-        + std::fmt::Debug
-        + serde::de::DeserializeOwned
-        + Send
-        + Sync
-        + 'static,
-{
+) {
     let client = provision.client.clone();
     let api: Api<K> = match namespace {
         Some(namespace) => Api::namespaced(client, namespace),
@@ -125,9 +116,7 @@ fn leases(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Option
         api,
         filter,
         move |news| {
-            for host in this.inventory.leases(news, now()) {
-                this.queue.add(Item::Host(host));
-            }
+            this.queue_each(this.inventory.leases(news, now()), Item::Host);
         },
         |error| {
             warn!("the watch of the hosts' Leases failed: {error}");

@@ -6,26 +6,27 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use infrastructure::{Host, Phase, Policy};
-use kube::Client;
-use kube::core::ObjectMeta;
+use kube::api::{Api, ApiResource};
+use kube::core::{DynamicResourceScope, ObjectMeta};
+use kube::{Client, Resource};
+use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
-use super::drains::Drains;
-use super::inventory::{Inventory, Known};
+use super::by_host::ByHost;
+use super::inventory::{Inventory, Known, Named};
 use super::spans::Spans;
 use super::starts::Starts;
 use super::taken::Taken;
 use super::unready::Unready;
 use super::wire;
-use super::word::Words;
 use crate::lease::Lead;
 use crate::machines::Key;
 use crate::names;
 use crate::queue::Queue;
 use crate::world::World;
-use crate::writes::WriteError;
+use crate::writes::{WriteError, provision as write};
 
 /// How many objects are worked on at once.
 const SIDE_BY_SIDE: usize = 8;
@@ -60,8 +61,7 @@ pub struct Provision {
     pub(super) world: Arc<World>,
     pub(super) inventory: Inventory,
     pub(super) unready: Unready,
-    pub(super) words: Words,
-    pub(super) drains: Drains,
+    pub(super) by_host: ByHost,
     pub(super) spans: Spans,
     pub(super) starts: Starts,
     pub(super) taken: Taken,
@@ -71,6 +71,23 @@ pub struct Provision {
     pub(super) queue: Queue<Item>,
     leads: watch::Receiver<Lead>,
     since: Mutex<Option<Instant>>,
+}
+
+/// An object of Cluster API's core.
+pub(super) trait OfCore:
+    Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>
+    + Clone
+    + std::fmt::Debug
+    + DeserializeOwned
+{
+}
+
+impl<K> OfCore for K where
+    K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>
+        + Clone
+        + std::fmt::Debug
+        + DeserializeOwned
+{
 }
 
 impl Provision {
@@ -87,8 +104,7 @@ impl Provision {
             world,
             inventory: Inventory::default(),
             unready: Unready::default(),
-            words: Words::default(),
-            drains: Drains::default(),
+            by_host: ByHost::default(),
             spans: Spans::default(),
             starts: Starts::default(),
             taken: Taken::default(),
@@ -98,6 +114,34 @@ impl Provision {
             leads,
             since: Mutex::default(),
         }
+    }
+
+    /// Reads an object from the API server, not from a cache. Nothing, if there is none.
+    pub(super) async fn read<K>(&self, space: &str, name: &str) -> Result<Option<K>, WriteError>
+    where
+        K: write::Object,
+    {
+        write::read(&Api::namespaced(self.client.clone(), space), name).await
+    }
+
+    /// Reads an object of Cluster API's core, if its name is known.
+    pub(super) async fn read_core<K>(
+        &self,
+        space: &str,
+        kind: &str,
+        name: Option<String>,
+    ) -> Result<Option<K>, WriteError>
+    where
+        K: OfCore,
+    {
+        match name {
+            Some(name) => write::read(&self.core(space, kind), &name).await,
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn core<K: OfCore>(&self, space: &str, kind: &str) -> Api<K> {
+        Api::namespaced_with(self.client.clone(), space, &crate::api::core(kind))
     }
 
     /// For how many seconds this process leads with all lists complete.
@@ -207,13 +251,11 @@ impl Provision {
             let waits = known.host.is_none() && is_free;
             of.namespace == space && (waits || joined && names_it)
         };
-        for machine in self.inventory.which(wakes) {
-            self.queue.add(Item::Machine(machine));
-        }
+        self.queue_each(self.inventory.which(wakes), Item::Machine);
         self.queue.add(Item::Host(key));
         let registration = Key::new(Arc::clone(&space), host.registration.as_str());
-        let templates = self.inventory.templates(&space);
-        let clusters = self.inventory.clusters(&space);
+        let templates = self.inventory.all_of(Named::Template, &space);
+        let clusters = self.inventory.all_of(Named::Cluster, &space);
         [Item::Registration(registration)]
             .into_iter()
             .chain(templates.into_iter().map(Item::Template))
@@ -233,35 +275,25 @@ impl Provision {
             };
             *key.namespace == *space && related.as_deref() == Some(name)
         };
-        for machine in self.inventory.which(of_it) {
-            self.queue.add(Item::Machine(machine));
-        }
+        self.queue_each(self.inventory.which(of_it), Item::Machine);
         let of_a_pool = |meta: &ObjectMeta| {
             let labels = meta.labels.as_ref();
             labels.is_some_and(|labels| labels.contains_key(names::POOL_LABEL))
         };
         if kind == "Cluster" || of_a_pool(meta) {
-            for pool in self.inventory.pools(space) {
-                self.queue.add(Item::Pool(pool));
-            }
+            self.queue_each(self.inventory.all_of(Named::Pool, space), Item::Pool);
         }
         if kind == "Cluster" {
-            for cluster in self.inventory.clusters(space) {
-                self.queue.add(Item::Cluster(cluster));
-            }
+            self.queue_each(self.inventory.all_of(Named::Cluster, space), Item::Cluster);
         }
     }
 
     /// A MachinePool has changed: its version and its bootstrap data are those of its machines.
     pub(super) fn pool_changed(&self, pool: &wire::MachinePool) {
         let space = pool.metadata.namespace.as_deref().unwrap_or_default();
-        for pool in self.inventory.pools(space) {
-            self.queue.add(Item::Pool(pool));
-        }
+        self.queue_each(self.inventory.all_of(Named::Pool, space), Item::Pool);
         let of_a_pool = |key: &Key, known: &Known| *key.namespace == *space && known.pool.is_some();
-        for machine in self.inventory.which(of_a_pool) {
-            self.queue.add(Item::Machine(machine));
-        }
+        self.queue_each(self.inventory.which(of_a_pool), Item::Machine);
     }
 
     /// Queues everything, each time this process becomes the leader: the last one may have died
@@ -284,26 +316,16 @@ impl Provision {
     }
 
     fn queue_all(&self) {
-        let hosts = self.inventory.all_hosts().into_iter().map(Item::Host);
-        let machines = self
-            .inventory
-            .which(|_, _| true)
-            .into_iter()
-            .map(Item::Machine);
-        let clusters = self.inventory.all_clusters().into_iter().map(Item::Cluster);
-        let registrations = self.inventory.registrations();
-        let registrations = registrations.into_iter().map(Item::Registration);
-        hosts
-            .chain(machines)
-            .chain(clusters)
-            .chain(registrations)
-            .chain(
-                self.inventory
-                    .all_templates()
-                    .into_iter()
-                    .map(Item::Template),
-            )
-            .chain(self.inventory.all_pools().into_iter().map(Item::Pool))
-            .for_each(|item| self.queue.add(item));
+        let all = &self.inventory;
+        self.queue_each(all.all_hosts(), Item::Host);
+        self.queue_each(all.which(|_, _| true), Item::Machine);
+        self.queue_each(all.all(Named::Cluster), Item::Cluster);
+        self.queue_each(all.all(Named::Registration), Item::Registration);
+        self.queue_each(all.all(Named::Template), Item::Template);
+        self.queue_each(all.all(Named::Pool), Item::Pool);
+    }
+
+    pub(super) fn queue_each(&self, keys: Vec<Key>, item: fn(Key) -> Item) {
+        keys.into_iter().for_each(|key| self.queue.add(item(key)));
     }
 }

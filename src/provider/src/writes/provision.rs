@@ -12,19 +12,36 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::error::{WriteError, limited};
+use crate::kinds::FINALIZER;
 use crate::names;
+
+/// An object of a namespace.
+pub trait Object:
+    Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned
+{
+}
+
+impl<K> Object for K where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned
+{
+}
 
 /// Merges a change into an object, if nobody has changed it since it was read.
 ///
 /// # Errors
 /// See [`WriteError`].
-pub async fn change<K>(client: &Client, read: &K, change: Value) -> Result<K, WriteError>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned,
-{
+pub async fn change<K: Object>(client: &Client, read: &K, change: Value) -> Result<(), WriteError> {
+    changed(client, read, change).await.map(drop)
+}
+
+/// Does the same, and returns the object as it is then.
+///
+/// # Errors
+/// See [`WriteError`].
+pub async fn changed<K: Object>(client: &Client, read: &K, change: Value) -> Result<K, WriteError> {
     let body = Patch::Merge(onto(read, change));
     let api = api(client, read);
     limited(api.patch(&read.name_any(), &patch_by(names::MANAGER), &body)).await
@@ -35,22 +52,19 @@ where
 ///
 /// # Errors
 /// See [`WriteError`].
-pub async fn change_status<K>(client: &Client, read: &K, status: Value) -> Result<K, WriteError>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned,
-{
+pub async fn change_status<K: Object>(
+    client: &Client,
+    read: &K,
+    status: Value,
+) -> Result<(), WriteError> {
     let body = Patch::Merge(onto(read, json!({ "status": status })));
     let api = api(client, read);
-    limited(api.patch_status(&read.name_any(), &patch_by(names::MANAGER), &body)).await
+    limited(api.patch_status(&read.name_any(), &patch_by(names::MANAGER), &body))
+        .await
+        .map(drop)
 }
 
-fn api<K>(client: &Client, read: &K) -> Api<K>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
-{
+fn api<K: Object>(client: &Client, read: &K) -> Api<K> {
     Api::namespaced(client.clone(), &read.namespace().unwrap_or_default())
 }
 
@@ -61,27 +75,18 @@ fn onto(read: &impl ResourceExt, mut change: Value) -> Value {
     change
 }
 
-/// Adds or removes a finalizer.
+/// Adds or removes our finalizer.
 ///
 /// # Errors
 /// See [`WriteError`].
-pub async fn finalizer<K>(
+pub async fn finalizer<K: Object>(
     client: &Client,
     read: &K,
-    name: &str,
     there: bool,
-) -> Result<K, WriteError>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned,
-{
+) -> Result<(), WriteError> {
     let mut all: Vec<&str> = read.finalizers().iter().map(String::as_str).collect();
-    all.retain(|other| *other != name);
-    if there {
-        all.push(name);
-    }
+    all.retain(|other| *other != FINALIZER);
+    all.extend(there.then_some(FINALIZER));
     change(client, read, json!({ "metadata": { "finalizers": all } })).await
 }
 
@@ -91,11 +96,7 @@ where
 /// See [`WriteError`].
 pub async fn make<K>(client: &Client, namespace: &str, object: &K) -> Result<(), WriteError>
 where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned
-        + Serialize,
+    K: Object + Serialize,
 {
     let api: Api<K> = Api::namespaced(client.clone(), namespace);
     let params = PostParams {
@@ -112,18 +113,12 @@ where
 ///
 /// # Errors
 /// See [`WriteError`].
-pub async fn apply<K>(
+pub async fn apply<K: Object>(
     client: &Client,
     namespace: &str,
     name: &str,
     object: &Value,
-) -> Result<(), WriteError>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned,
-{
+) -> Result<(), WriteError> {
     let api: Api<K> = Api::namespaced(client.clone(), namespace);
     let params = PatchParams::apply(names::MANAGER).force();
     limited(api.patch(name, &params, &Patch::Apply(object)))
@@ -135,13 +130,11 @@ where
 ///
 /// # Errors
 /// See [`WriteError`].
-pub async fn remove<K>(client: &Client, namespace: &str, name: &str) -> Result<(), WriteError>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned,
-{
+pub async fn remove<K: Object>(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+) -> Result<(), WriteError> {
     let api: Api<K> = Api::namespaced(client.clone(), namespace);
     gone(limited(api.delete(name, &DeleteParams::default())).await)
 }
@@ -182,13 +175,7 @@ fn machines(client: &Client, read: &impl ResourceExt) -> Api<crate::api::Machine
 ///
 /// # Errors
 /// See [`WriteError`].
-pub async fn delete<K>(client: &Client, read: &K) -> Result<(), WriteError>
-where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned,
-{
+pub async fn delete<K: Object>(client: &Client, read: &K) -> Result<(), WriteError> {
     gone(limited(api(client, read).delete(&read.name_any(), &only(read))).await)
 }
 

@@ -5,6 +5,7 @@
 
 mod captured;
 mod claims;
+mod drains;
 mod hosted;
 mod kinds;
 mod life;

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use crate::workload;
 
 /// Nothing waits for the two looks.
-fn policy() -> Policy {
+pub fn policy() -> Policy {
     Policy {
         settle: 0,
         orphan_looks: 0,
@@ -25,7 +25,7 @@ fn policy() -> Policy {
 }
 
 /// Lets the host act until this holds of it.
-async fn until(
+pub async fn until(
     scene: &Scene,
     host: &Mutex<Played>,
     what: &str,
@@ -50,14 +50,14 @@ fn word(id: &str) -> Value {
 }
 
 /// Somebody removes the machine, and its finalizer with it.
-async fn remove_machine(scene: &Scene) -> Result<()> {
+pub async fn remove_machine(scene: &Scene) -> Result<()> {
     let none = json!({ "metadata": { "finalizers": null } });
     scene.delete_machine("m-0").await?;
     scene.change::<CareenMachine>("m-0", none).await.map(drop)
 }
 
 /// A host that has joined for `m-0`, the provider that let it in, and the id of its claim.
-async fn joined(scene: &Scene, name: &str) -> Result<(Mutex<Played>, Running, String)> {
+pub async fn joined(scene: &Scene, name: &str) -> Result<(Mutex<Played>, Running, String)> {
     scene.host(name).await?;
     let host = Mutex::new(Played::new(scene.admin.clone(), &scene.space, name));
     let provider = Running::start(&scene.admin, &scene.space, policy()).await?;
@@ -81,13 +81,13 @@ async fn joined(scene: &Scene, name: &str) -> Result<(Mutex<Played>, Running, St
     Ok((host, provider, id))
 }
 
-fn claim(object: &CareenHost) -> Result<infrastructure::Claim> {
+pub fn claim(object: &CareenHost) -> Result<infrastructure::Claim> {
     object.spec.claim.clone().context("the claim is gone")
 }
 
 /// The Node of the host, with a pod that a budget holds, one that nothing holds, and one of a
 /// DaemonSet. It has no kubelet, so each ends at once.
-async fn node(scene: &Scene, name: &str, id: &str) -> Result<()> {
+pub async fn node(scene: &Scene, name: &str, id: &str) -> Result<()> {
     let provider_id = infrastructure::provider_id(&scene.space, name, id);
     objects::apply(
         &scene.admin,
@@ -145,7 +145,7 @@ async fn hold(scene: &Scene) -> Result<()> {
 }
 
 /// The pods of the namespace that are not about to go, and whether the Node is cordoned.
-async fn seen(scene: &Scene, name: &str) -> Result<(Vec<String>, bool)> {
+pub async fn seen(scene: &Scene, name: &str) -> Result<(Vec<String>, bool)> {
     let pods: Api<Pod> = scene.all();
     let all = pods.list(&ListParams::default()).await?;
     let pods = all.iter().map(ResourceExt::name_any).collect();
@@ -213,7 +213,9 @@ async fn orphan_that_leaves_alone_is_drained_within_budgets() -> Result<()> {
     };
     let note = scene.until("the budget holds the drain", held).await?;
     ensure!(
-        note.contains("a PodDisruptionBudget holds pod orphans-drained/web"),
+        note.contains(
+            "PodDisruptionBudget orphans-drained/one never lets pod orphans-drained/web go"
+        ),
         "{note}"
     );
     let object = hosts.get("drained-0").await?;

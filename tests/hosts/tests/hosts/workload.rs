@@ -10,11 +10,14 @@ use testkit::cluster_api::objects;
 pub async fn reachable(scene: &Scene) -> Result<()> {
     let name = "careen-provider-there";
     let group = "rbac.authorization.k8s.io";
-    let rule = |resource: &str, verbs: &[&str]| json!({ "apiGroups": [""], "resources": [resource], "verbs": verbs });
+    let rule = |group: &str, resource: &str, verbs: &[&str]| json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs });
     let rules = [
-        rule("nodes", &["list", "watch", "patch"]),
-        rule("pods", &["list", "watch"]),
-        rule("pods/eviction", &["create"]),
+        rule("", "nodes", &["list", "watch", "patch"]),
+        rule("", "pods", &["list", "watch"]),
+        rule("", "pods/eviction", &["create"]),
+        rule("", "persistentvolumeclaims", &["get"]),
+        rule("storage.k8s.io", "volumeattachments", &["list"]),
+        rule("policy", "poddisruptionbudgets", &["get"]),
     ];
     let account = json!([{ "kind": "ServiceAccount", "name": name, "namespace": scene.space }]);
     for object in [

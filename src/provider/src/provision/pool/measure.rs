@@ -19,7 +19,7 @@ impl Provision {
         decided: Result<&PoolAct, &PoolWhy>,
     ) {
         let metrics = &self.world.metrics;
-        let stopped = matches!(decided, Err(PoolWhy::Failed { .. }));
+        let stopped = matches!(decided, Err(PoolWhy::UpgradeFailed { .. }));
         let counts = count(pool, members, stopped);
         metrics.pools().show(&key.namespace, &key.name, &counts);
         let now = Instant::now();

@@ -8,7 +8,6 @@ use kube::{Resource, ResourceExt};
 use super::super::work::Provision;
 use super::super::{facts, wire};
 use super::known::{Read, Wanted};
-use crate::catalogue::{For, choose};
 use crate::clock::now;
 use crate::engine::{Answer, Instruction};
 use crate::kinds::{BOOTSTRAP, CareenMachine, CareenMachinePoolStatus};
@@ -87,21 +86,12 @@ impl Provision {
     /// The image of the template, or that of an ImageCatalogue for the version of the MachinePool.
     fn wanted(&self, read: &Read, object: &CareenMachine, host: Option<&Host>) -> Option<Wanted> {
         let version = read.owner.as_ref()?.spec.template.spec.version.clone();
+        let architecture = host.and_then(|host| host.architecture.as_deref());
         let image = match &read.object.spec.request.template.os_image {
             Some(image) => Ok(image.clone()),
-            None => {
-                let name = format!("Machine {}", object.name_any());
-                let wanted = For {
-                    name: &name,
-                    version: &version,
-                    labels: object.labels(),
-                    architecture: host.and_then(|host| host.architecture.as_deref()),
-                };
-                let found = self.world.catalogues.look(|all| choose(all, wanted));
-                found.map(|image| image.to_string())
-            }
+            None => self.image_of(object, &version, architecture),
         };
-        let image = image.map_err(|why| text(&why));
+        let image = image.map_err(|why| as_a_part(&why));
         Some(Wanted { version, image })
     }
 
@@ -157,7 +147,7 @@ fn asks_for(machine: &wire::Machine, version: &str) -> bool {
 
 fn failure(answer: &Answer) -> Option<String> {
     match answer {
-        Answer::Failed(why) => Some(text(why)),
+        Answer::Failed(why) => Some(as_a_part(&why.to_string())),
         Answer::Idle
         | Answer::Untold
         | Answer::Working(_)
@@ -168,8 +158,8 @@ fn failure(answer: &Answer) -> Option<String> {
 }
 
 /// As a part of a longer message.
-fn text(why: &crate::engine::Why) -> String {
-    why.to_string().trim_end_matches('.').to_owned()
+fn as_a_part(why: &str) -> String {
+    why.trim_end_matches('.').to_owned()
 }
 
 /// Who has marked a Machine as the one to go: our value is our name, that of the cluster autoscaler

@@ -55,7 +55,7 @@ const fn again(why: &PoolWhy) -> Option<u64> {
         PoolWhy::NoOwner | PoolWhy::Paused { .. } | PoolWhy::Gone => None,
         PoolWhy::Settled => Some(SELDOM),
         PoolWhy::Leaving { .. }
-        | PoolWhy::Failed { .. }
+        | PoolWhy::UpgradeFailed { .. }
         | PoolWhy::NoImage { .. }
         | PoolWhy::Unavailable { .. }
         | PoolWhy::Upgrading { .. }

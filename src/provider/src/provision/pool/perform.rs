@@ -11,7 +11,7 @@ use super::super::wire;
 use super::super::work::Provision;
 use super::known::{Read, Wanted};
 use super::label::pool_label;
-use crate::kinds::{CareenMachine, CareenMachinePool, FINALIZER};
+use crate::kinds::{CareenMachine, CareenMachinePool};
 use crate::machines::Key;
 use crate::names;
 use crate::writes::{WriteError, provision as write};
@@ -25,48 +25,41 @@ impl Provision {
     ) -> Result<(), WriteError> {
         let (client, pool) = (&self.client, &read.object);
         match act {
-            PoolAct::AddFinalizer => {
-                write::finalizer(client, pool, FINALIZER, true).await?;
-            }
-            PoolAct::RemoveFinalizer => {
-                write::finalizer(client, pool, FINALIZER, false).await?;
-            }
+            PoolAct::AddFinalizer => write::finalizer(client, pool, true).await,
+            PoolAct::RemoveFinalizer => write::finalizer(client, pool, false).await,
             PoolAct::Create(count) => {
                 let made = self.create(read, count).await;
                 self.starts.after(&key(pool), made.is_ok());
-                made?;
+                made
             }
             PoolAct::Mark(name) => {
                 let first = json!({ names::DELETE_MACHINE: names::MANAGER });
-                write::annotate_machine(client, machine(read, &name)?, first).await?;
+                write::annotate_machine(client, machine(read, &name)?, first).await
             }
             PoolAct::Unmark(name) => {
                 let none = json!({ names::DELETE_MACHINE: null });
-                write::annotate_machine(client, machine(read, &name)?, none).await?;
+                write::annotate_machine(client, machine(read, &name)?, none).await
             }
             PoolAct::DeleteMachine(name) => {
-                write::delete_machine(client, machine(read, &name)?).await?;
+                write::delete_machine(client, machine(read, &name)?).await
             }
-            PoolAct::DeleteMember(name) => write::delete(client, ours(read, &name)?).await?,
+            PoolAct::DeleteMember(name) => write::delete(client, ours(read, &name)?).await,
             PoolAct::SetImage(name) => {
                 let image = &pool.spec.request.template.os_image;
                 let change = json!({ "spec": { "osImage": image } });
-                write::change(client, ours(read, &name)?, change).await?;
+                write::change(client, ours(read, &name)?, change).await
             }
             PoolAct::Upgrade(name) => {
                 let wanted = members.iter().find(|(one, _)| one.name == name);
                 let wanted = wanted.and_then(|(_, wanted)| wanted.as_ref());
-                self.upgrade(read, &name, wanted).await?;
+                self.upgrade(read, &name, wanted).await
             }
             PoolAct::ListIds(ids) => {
                 let change = json!({ "spec": { "providerIDList": ids } });
-                write::change(client, pool, change).await?;
+                write::change(client, pool, change).await
             }
-            PoolAct::Show(shown) => {
-                write::change_status(client, pool, status(&shown)).await?;
-            }
+            PoolAct::Show(shown) => write::change_status(client, pool, status(&shown)).await,
         }
-        Ok(())
     }
 
     /// Two leaders that read the same members make the same names, so a member is made once. The
@@ -102,7 +95,7 @@ impl Provision {
         };
         let object = ours(read, name)?;
         let change = json!({ "spec": { "osImage": image } });
-        let object = write::change(&self.client, object, change).await?;
+        let object = write::changed(&self.client, object, change).await?;
         write::change_status(&self.client, &object, json!({ "version": null })).await?;
         let machine = machine(read, name)?;
         let order = json!({ names::ASK: "", names::POOL_VERSION: version });

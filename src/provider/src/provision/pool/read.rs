@@ -19,20 +19,15 @@ use crate::writes::{WriteError, provision as write};
 impl Provision {
     pub(super) async fn read_pool(&self, key: &Key) -> Result<Option<Read>, WriteError> {
         let space = &*key.namespace;
-        let pools: Api<CareenMachinePool> = Api::namespaced(self.client.clone(), space);
-        let Some(object) = write::read(&pools, &key.name).await? else {
+        let Some(object) = self.read::<CareenMachinePool>(space, &key.name).await? else {
             return Ok(None);
         };
         let name = facts::owner_of(&object.metadata, "MachinePool");
-        let owner: Option<wire::MachinePool> = match &name {
-            Some(name) => write::read(&self.core(space, "MachinePool"), name).await?,
-            None => None,
-        };
+        let owner: Option<wire::MachinePool> =
+            self.read_core(space, "MachinePool", name.clone()).await?;
         let of_owner = owner.as_ref().map(|owner| owner.spec.cluster_name.clone());
-        let cluster = match facts::cluster_of(&object.metadata).or(of_owner) {
-            Some(name) => write::read(&self.core(space, "Cluster"), &name).await?,
-            None => None,
-        };
+        let cluster = facts::cluster_of(&object.metadata).or(of_owner);
+        let cluster = self.read_core(space, "Cluster", cluster).await?;
         let mut read = Read {
             object,
             owner,

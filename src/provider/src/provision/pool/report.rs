@@ -1,7 +1,7 @@
 //! What a pool says of itself: its conditions, and an Event when an upgrade does not continue.
 
-use infrastructure::{Member, PoolWhy, Word};
-use kube::{Resource, ResourceExt};
+use infrastructure::{Member, PoolWhy};
+use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use super::super::conditions::conditions;
@@ -24,14 +24,13 @@ impl Provision {
             return Ok(());
         }
         let before = read.object.status.clone().unwrap_or_default().conditions;
-        let word = |holds: bool| if holds { Word::True } else { Word::False };
         let joined = members.iter().all(|one| one.provider_id.is_some());
         let is_paused = matches!(why, PoolWhy::Paused { .. });
         let is_going = matches!(why, PoolWhy::Leaving { .. } | PoolWhy::NoOwner);
         let said = [
-            ("Ready", word(joined && !is_going && !is_paused)),
-            ("UpToDate", word(*why == PoolWhy::Settled)),
-            ("Paused", word(is_paused)),
+            ("Ready", (joined && !is_going && !is_paused).into()),
+            ("UpToDate", (*why == PoolWhy::Settled).into()),
+            ("Paused", is_paused.into()),
         ];
         let message = why.to_string();
         let new = conditions(&before, &said, (why.code(), &message));
@@ -41,14 +40,12 @@ impl Provision {
             return Ok(());
         }
         if why.holds() && new != before {
-            self.world
-                .happened(event(&read.object, why.code(), message));
+            let event = Happened::to(&read.object, why.code(), message);
+            self.world.happened(event);
         }
         let mut change = capacity.unwrap_or_else(|| json!({}));
         change["conditions"] = json!(new);
-        write::change_status(&self.client, &read.object, change)
-            .await
-            .map(drop)
+        write::change_status(&self.client, &read.object, change).await
     }
 
     /// What the cluster autoscaler reads while the pool has no machine.
@@ -82,18 +79,6 @@ fn with_template(
             ),
         ),
     };
-    let word = if old == 0 { Word::True } else { Word::False };
-    conditions(before, &[("TemplateUpToDate", word)], (code, &message))
-}
-
-fn event(pool: &CareenMachinePool, code: &str, note: String) -> Happened {
-    Happened {
-        api_version: CareenMachinePool::api_version(&()).into_owned(),
-        kind: CareenMachinePool::kind(&()).into_owned(),
-        namespace: pool.namespace().unwrap_or_default(),
-        name: pool.name_any(),
-        uid: pool.uid().unwrap_or_default(),
-        reason: code.to_owned(),
-        note,
-    }
+    let word = [("TemplateUpToDate", (old == 0).into())];
+    conditions(before, &word, (code, &message))
 }

@@ -1,18 +1,24 @@
 //! The Node of an orphan, and its drain: nobody else cordons it or asks its pods to leave, because
 //! Cluster API drains only the nodes of Machines.
 
+mod evict;
+mod pods;
+mod refusal;
+pub(super) mod round;
+mod volumes;
+
 use std::sync::Arc;
 
-use infrastructure::{Host, Node, provider_id};
+use infrastructure::{Host, Moving, Node, provider_id};
 use requests::NodeFacts;
 
-use super::evict;
 use super::wire;
 use super::work::Provision;
 use crate::clock::now;
 use crate::clusters::ClusterState;
 use crate::machines::Key;
-use crate::writes::{WriteError, cordon, provision as write};
+use crate::writes::{WriteError, cordon};
+use round::Round;
 
 /// The Node of an orphan.
 pub(super) struct Found {
@@ -49,17 +55,14 @@ impl Provision {
             return Ok(Node::NoCluster.into());
         };
         let id = provider_id(space, &host.name, id);
-        let named = host.claim.as_ref().map(|claim| claim.cluster.as_str());
-        let clusters = match named.filter(|name| !name.is_empty()) {
-            Some(name) => self.cluster_named(space, name).await?,
+        let named = host.claim.as_ref().map(|claim| claim.cluster.clone());
+        let named = named.filter(|name| !name.is_empty());
+        let found: Option<wire::Cluster> = self.read_core(space, "Cluster", named.clone()).await?;
+        let clusters = match named {
+            Some(name) => found.map(|_| Key::new(space, name)).into_iter().collect(),
             None => self.clusters_of(space),
         };
         Ok(self.node_in(&clusters, &id))
-    }
-
-    async fn cluster_named(&self, space: &str, name: &str) -> Result<Vec<Key>, WriteError> {
-        let found: Option<wire::Cluster> = write::read(&self.core(space, "Cluster"), name).await?;
-        Ok(found.map(|_| Key::new(space, name)).into_iter().collect())
     }
 
     fn clusters_of(&self, space: &str) -> Vec<Key> {
@@ -104,21 +107,30 @@ impl Provision {
         let Some(place) = found.place else {
             return Err(WriteError::Missing);
         };
-        let left = match self.drain_node(&place).await {
+        let moving = self.by_host.moving(key, host);
+        let round = match self.drain_node(&place, moving.as_ref()).await {
             // A person must look: the kubeconfig may not have the right.
-            Err(WriteError::Refused(why)) => evict::Left {
+            Err(WriteError::Refused(why)) => Round {
                 left: 1,
                 held: Some(format!("the API server of the Cluster refuses it: {why}")),
+                moving,
             },
             other => other?,
         };
-        let node = &place.node.name;
-        tracing::info!(host = %key, node, pods = left.left, held = left.held, "draining the node of an orphan");
-        self.drains.put(key, host, left, now());
+        let (node, turn) = (
+            &place.node.name,
+            round.moving.as_ref().map(|pod| &*pod.name),
+        );
+        tracing::info!(host = %key, node, pods = round.left, turn, held = round.held, "draining the node of an orphan");
+        self.by_host.put_pods(key, host, round, now());
         Ok(())
     }
 
-    async fn drain_node(&self, place: &Place) -> Result<evict::Left, WriteError> {
+    async fn drain_node(
+        &self,
+        place: &Place,
+        moving: Option<&Moving>,
+    ) -> Result<Round, WriteError> {
         let (state, node) = (&place.state, &place.node);
         let away = |why: String| WriteError::Away(why);
         let link = state.link().map_err(|why| away(why.to_string()))?;
@@ -126,6 +138,6 @@ impl Provision {
             state.renew(cordon(link.client, node).await?);
         }
         let client = self.world.clusters.client_for_evictions(&place.cluster);
-        evict::all(&client.await.map_err(away)?, &node.name).await
+        evict::round(&client.await.map_err(away)?, &node.name, moving).await
     }
 }
