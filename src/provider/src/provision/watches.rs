@@ -10,7 +10,6 @@ use tracing::warn;
 use super::accounts::HOST_LABEL;
 use super::wire;
 use super::work::{Item, Provision};
-use crate::clock::now;
 use crate::kinds::{
     CareenCluster, CareenHost, CareenMachine, CareenMachinePool, CareenMachineTemplate,
     HostRegistration,
@@ -21,7 +20,7 @@ use crate::watch::{self, Filter, News};
 pub fn start(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Option<&str>) {
     let this = Arc::clone(provision);
     each::<CareenHost>(tasks, provision, namespace, move |news| {
-        for (key, host) in this.inventory.hosts(news, now()) {
+        for (key, host) in this.inventory.hosts(news, this.now()) {
             this.host_changed(key, &host);
         }
     });
@@ -125,7 +124,7 @@ fn leases(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Option
         api,
         filter,
         move |news| {
-            for host in this.inventory.leases(news, now()) {
+            for host in this.inventory.leases(news, this.now()) {
                 this.queue.add(Item::Host(host));
             }
         },

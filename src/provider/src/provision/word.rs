@@ -26,6 +26,12 @@ impl Words {
         Some(at)
     }
 
+    /// The clock was set by so many seconds.
+    pub(super) fn clock_was_set(&self, by: i64) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.values_mut().for_each(|(_, at)| *at += by);
+    }
+
     /// The host is gone.
     pub fn forget(&self, key: &Key) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
