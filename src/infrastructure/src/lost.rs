@@ -5,13 +5,15 @@ use crate::facts::{Facts, Node};
 use crate::host::Host;
 use crate::why::Why;
 
-/// Whether the host may be given up, for its claim. Without a CareenHost only the Node counts.
+/// Whether the host may be given up, for its claim. Without a CareenHost only the Node counts. The
+/// silence counts from the moment in which careen-provider leads: before, another one has listened, or
+/// this one stood still.
 ///
 /// # Errors
 /// Why not.
 pub fn lost(facts: &Facts<'_>, name: &str, claim: &str, host: Option<&Host>) -> Result<(), Why> {
     let needed = facts.policy.lost;
-    if let Some(silent) = host.map(|host| host.silent(facts.now))
+    if let Some(silent) = host.map(|host| host.silent(facts.now).min(facts.leads_for))
         && silent < needed
     {
         return Err(Why::Silent {

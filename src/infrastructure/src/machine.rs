@@ -262,7 +262,7 @@ fn joining(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> De
             host: host.name.clone(),
         });
     }
-    if let Some(why) = node_conflict(facts) {
+    if let Some(why) = node_conflict(facts).or_else(|| twin(facts, claim, there)) {
         return give_back_if_possible(facts, host, why);
     }
     let hash = match facts.data {
@@ -288,6 +288,27 @@ fn joining(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> De
     }
     Decision::look_again(Why::Joining {
         host: host.name.clone(),
+    })
+}
+
+/// Another host of the cluster has the same host name, and goes first: it was told of its data, or its
+/// id is lower. Machines that choose at the same moment do not see each other's hosts, and there is no
+/// Node before the first one has joined.
+fn twin(facts: &Facts<'_>, claim: &Claim, there: &Host) -> Option<Why> {
+    let has_its_name = |other: &&&Host| {
+        other.name != there.name && !other.hostname.is_empty() && other.hostname == there.hostname
+    };
+    let goes_first = |other: &&Claim| {
+        let is_first = other.bootstrap_hash.is_some() || other.id < claim.id;
+        other.cluster == claim.cluster && other.wanted == Wanted::Joined && is_first
+    };
+    let others = facts.hosts.iter().filter(has_its_name);
+    let first = others
+        .filter_map(|other| other.claim.as_ref())
+        .find(goes_first)?;
+    Some(Why::NodeNameTaken {
+        node: there.hostname.clone(),
+        found: first.provider_id.clone(),
     })
 }
 

@@ -116,6 +116,9 @@ fn leaving(facts: &HostFacts<'_>, claim: &Claim) -> HostDecision {
 fn claimed(facts: &HostFacts<'_>, claim: &Claim) -> HostDecision {
     match facts.holder {
         Holder::Machine | Holder::Unread => in_use(facts),
+        // `clusterctl move` makes the hosts before their machines, and removes the machines before
+        // their hosts.
+        Holder::Nobody if facts.paused => look_again(HostWhy::NotJudged),
         Holder::Nobody if was_never_used(facts.host, claim) => write(HostAct::Release),
         Holder::Nobody => orphan(facts, &claim.id, HostAct::Release),
     }

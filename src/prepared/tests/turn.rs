@@ -8,7 +8,7 @@ use std::time::Duration;
 use life::{Claim, ClaimId};
 use prepared::api::{Api, Own};
 use prepared::turn::Turns;
-use prepared::{Host, OnDisk};
+use prepared::{Host, OnDisk, Store};
 use rig::{Rig, WORKER, claim, id};
 use serde_json::Value;
 
@@ -213,4 +213,39 @@ fn a_management_cluster_that_is_away_harms_no_node() {
         .map(|said| said["reason"].clone())
         .collect();
     assert_eq!(reasons, ["ClaimForeign", "ClaimUnread", "ClaimGone"]);
+}
+
+/// The token runs out meanwhile, and the host reboots once.
+#[test]
+fn a_management_cluster_that_is_away_for_a_day_harms_no_node() {
+    const MINUTE: u64 = 60_000;
+    let mut rig = Rig::new();
+    let paths = rig.paths.clone();
+    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
+    let mut api = Played {
+        claim: Some(Ok(claim('a'))),
+        data: Some((id('a'), WORKER.to_owned())),
+        ..Played::default()
+    };
+    for _ in 0..4 {
+        turns.turn(&mut rig.machine, &mut api).unwrap();
+    }
+    let (node, record) = (rig.tree(), Store::new(&paths).read());
+    api.away = true;
+    for half in 0..2 {
+        for minute in 0..13 * 60 {
+            rig.machine.now = 60_000 + minute * MINUTE;
+            let pause = turns.turn(&mut rig.machine, &mut api).unwrap();
+            assert_eq!(pause, Duration::from_secs(60));
+        }
+        assert!(rig.machine.kubelet, "half {half}");
+        assert_eq!(rig.tree(), node);
+        rig.machine.start();
+        turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
+    }
+    assert_eq!(Store::new(&paths).read(), record);
+    api.away = false;
+    turns.turn(&mut rig.machine, &mut api).unwrap();
+    assert_eq!(api.phase(), "Joined");
+    assert_eq!(rig.machine.runs[&id('a')], 1);
 }

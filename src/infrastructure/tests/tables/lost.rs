@@ -58,6 +58,12 @@ fn silent_host_is_given_up_only_if_its_node_agrees() {
         ),
         ("no Cluster", dead(Node::NoCluster), "GiveUp", "Moving"),
         (
+            "careen-provider leads for a while",
+            dead(old.clone()).with(|s| s.leads_for = 599),
+            "-",
+            "Silent",
+        ),
+        (
             "frozen",
             dead(Node::Away("refused".into())),
             "-",

@@ -15,4 +15,5 @@ mod registrations;
 mod scene;
 mod strays;
 mod templates;
+mod twins;
 mod words;

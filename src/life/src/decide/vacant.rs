@@ -1,7 +1,7 @@
 //! A host that serves no claim.
 
 use crate::claim::{Claim, Wanted};
-use crate::observe::{Agent, Checks, Claimed, Observation};
+use crate::observe::{Agent, Checks, Claimed, Fence, Observation};
 use crate::record::{Record, Stay};
 use crate::step::{Act, Step};
 
@@ -22,20 +22,17 @@ fn claimed(record: &mut Record, seen: &Observation) -> Act {
     match &seen.claimed {
         Claimed::Unknown(_) | Claimed::No => Act::Wait,
         Claimed::By(claim) if record.has_ended(&claim.id) => Act::Wait,
-        Claimed::By(claim) => accept(record, claim),
+        Claimed::By(claim) => accept(record, claim, seen),
     }
 }
 
-fn accept(record: &mut Record, claim: &Claim) -> Act {
+fn accept(record: &mut Record, claim: &Claim, seen: &Observation) -> Act {
     match claim.wanted {
         Wanted::Joined => {
             record.stay = Some(Stay::new(claim.clone()));
             Act::Look
         }
-        Wanted::Released => {
-            record.end(claim.id.clone());
-            Act::Look
-        }
+        Wanted::Released => end(record, claim, seen),
     }
 }
 
@@ -43,9 +40,20 @@ fn accept(record: &mut Record, claim: &Claim) -> Act {
 fn refused(record: &mut Record, seen: &Observation) -> Act {
     match &seen.claimed {
         Claimed::By(claim) if claim.wanted == Wanted::Released && !record.has_ended(&claim.id) => {
+            end(record, claim, seen)
+        }
+        Claimed::By(_) | Claimed::Unknown(_) | Claimed::No => Act::Wait,
+    }
+}
+
+/// The end of a claim says that its kubelet cannot come back. A record that was lost does not know
+/// whose kubelet runs here, so a person removes it first.
+fn end(record: &mut Record, claim: &Claim, seen: &Observation) -> Act {
+    match seen.fence {
+        Fence::Open(_) => Act::Wait,
+        Fence::Whole => {
             record.end(claim.id.clone());
             Act::Look
         }
-        Claimed::By(_) | Claimed::Unknown(_) | Claimed::No => Act::Wait,
     }
 }

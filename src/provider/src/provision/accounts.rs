@@ -1,12 +1,17 @@
 //! The identity of a host: a ServiceAccount, a Role that names what is its own, its Secret and its
 //! Lease. All belong to the CareenHost, so that they go with it and its access ends at once.
 
+use std::fmt::Debug;
+
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{Api, PostParams};
+use kube::core::NamespaceResourceScope;
 use kube::{Client, Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::clock::now;
@@ -58,15 +63,69 @@ pub async fn make(client: &Client, host: &CareenHost) -> Result<(), WriteError> 
     let [role, binding] = rights::host_role(&space, &host.name_any());
     let (role, binding) = (owned(host, role), owned(host, binding));
     let account = plain("v1", "ServiceAccount");
+    none_of_another::<ServiceAccount>(client, host).await?;
     write::apply::<ServiceAccount>(client, &space, &name, &account).await?;
     write::apply::<Role>(client, &space, &name, &role).await?;
     write::apply::<RoleBinding>(client, &space, &name, &binding).await?;
     // These have content that is not ours, or not always.
-    let secret = typed::<Secret>(plain("v1", "Secret"))?;
-    write::make(client, &space, &secret).await?;
+    keep::<Secret>(client, host, plain("v1", "Secret")).await?;
     let mut lease = plain("coordination.k8s.io/v1", "Lease");
     lease["spec"] = json!({});
-    write::make(client, &space, &typed::<Lease>(lease)?).await
+    keep::<Lease>(client, host, lease).await
+}
+
+/// Makes an object that is missing. One that is there keeps its content, and gets its owner and its
+/// label back.
+async fn keep<K>(client: &Client, host: &CareenHost, object: Value) -> Result<(), WriteError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned
+        + Serialize,
+{
+    let Some(there) = none_of_another::<K>(client, host).await? else {
+        let space = host.namespace().unwrap_or_default();
+        return write::make(client, &space, &typed::<K>(object)?).await;
+    };
+    if is_its(&there, host) && there.labels().contains_key(HOST_LABEL) {
+        return Ok(());
+    }
+    let metadata = &object["metadata"];
+    let change = json!({ "metadata": {
+        "labels": metadata["labels"], "ownerReferences": metadata["ownerReferences"],
+    } });
+    write::change(client, &there, change).await.map(drop)
+}
+
+/// The object of a host, if it is there. That of an older host of the same name is about to go, and
+/// its tokens with it, so this host waits for that.
+async fn none_of_another<K>(client: &Client, host: &CareenHost) -> Result<Option<K>, WriteError>
+where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + DeserializeOwned,
+{
+    let space = host.namespace().unwrap_or_default();
+    let all: Api<K> = Api::namespaced(client.clone(), &space);
+    let there = write::read(&all, &name(&host.name_any())).await?;
+    let of_a_host = |there: &K| {
+        let kind = CareenHost::kind(&());
+        there
+            .owner_references()
+            .iter()
+            .any(|owner| *owner.kind == *kind)
+    };
+    match there {
+        Some(there) if of_a_host(&there) && !is_its(&there, host) => Err(WriteError::Conflict),
+        other => Ok(other),
+    }
+}
+
+fn is_its(object: &impl ResourceExt, host: &CareenHost) -> bool {
+    let mut owners = object.owner_references().iter();
+    owners.any(|owner| Some(&owner.uid) == host.uid().as_ref())
 }
 
 fn typed<K: serde::de::DeserializeOwned>(object: Value) -> Result<K, WriteError> {
@@ -82,13 +141,7 @@ pub async fn exists(client: &Client, host: &CareenHost) -> Result<bool, WriteErr
     let leases: Api<Lease> = Api::namespaced(client.clone(), &space);
     let found = write::read(&leases, &name(&host.name_any())).await?;
     // That of an older host of the same name is about to go.
-    let is_its = |lease: Lease| {
-        lease
-            .owner_references()
-            .iter()
-            .any(|owner| Some(&owner.uid) == host.uid().as_ref())
-    };
-    Ok(found.is_some_and(is_its))
+    Ok(found.is_some_and(|lease| is_its(&lease, host)))
 }
 
 /// For how many seconds a token is where the host looks for one.

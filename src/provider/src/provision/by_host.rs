@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use infrastructure::{Host, Moving, PodsLeft};
 
-use super::drain::round::Round;
+use super::drain::Round;
 use crate::machines::Key;
 
 /// What is remembered of all hosts.
@@ -83,6 +83,15 @@ impl ByHost {
         let all = self.all();
         let last = all.get(key)?.pods.as_ref();
         last.filter(|last| last.claim == claim(host)).map(look)
+    }
+
+    /// The clock was set by so many seconds.
+    pub(super) fn clock_was_set(&self, by: i64) {
+        for known in self.all().values_mut() {
+            let word = known.word.iter_mut().map(|(_, at)| at);
+            let pods = known.pods.iter_mut().map(|last| &mut last.at);
+            word.chain(pods).for_each(|at| *at += by);
+        }
     }
 
     /// The host is gone.

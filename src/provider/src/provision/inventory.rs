@@ -223,6 +223,15 @@ impl Inventory {
         })
     }
 
+    /// The clock was set by so many seconds.
+    pub(super) fn clock_was_set(&self, by: i64) {
+        self.write(|state| {
+            state.leases.values_mut().for_each(|lease| lease.at += by);
+            let hosts = state.hosts.values_mut().flat_map(BTreeMap::values_mut);
+            hosts.for_each(|host| host.heard += by);
+        });
+    }
+
     /// What is known of a host's Lease, in this host.
     #[must_use]
     pub fn with_lease(&self, namespace: &str, host: Host) -> Host {
@@ -296,18 +305,26 @@ impl Inventory {
     }
 
     /// Each image that failed in this namespace since then, with each host that says so. A host
-    /// that fails one machine after the other is one failure, and other tenants' hosts are none.
+    /// that fails one machine after the other is one failure, and other tenants' hosts are none. The
+    /// watch may not show yet what one machine says by itself.
     #[must_use]
-    pub fn failures(&self, namespace: &str, since: i64) -> HashSet<(String, String)> {
+    pub fn failures(
+        &self,
+        namespace: &str,
+        since: i64,
+        own: &facts::Tried,
+    ) -> HashSet<(String, String)> {
         self.read(|state| {
             let all = state.machines.iter();
-            let here =
-                all.filter(|(key, known)| *key.namespace == *namespace && known.tried.at >= since);
-            here.flat_map(|(_, known)| {
-                let hosts = known.tried.by_image.iter();
-                hosts.map(|host| (known.tried.image.clone(), host.clone()))
-            })
-            .collect()
+            let here = all.filter(|(key, _)| *key.namespace == *namespace);
+            here.map(|(_, known)| &known.tried)
+                .chain([own])
+                .filter(|tried| tried.at >= since)
+                .flat_map(|tried| {
+                    let hosts = tried.by_image.iter();
+                    hosts.map(|host| (tried.image.clone(), host.clone()))
+                })
+                .collect()
         })
     }
 }

@@ -22,6 +22,7 @@ mod pool;
 mod registration;
 mod spans;
 mod starts;
+mod steady;
 mod strays;
 mod taken;
 mod template;

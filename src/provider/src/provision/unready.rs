@@ -25,6 +25,12 @@ impl Unready {
             seconds: now.saturating_sub(since.max(seen_since)),
         }
     }
+
+    /// The clock was set by so many seconds.
+    pub(super) fn clock_was_set(&self, by: i64) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.values_mut().for_each(|since| *since += by);
+    }
 }
 
 #[cfg(test)]
@@ -46,5 +52,7 @@ mod tests {
         assert_eq!(unready.judge(&node(false), 200, 230), seconds(30));
         assert_eq!(unready.judge(&node(true), 200, 240), Node::Ready);
         assert_eq!(unready.judge(&node(false), 200, 250), seconds(0));
+        unready.clock_was_set(3600);
+        assert_eq!(unready.judge(&node(false), 200, 3860), seconds(10));
     }
 }

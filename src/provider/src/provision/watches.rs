@@ -11,7 +11,6 @@ use super::accounts::HOST_LABEL;
 use super::inventory::Named;
 use super::wire;
 use super::work::{Item, Provision};
-use crate::clock::now;
 use crate::kinds::{
     CareenCluster, CareenHost, CareenMachine, CareenMachinePool, CareenMachineTemplate,
     HostRegistration,
@@ -24,7 +23,7 @@ use crate::writes::provision::Object;
 pub fn start(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Option<&str>) {
     let this = Arc::clone(provision);
     each::<CareenHost>(tasks, provision, namespace, move |news| {
-        for (key, host) in this.inventory.hosts(news, now()) {
+        for (key, host) in this.inventory.hosts(news, this.now()) {
             this.host_changed(key, &host);
         }
     });
@@ -116,7 +115,7 @@ fn leases(tasks: &mut JoinSet<()>, provision: &Arc<Provision>, namespace: Option
         api,
         filter,
         move |news| {
-            this.queue_each(this.inventory.leases(news, now()), Item::Host);
+            this.queue_each(this.inventory.leases(news, this.now()), Item::Host);
         },
         |error| {
             warn!("the watch of the hosts' Leases failed: {error}");

@@ -18,6 +18,7 @@ use super::by_host::ByHost;
 use super::inventory::{Inventory, Known, Named};
 use super::spans::Spans;
 use super::starts::Starts;
+use super::steady::Steady;
 use super::taken::Taken;
 use super::unready::Unready;
 use super::wire;
@@ -65,6 +66,7 @@ pub struct Provision {
     pub(super) spans: Spans,
     pub(super) starts: Starts,
     pub(super) taken: Taken,
+    pub(super) steady: Steady,
     /// Held while a registration lets in a host.
     pub(super) approving: tokio::sync::Mutex<()>,
     pub(super) policy: Policy,
@@ -108,6 +110,7 @@ impl Provision {
             spans: Spans::default(),
             starts: Starts::default(),
             taken: Taken::default(),
+            steady: Steady::default(),
             approving: tokio::sync::Mutex::default(),
             policy,
             queue: Queue::default(),
@@ -187,6 +190,7 @@ impl Provision {
     }
 
     async fn turn_to(&self, item: &Item) {
+        self.now();
         if !self.is_ready() {
             // A process that does not lead looks again when it does.
             self.queue.done(item);

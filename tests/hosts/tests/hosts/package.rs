@@ -27,3 +27,19 @@ fn package_in_the_tree_is_that_of_the_code() {
         assert!(all.contains(part), "{part}");
     }
 }
+
+/// Cluster API remediates all sick machines at once by default.
+#[test]
+fn templates_replace_one_sick_machine_at_a_time() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/infrastructure");
+    for name in [
+        "cluster-template.yaml",
+        "cluster-template-single.yaml",
+        "clusterclass-careen.yaml",
+    ] {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let least = text.matches("unhealthyLessThanOrEqualTo: 40%").count();
+        let most = text.matches("maxInFlight: 1\n").count();
+        assert_eq!((least, most), (1, 1), "{name}");
+    }
+}

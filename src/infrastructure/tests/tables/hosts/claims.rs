@@ -102,6 +102,12 @@ fn claim_that_was_never_used_is_released_at_once() {
             "MarkOrphan",
             "MayBeOrphan",
         ),
+        (
+            "its machine is on the way to another management cluster",
+            unused(Phase::Imaging, Some(ID)).with(|s| s.paused = true),
+            "-",
+            "NotJudged",
+        ),
     ]);
 }
 

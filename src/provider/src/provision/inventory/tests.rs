@@ -3,8 +3,10 @@
 
 use serde_json::json;
 
+use super::super::facts;
+use super::super::wire::Lease;
 use super::{Inventory, key};
-use crate::kinds::CareenMachine;
+use crate::kinds::{CareenHost, CareenMachine};
 use crate::watch::News;
 
 const NOW: i64 = 10_000;
@@ -27,7 +29,7 @@ fn failed(space: &str, name: &str, hosts: [&[&str]; 2], at: i64) -> CareenMachin
 fn failures(machines: Vec<CareenMachine>) -> usize {
     let inventory = Inventory::default();
     inventory.machines(News::All(machines));
-    let found = inventory.failures("ns", NOW - 3600);
+    let found = inventory.failures("ns", NOW - 3600, &facts::Tried::default());
     assert!(found.iter().all(|(image, _)| image == "a"));
     found.len()
 }
@@ -39,6 +41,17 @@ fn host_that_fails_three_machines_is_one_failure_of_the_image() {
     assert_eq!(failures(one.to_vec()), 1);
     let three = vec![by("m1", &["h1", "h2"]), by("m2", &["h3"])];
     assert_eq!(failures(three), 3);
+}
+
+/// The next host is chosen right after the third failure.
+#[test]
+fn failure_that_the_watch_does_not_show_yet_counts() {
+    let inventory = Inventory::default();
+    let old = failed("ns", "m", [&["h1", "h2"], &["h1", "h2"]], NOW);
+    inventory.machines(News::All(vec![old]));
+    let all: &[&str] = &["h1", "h2", "h3"];
+    let own = facts::tried(&failed("ns", "m", [all, all], NOW));
+    assert_eq!(inventory.failures("ns", NOW - 3600, &own).len(), 3);
 }
 
 #[test]
@@ -76,4 +89,27 @@ fn host_of_a_machine_that_goes_or_leaves_it_is_news() {
     assert!(inventory.which(|_, _| true).is_empty());
     let again = inventory.machines(News::Changed(on_host("m2", "h2")));
     assert_eq!(again[0].machine, key(&on_host("m2", "h2")));
+}
+
+#[test]
+fn clock_that_is_set_makes_no_host_silent() {
+    let inventory = Inventory::default();
+    let host: CareenHost = serde_json::from_value(json!({
+        "apiVersion": "careen.dev/v1alpha1", "kind": "CareenHost",
+        "metadata": { "namespace": "ns", "name": "h" }, "spec": { "registration": "r" },
+    }))
+    .unwrap();
+    let lease: Lease = serde_json::from_value(json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": { "namespace": "ns", "name": "careen-host-h" },
+        "spec": { "renewTime": "2026-01-01T00:00:00.000000Z" },
+    }))
+    .unwrap();
+    let (_, seen) = inventory.hosts(News::All(vec![host]), NOW).remove(0);
+    inventory.leases(News::Changed(lease), NOW);
+    inventory.clock_was_set(3600);
+    let after = NOW + 3600 + 10;
+    assert_eq!(inventory.with_lease("ns", seen).silent(after), 10);
+    let silent = inventory.look("ns", |hosts| hosts[0].silent(after));
+    assert_eq!(silent, 10);
 }

@@ -9,8 +9,8 @@ use std::time::Instant;
 use infrastructure::{Act, Braked, Decision, Facts, Why, brake, decide};
 use kube::ResourceExt;
 
-use super::id;
 use super::work::Provision;
+use super::{facts, id};
 use crate::catalogue::{For, choose};
 use crate::clock::now;
 use crate::machines::Key;
@@ -68,7 +68,8 @@ impl Provision {
             .as_ref()
             .and_then(|host| host.failure_domain.clone());
         let since = now - self.policy.image_window;
-        let failures = self.inventory.failures(space, since);
+        let own = facts::tried(&read.object);
+        let failures = self.inventory.failures(space, since, &own);
         self.inventory.look(space, |hosts| {
             // Only a machine that goes may give up its host.
             let brake: Option<Braked> = match read.machine.deleting {
