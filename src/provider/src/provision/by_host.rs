@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use infrastructure::{Host, Moving, PodsLeft};
 
-use super::drain::Round;
+use super::drain::round::Round;
 use crate::machines::Key;
 
 /// What is remembered of all hosts.

@@ -4,11 +4,6 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use tracing::warn;
-
-use super::work::Provision;
-use crate::clock;
-
 /// A difference below this is rounding, in seconds.
 const SET: i64 = 2;
 
@@ -19,7 +14,7 @@ pub struct Steady(Mutex<Option<(i64, Instant)>>);
 impl Steady {
     /// Tells by how many seconds the clock was set since the last look. Nobody looks again before
     /// that is taken in.
-    fn look(&self, now: i64, at: Instant, set_by: impl FnOnce(i64)) {
+    pub(super) fn look(&self, now: i64, at: Instant, set_by: impl FnOnce(i64)) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (then, moment) = *known.get_or_insert((now, at));
         let passed = at.saturating_duration_since(moment).as_secs();
@@ -29,20 +24,6 @@ impl Steady {
             *known = Some((now, at));
             set_by(by);
         }
-    }
-}
-
-impl Provision {
-    /// Seconds since 1970. If the clock was set, the times of what was seen are moved along first.
-    pub(super) fn now(&self) -> i64 {
-        let now = clock::now();
-        self.steady.look(now, Instant::now(), |by| {
-            warn!("the clock was set by {by} s; no host counts as silent for that time");
-            self.inventory.clock_was_set(by);
-            self.unready.clock_was_set(by);
-            self.by_host.clock_was_set(by);
-        });
-        now
     }
 }
 

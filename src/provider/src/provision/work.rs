@@ -22,6 +22,7 @@ use super::steady::Steady;
 use super::taken::Taken;
 use super::unready::Unready;
 use super::wire;
+use crate::clock;
 use crate::lease::Lead;
 use crate::machines::Key;
 use crate::names;
@@ -93,6 +94,18 @@ impl<K> OfCore for K where
 }
 
 impl Provision {
+    /// Seconds since 1970. If the clock was set, the times of what was seen are moved along first.
+    pub(super) fn now(&self) -> i64 {
+        let now = clock::now();
+        self.steady.look(now, std::time::Instant::now(), |by| {
+            warn!("the clock was set by {by} s; no host counts as silent for that time");
+            self.inventory.clock_was_set(by);
+            self.unready.clock_was_set(by);
+            self.by_host.clock_was_set(by);
+        });
+        now
+    }
+
     /// A provider that knows nothing yet.
     #[must_use]
     pub fn new(
