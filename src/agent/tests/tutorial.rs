@@ -19,7 +19,7 @@ fn every_policy_of_the_tutorial_is_one() {
         Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../docs/tutorial.md");
     let page = std::fs::read_to_string(page).unwrap();
     let policies: Vec<_> = page.lines().filter_map(printed).collect();
-    assert!(policies.len() >= 2, "{policies:?}");
+    assert!(!policies.is_empty(), "the page prints no policy");
     for (text, file) in policies {
         assert_eq!(file, names::POLICY_FILE);
         let read = policy::parse(file, &text).unwrap();
