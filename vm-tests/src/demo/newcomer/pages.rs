@@ -87,6 +87,7 @@ const IMAGES: Table = &[
     ("[registry]", REGISTRY),
 ];
 
+const REMOVES: Fate = Nobody("it removes Careen from the node");
 const OVERVIEW: Fate = Nobody("an overview of the ways to install; each has its own page");
 
 const INSTALL: Table = &[
@@ -112,6 +113,11 @@ const INSTALL: Table = &[
         Back,
     ),
     ("kubectl careen plan worker-1 ", On),
+    ("ostree pull site:site/without-careen", REMOVES),
+    (
+        "unshare -m sh -c 'mount -o remount,rw,bind /sysroot",
+        REMOVES,
+    ),
 ];
 
 /// The blocks of both pages in the source tree.
