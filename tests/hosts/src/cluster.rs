@@ -56,7 +56,8 @@ pub async fn install(admin: &Client) -> Result<()> {
         .map(drop)
 }
 
-async fn install_on(admin: &Client) -> Result<()> {
+/// Installs the package, and waits until its policies are in force.
+pub async fn install_on(admin: &Client) -> Result<()> {
     install_definitions(admin, &core()).await?;
     install_definitions(admin, &[provider::catalogue::manifest()?]).await?;
     install_definitions(admin, &kinds::definitions()?).await?;

@@ -1,10 +1,14 @@
 //! What an operator installs for hosts, a namespace with a Cluster, and hosts that are played.
 
 mod cluster;
+mod crowd;
+mod faulty;
 mod played;
 mod running;
 
 pub use cluster::{PATIENCE, client_of, plane};
+pub use crowd::Crowd;
+pub use faulty::{Fate, Faulty, Request};
 pub use played::{IMAGE, Played, status};
 pub use running::Running;
 
@@ -16,6 +20,7 @@ use kube::{Client, Resource};
 use provider::kinds::{CareenCluster, CareenHost, CareenMachine, FINALIZER};
 use serde_json::{Value, json};
 use testkit::cluster_api::objects;
+use testkit::control_plane::ControlPlane;
 
 /// One namespace.
 pub struct Scene {
@@ -33,6 +38,20 @@ impl Scene {
     pub async fn new(space: &str) -> Result<Self> {
         let admin = plane().await?.client().await?;
         cluster::install(&admin).await?;
+        Self::in_namespace(admin, space).await
+    }
+
+    /// The same on another control plane than that of all tests.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn on(plane: &ControlPlane, space: &str) -> Result<Self> {
+        let admin = plane.client().await?;
+        cluster::install_on(&admin).await?;
+        Self::in_namespace(admin, space).await
+    }
+
+    async fn in_namespace(admin: Client, space: &str) -> Result<Self> {
         let this = Self {
             admin,
             space: space.to_owned(),
@@ -81,27 +100,36 @@ impl Scene {
         Ok(changed)
     }
 
-    /// Makes a Cluster with a CareenCluster, as Cluster API does, and waits until it is provisioned.
+    /// Makes the Cluster `c` with a CareenCluster, as Cluster API does, and waits until it is
+    /// provisioned.
     ///
     /// # Errors
     /// When that does not happen.
     pub async fn cluster(&self) -> Result<()> {
+        self.cluster_named("c").await
+    }
+
+    /// The same with another name.
+    ///
+    /// # Errors
+    /// When that does not happen.
+    pub async fn cluster_named(&self, name: &str) -> Result<()> {
         let reference =
-            json!({ "apiGroup": provider::kinds::GROUP, "kind": "CareenCluster", "name": "c" });
+            json!({ "apiGroup": provider::kinds::GROUP, "kind": "CareenCluster", "name": name });
         let cluster = json!({
-            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": { "name": "c" },
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": { "name": name },
             "spec": { "infrastructureRef": reference },
         });
         let made = self.apply(&cluster).await?;
-        let owner = owner("Cluster", "c", &made);
+        let owner = owner("Cluster", name, &made);
         self.apply(&json!({
             "apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha1", "kind": "CareenCluster",
-            "metadata": { "name": "c", "ownerReferences": [owner], "labels": label() },
+            "metadata": { "name": name, "ownerReferences": [owner], "labels": label(name) },
             "spec": { "controlPlaneEndpoint": { "host": "10.0.0.10", "port": 6443 } },
         }))
         .await?;
         self.until("the CareenCluster is provisioned", || async {
-            let ours: CareenCluster = self.all().get("c").await?;
+            let ours: CareenCluster = self.all().get(name).await?;
             let status = ours.status.unwrap_or_default();
             let done = status.initialization.and_then(|one| one.provisioned);
             done.filter(|done| *done)
@@ -129,6 +157,14 @@ impl Scene {
     /// # Errors
     /// When the API server refuses.
     pub async fn machine_with(&self, name: &str, text: &str) -> Result<()> {
+        self.machine_of("c", name, text).await
+    }
+
+    /// The same in this Cluster.
+    ///
+    /// # Errors
+    /// When the API server refuses.
+    pub async fn machine_of(&self, cluster: &str, name: &str, text: &str) -> Result<()> {
         let data = format!("{name}-data");
         self.apply(&json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": { "name": data },
@@ -138,14 +174,14 @@ impl Scene {
         let made = self
             .apply(&json!({
                 "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
-                "metadata": { "name": name, "labels": label() },
-                "spec": { "clusterName": "c", "version": "v1.36.3", "bootstrap": { "dataSecretName": data } },
+                "metadata": { "name": name, "labels": label(cluster) },
+                "spec": { "clusterName": cluster, "version": "v1.36.3", "bootstrap": { "dataSecretName": data } },
             }))
             .await?;
         let owner = owner("Machine", name, &made);
         self.apply(&json!({
             "apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha1", "kind": "CareenMachine",
-            "metadata": { "name": name, "ownerReferences": [owner], "labels": label() },
+            "metadata": { "name": name, "ownerReferences": [owner], "labels": label(cluster) },
             "spec": { "osImage": IMAGE },
         }))
         .await
@@ -213,8 +249,8 @@ impl Scene {
     }
 }
 
-fn label() -> Value {
-    json!({ "cluster.x-k8s.io/cluster-name": "c" })
+fn label(cluster: &str) -> Value {
+    json!({ "cluster.x-k8s.io/cluster-name": cluster })
 }
 
 fn owner(kind: &str, name: &str, made: &Value) -> Value {

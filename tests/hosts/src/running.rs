@@ -4,7 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread::JoinHandle;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use infrastructure::Policy;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -15,6 +15,7 @@ use provider::settings::Settings;
 use provider::tls::Own;
 use provider::{manifests, names};
 use testkit::cluster_api::account::kubeconfig_of;
+use testkit::control_plane::ControlPlane;
 use tokio::sync::oneshot;
 
 use crate::cluster::plane;
@@ -48,13 +49,8 @@ impl Running {
     /// # Errors
     /// When it has no account.
     pub async fn elected(admin: &Client, space: &str, health: SocketAddr) -> Result<Self> {
-        let lease = Candidate {
-            namespace: manifests::NAMESPACE.to_owned(),
-            name: names::MANAGER.to_owned(),
-            identity: space.to_owned(),
-        };
         let setup = Setup {
-            lease: Some(lease),
+            lease: Some(candidate(space)),
             metrics_address: health,
             ..setup(space, Policy::default())
         };
@@ -78,9 +74,43 @@ impl Running {
         Self::start_as(admin, setup).await
     }
 
-    async fn start_as(admin: &Client, setup: Setup) -> Result<Self> {
+    /// Starts one on another control plane than that of all tests. It takes part in an election.
+    ///
+    /// # Errors
+    /// When it has no account.
+    pub async fn on(
+        plane: &ControlPlane,
+        admin: &Client,
+        space: &str,
+        policy: Policy,
+    ) -> Result<Self> {
         let account = (manifests::NAMESPACE, names::MANAGER);
-        let kubeconfig = kubeconfig_of(plane().await?, admin, account).await?;
+        let kubeconfig = kubeconfig_of(plane, admin, account).await?;
+        let setup = Setup {
+            lease: Some(candidate(space)),
+            ..setup(space, policy)
+        };
+        Self::start_with(kubeconfig, setup)
+    }
+
+    /// Starts one that reaches the API server at this URL.
+    ///
+    /// # Errors
+    /// When it has no account.
+    pub async fn through(admin: &Client, space: &str, policy: Policy, url: &str) -> Result<Self> {
+        let mut kubeconfig = account(admin).await?;
+        for cluster in &mut kubeconfig.clusters {
+            let cluster = cluster.cluster.as_mut();
+            cluster.context("no cluster")?.server = Some(url.to_owned());
+        }
+        Self::start_with(kubeconfig, setup(space, policy))
+    }
+
+    async fn start_as(admin: &Client, setup: Setup) -> Result<Self> {
+        Self::start_with(account(admin).await?, setup)
+    }
+
+    fn start_with(kubeconfig: Kubeconfig, setup: Setup) -> Result<Self> {
         let (kill, killed) = oneshot::channel();
         let thread = std::thread::Builder::new().spawn(move || {
             if let Err(error) = live(kubeconfig, setup, killed) {
@@ -92,6 +122,19 @@ impl Running {
             thread: Some(thread),
         })
     }
+}
+
+fn candidate(identity: &str) -> Candidate {
+    Candidate {
+        namespace: manifests::NAMESPACE.to_owned(),
+        name: names::MANAGER.to_owned(),
+        identity: identity.to_owned(),
+    }
+}
+
+async fn account(admin: &Client) -> Result<Kubeconfig> {
+    let account = (manifests::NAMESPACE, names::MANAGER);
+    kubeconfig_of(plane().await?, admin, account).await
 }
 
 fn live(kubeconfig: Kubeconfig, setup: Setup, killed: oneshot::Receiver<()>) -> Result<()> {

@@ -194,6 +194,36 @@ async fn deleted_host_has_no_access_any_more() -> Result<()> {
         .await
 }
 
+/// A kube-apiserver accepts a token for 10 s after it has looked at it.
+#[tokio::test]
+async fn host_whose_account_is_deleted_has_no_access_soon() -> Result<()> {
+    let scene = Scene::new("accountless").await?;
+    let _provider = Running::start(&scene.admin, "accountless", Policy::default()).await?;
+    let own = registered(&scene, "out", "c123456789abcdef0123456789abcdef").await?;
+    let host = Played::new(own.clone(), "accountless", "out");
+    let renews = || async { host.renew().await };
+    scene.until("it has its rights", renews).await?;
+    let accounts: Api<ServiceAccount> = scene.all();
+    let name = format!("{OF_A_HOST}out");
+    accounts.delete(&name, &DeleteParams::default()).await?;
+    let begun = std::time::Instant::now();
+    while host.renew().await.is_ok() {
+        let passed = begun.elapsed();
+        ensure!(passed.as_secs() < 20, "access after {passed:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+    // careen-provider looks at the host, and makes no other account.
+    let change = json!({ "metadata": { "labels": { "a": "b" } } });
+    scene.change::<CareenHost>("out", change).await?;
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    ensure!(
+        accounts.get_opt(&name).await?.is_none(),
+        "it has another one"
+    );
+    ensure!(host.renew().await.is_err());
+    Ok(())
+}
+
 #[tokio::test]
 async fn registration_creates_hosts_of_its_own_and_reads_nothing() -> Result<()> {
     let scene = Scene::new("registering").await?;

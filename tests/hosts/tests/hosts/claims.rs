@@ -13,7 +13,7 @@ use provider::kinds::{CareenHost, CareenMachine};
 /// How many machines, and how many hosts.
 const MANY: usize = 8;
 
-async fn played(scene: &Scene, count: usize) -> Result<Vec<Played>> {
+pub async fn played(scene: &Scene, count: usize) -> Result<Vec<Played>> {
     let mut all = Vec::new();
     for number in 0..count {
         let name = format!("h-{number}");
@@ -24,7 +24,7 @@ async fn played(scene: &Scene, count: usize) -> Result<Vec<Played>> {
 }
 
 /// Lets the hosts act until every machine is provisioned.
-async fn until_all_run(scene: &Scene, hosts: &mut [Played]) -> Result<()> {
+pub async fn until_all_run(scene: &Scene, hosts: &mut [Played]) -> Result<()> {
     let machines: Api<CareenMachine> = scene.all();
     for _ in 0..600 {
         for host in hosts.iter_mut() {
@@ -62,7 +62,7 @@ async fn until_all_run(scene: &Scene, hosts: &mut [Played]) -> Result<()> {
 }
 
 /// Each host has one machine, each machine one host, and both say the same.
-async fn agree(scene: &Scene, hosts: &[Played]) -> Result<()> {
+pub async fn agree(scene: &Scene, hosts: &[Played]) -> Result<()> {
     let machines: Api<CareenMachine> = scene.all();
     let mut of = BTreeMap::new();
     for machine in machines.list(&ListParams::default()).await?.items {

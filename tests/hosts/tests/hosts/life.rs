@@ -96,6 +96,9 @@ async fn host_registers_serves_a_machine_and_serves_the_next() -> Result<()> {
     for name in ["m-1", "m-2"] {
         scene.machine(name).await?;
         ids.push(until_provisioned(&scene, &mut host, name).await?);
+        let machines: Api<CareenMachine> = scene.all();
+        let domain = machines.get(name).await?.status.unwrap_or_default();
+        assert_eq!(domain.failure_domain.as_deref(), Some("rack-a"));
         assert_eq!(
             held(&scene).await?,
             None,
@@ -113,6 +116,35 @@ async fn host_registers_serves_a_machine_and_serves_the_next() -> Result<()> {
     );
     let handover = hosts.get("n-1").await?.spec.handover;
     assert_eq!(handover.as_deref(), Some(HANDOVER), "for the next token");
+    Ok(())
+}
+
+/// The host serves `a`, then `b`, then `a` again.
+#[tokio::test]
+async fn host_serves_one_cluster_after_the_other_by_another_id() -> Result<()> {
+    let scene = Scene::new("in-turn").await?;
+    let _provider = Running::start(&scene.admin, "in-turn", Policy::default()).await?;
+    for name in ["a", "b"] {
+        scene.cluster_named(name).await?;
+    }
+    scene.host("n-1").await?;
+    let mut host = Played::new(scene.admin.clone(), "in-turn", "n-1");
+    let hosts: Api<CareenHost> = scene.all();
+    let mut ids = Vec::new();
+    for (cluster, name) in [("a", "m-1"), ("b", "m-2"), ("a", "m-3")] {
+        let text = format!("#cloud-config {cluster}");
+        scene.machine_of(cluster, name, &text).await?;
+        ids.push(until_provisioned(&scene, &mut host, name).await?);
+        let claim = hosts.get("n-1").await?.spec.claim.context("no claim")?;
+        assert_eq!(claim.cluster, cluster);
+        scene.delete_machine(name).await?;
+        until_gone(&scene, &mut host, name).await?;
+    }
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 3, "no id comes twice: {ids:?}");
+    let [a, b] = ["#cloud-config a", "#cloud-config b"];
+    assert_eq!(host.ran, [a, b, a]);
     Ok(())
 }
 
@@ -186,7 +218,6 @@ async fn until_provisioned(scene: &Scene, host: &mut Played, name: &str) -> Resu
                 .map(|one| format!("{}={} {}", one.kind, one.status, one.message))
                 .collect();
             ensure!(done, "{:?} {said:?}", machine.spec.host_ref);
-            assert_eq!(status.failure_domain.as_deref(), Some("rack-a"));
             machine.spec.provider_id.context("no provider id")
         })
         .await

@@ -154,6 +154,29 @@ async fn one_unauthorized_answer_does_not_end_the_reading() -> Result<()> {
     Ok(())
 }
 
+/// Somebody has copied the file to another machine, which has the same host name.
+#[tokio::test]
+async fn another_machine_with_the_name_of_a_host_stays_out() -> Result<()> {
+    let scene = Scene::new("impostor").await?;
+    let _provider = Running::start(&scene.admin, "impostor", Policy::default()).await?;
+    scene.cluster().await?;
+    let file = settings(&scene, true).await?;
+    let program = Program::start(file.clone());
+    scene.machine_with("m-1", WORKER).await?;
+    until_provisioned(&scene, "m-1").await?;
+    let told = std::thread::spawn(move || refusing::turned_away(file))
+        .join()
+        .unwrap();
+    ensure!(told.contains("another host has its name"), "{told}");
+    let hosts: Api<CareenHost> = scene.all();
+    let phase = hosts.get(NAME).await?.status.unwrap_or_default().phase;
+    assert_eq!(phase, Phase::Joined, "it is served as before");
+    scene.delete_machine("m-1").await?;
+    until_free(&scene, "m-1").await?;
+    assert_eq!(program.end(), "[1]", "its data ran once");
+    Ok(())
+}
+
 async fn until_provisioned(scene: &Scene, name: &str) -> Result<String> {
     let machines: Api<CareenMachine> = scene.all();
     let hosts: Api<CareenHost> = scene.all();

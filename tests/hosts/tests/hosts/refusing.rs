@@ -46,6 +46,15 @@ pub fn heard(mut settings: Settings) -> Vec<String> {
     READS.iter().map(turn).collect()
 }
 
+/// What a machine hears that has the name of another one. It has made up its own secret.
+pub fn turned_away(settings: Settings) -> String {
+    let rig = Rig::new();
+    let mut api = Cluster::new(&rig.paths, settings, "n-1".to_owned()).unwrap();
+    let turn = |_| api.credential().and_then(|()| api.own().map(drop));
+    let told: Vec<_> = (0..3).map(turn).collect();
+    format!("{told:?}")
+}
+
 fn serve(listener: &TcpListener) {
     let (mut reads, mut registered) = (READS.iter(), false);
     for stream in listener.incoming() {

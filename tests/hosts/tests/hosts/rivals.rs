@@ -9,7 +9,7 @@ use provider::{manifests, names};
 use serde_json::json;
 use testkit::cluster_api::objects;
 
-async fn extension_leads_to(scene: &Scene, namespace: &str) -> Result<()> {
+pub async fn extension_leads_to(scene: &Scene, namespace: &str) -> Result<()> {
     let extension = json!({
         "apiVersion": "runtime.cluster.x-k8s.io/v1beta2", "kind": "ExtensionConfig",
         "metadata": { "name": names::MANAGER },
