@@ -1,5 +1,5 @@
 //! Each row of docs/seeds.md says who does it, and names code and a test that exist, or the reason
-//! why there is none.
+//! why there is none. Each acceptance scenario names its tests, or what they do not show.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -21,6 +21,17 @@ const LAYERS: [(&str, &str); 6] = [
     ("vm", "vm-tests/scenarios/src"),
     ("src", "src"),
 ];
+
+/// The section with the acceptance scenarios, and how many there are.
+const ACCEPTANCE: &str = "Acceptance";
+const SCENARIOS: usize = 48;
+
+/// How many of them no test shows whole, and how many none at all. Lower them when one is done.
+const PARTLY: usize = 8;
+const UNSHOWN: usize = 1;
+
+/// Where the test of a scenario runs.
+const WHERE: [&str; 7] = ["pure", "model", "host", "API", "managers", "VM", "bench"];
 
 /// The shortest reason.
 const REASON: usize = 12;
@@ -91,6 +102,59 @@ impl<'a> Row<'a> {
     }
 }
 
+/// An acceptance scenario.
+struct Scenario<'a> {
+    number: &'a str,
+    test: &'a str,
+    layer: &'a str,
+}
+
+impl<'a> Scenario<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let Row {
+            what: number,
+            place: test,
+            test: layer,
+            ..
+        } = Row::parse(line)?;
+        Some(Self {
+            number,
+            test,
+            layer,
+        })
+    }
+
+    /// What no test shows of it.
+    fn left_out(&self) -> Option<&str> {
+        self.test.split_once("; partly: ").map(|(_, left)| left)
+    }
+
+    fn is_unshown(&self) -> bool {
+        self.test.starts_with("none: ")
+    }
+
+    fn fault(&self) -> Option<String> {
+        if self.is_unshown() {
+            let bare = self.layer == "none" && self.test.len() >= REASON;
+            return (!bare).then(|| "no test, and no reason".to_owned());
+        }
+        let mut places = self.layer.split(", ");
+        if let Some(place) = places.find(|place| !WHERE.contains(place)) {
+            return Some(format!("nothing runs in {place:?}"));
+        }
+        if self.left_out().is_some_and(|left| left.len() < REASON) {
+            return Some("does not say what is left out".to_owned());
+        }
+        let mut named = quoted(self.test).filter(|name| name.contains('/'));
+        match named.next() {
+            None => Some("names no test".to_owned()),
+            Some(first) => std::iter::once(first)
+                .chain(named)
+                .find_map(|name| (!is_test(name)).then(|| format!("{name} does not exist"))),
+        }
+    }
+}
+
 fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -149,7 +213,8 @@ fn sections(page: &str) -> BTreeMap<&str, Vec<Row<'_>>> {
 #[test]
 fn each_state_names_code_and_test_or_a_reason() {
     let page = page();
-    let sections = sections(&page);
+    let mut sections = sections(&page);
+    sections.remove(ACCEPTANCE);
     assert!(sections.len() >= 8, "{:?}", sections.keys());
     let rows: Vec<_> = sections.values().flatten().collect();
     assert!(rows.len() > 90, "only {} rows", rows.len());
@@ -188,6 +253,53 @@ fn row_that_names_what_does_not_exist_is_found() {
         ("core", "its controller", "none"),
     ] {
         let row = format!("| a | {who} | {place} | {test} |");
+        assert!(is_bad(&row), "{row}");
+    }
+}
+
+#[test]
+fn each_acceptance_scenario_names_its_tests_or_a_reason() {
+    let page = page();
+    let part = page
+        .split("\n## ")
+        .find(|part| part.starts_with(ACCEPTANCE));
+    let lines = part.unwrap().lines().filter(|line| line.starts_with("| "));
+    let all: Vec<_> = lines.skip(1).filter_map(Scenario::parse).collect();
+    let numbers: Vec<_> = all.iter().map(|one| one.number.to_owned()).collect();
+    let expected: Vec<_> = (1..=SCENARIOS).map(|number| number.to_string()).collect();
+    assert_eq!(numbers, expected);
+    let told = |one: &Scenario<'_>| Some(format!("{}: {}", one.number, one.fault()?));
+    let faults: Vec<_> = all.iter().filter_map(told).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+    let partly = all.iter().filter(|one| one.left_out().is_some()).count();
+    let unshown = all.iter().filter(|one| one.is_unshown()).count();
+    assert_eq!(
+        (partly, unshown),
+        (PARTLY, UNSHOWN),
+        "scenarios without a test"
+    );
+}
+
+#[test]
+fn scenario_that_names_what_does_not_exist_is_found() {
+    let is_bad = |row: &str| Scenario::parse(row).is_none_or(|one| one.fault().is_some());
+    let here = "`hosts/seeds::scenario_that_names_what_does_not_exist_is_found`";
+    assert!(!is_bad(&format!("| 1 | a | {here} | pure, API |")));
+    assert!(!is_bad(&format!(
+        "| 1 | a | {here}; partly: no test does the rest | pure |"
+    )));
+    assert!(!is_bad("| 1 | a | none: nobody has written it | none |"));
+    for (test, layer) in [
+        (here, "somewhere"),
+        ("`hosts/seeds::gone`", "pure"),
+        ("`infrastructure/tables/lost`", "pure"),
+        ("the tables", "pure"),
+        ("none: so", "none"),
+        ("none: nobody has written it", "pure"),
+        (&format!("{here}; partly: so"), "pure"),
+        (&format!("{here}, `hosts/seeds::gone`"), "pure"),
+    ] {
+        let row = format!("| 1 | a | {test} | {layer} |");
         assert!(is_bad(&row), "{row}");
     }
 }
