@@ -9,7 +9,6 @@ use serde_json::json;
 use super::conditions::conditions;
 use super::work::Provision;
 use super::{facts, wire};
-use crate::clock::now;
 use crate::kinds::{CareenCluster, CareenHost, HostCounts};
 use crate::machines::Key;
 use crate::writes::{WriteError, provision as write};
@@ -150,7 +149,7 @@ impl Provision {
     }
 
     fn count(&self, space: &str, cluster: Option<&str>) -> HostCounts {
-        let (now, alive) = (now(), self.policy.alive);
+        let (now, alive) = (self.now(), self.policy.alive);
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.inventory.look(space, |hosts| {
             let count =

@@ -6,7 +6,6 @@ use std::time::Duration;
 use infrastructure::{Host, Policy, brake};
 
 use super::work::Provision;
-use crate::clock::now;
 use crate::metrics::HostCounts;
 
 /// How often the hosts are counted.
@@ -17,8 +16,9 @@ impl Provision {
     pub async fn count_hosts(self: Arc<Self>) {
         loop {
             let mut counts = HostCounts::default();
+            let now = self.now();
             self.inventory.look_at_each_namespace(|hosts| {
-                add(&mut counts, hosts, now(), &self.policy);
+                add(&mut counts, hosts, now, &self.policy);
             });
             self.world.metrics.hosts().show(&counts);
             tokio::time::sleep(EACH).await;

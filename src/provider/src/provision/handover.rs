@@ -4,7 +4,6 @@ use infrastructure::Host;
 
 use super::accounts;
 use super::work::Provision;
-use crate::clock::now;
 use crate::kinds::CareenHost;
 use crate::machines::Key;
 use crate::writes::WriteError;
@@ -19,7 +18,7 @@ impl Provision {
         let Some(secret) = host.handover.as_ref().filter(|_| host.approved) else {
             return Ok(None);
         };
-        let is_heard = host.is_alive(now(), self.policy.alive);
+        let is_heard = host.is_alive(self.now(), self.policy.alive);
         if is_heard && self.taken.with(|taken| taken.contains(key)) {
             return Ok(None);
         }

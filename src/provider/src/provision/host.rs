@@ -8,7 +8,6 @@ use serde_json::json;
 
 use super::work::Provision;
 use super::{accounts, facts};
-use crate::clock::now;
 use crate::events::Happened;
 use crate::kinds::{
     CareenHost, CareenMachine, FORCE_RELEASE, HostRegistration, ORPHAN, ORPHAN_SEEN,
@@ -138,7 +137,7 @@ impl Provision {
             let used = hosts.iter().filter(|host| host.claim.is_some()).count();
             (named, used)
         });
-        let now = now();
+        let now = self.now();
         tend(&HostFacts {
             now,
             host: &read.host,

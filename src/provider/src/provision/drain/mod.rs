@@ -14,7 +14,6 @@ use requests::NodeFacts;
 
 use super::wire;
 use super::work::Provision;
-use crate::clock::now;
 use crate::clusters::ClusterState;
 use crate::machines::Key;
 use crate::writes::{WriteError, cordon};
@@ -72,7 +71,7 @@ impl Provision {
     }
 
     fn node_in(&self, clusters: &[Key], id: &str) -> Found {
-        let now = now();
+        let now = self.now();
         let (mut away, mut visible) = (None, None::<i64>);
         for cluster in clusters {
             let state = self.world.clusters.get(cluster);
@@ -122,7 +121,7 @@ impl Provision {
             round.moving.as_ref().map(|pod| &*pod.name),
         );
         tracing::info!(host = %key, node, pods = round.left, turn, held = round.held, "draining the node of an orphan");
-        self.by_host.put_pods(key, host, round, now());
+        self.by_host.put_pods(key, host, round, self.now());
         Ok(())
     }
 

@@ -12,7 +12,6 @@ use kube::ResourceExt;
 use super::work::Provision;
 use super::{facts, id};
 use crate::catalogue::{For, choose};
-use crate::clock::now;
 use crate::machines::Key;
 use crate::metrics::Operation;
 use crate::writes::WriteError;
@@ -61,7 +60,7 @@ impl Provision {
 
     fn decide_machine(&self, read: &Read) -> Decision {
         let space = read.machine.namespace.as_str();
-        let now = now();
+        let now = self.now();
         let new_id = id::random();
         let domain = read
             .seen

@@ -6,7 +6,6 @@ use kube::ResourceExt;
 
 use super::super::work::Provision;
 use super::super::{accounts, facts, wire};
-use crate::clock::now;
 use crate::kinds::{CareenCluster, CareenHost, CareenMachine, CareenMachinePool};
 use crate::machines::Key;
 use crate::writes::WriteError;
@@ -182,7 +181,7 @@ impl Provision {
         let by_id = id
             .as_deref()
             .and_then(|id| state.find(|node| node.provider_id.as_deref() == Some(id)));
-        let now = now();
+        let now = self.now();
         match (by_id, name.and_then(|name| state.node(&name))) {
             (Some(node), _) => self.unready.judge(&node, state.seen_since(), now),
             (None, Some(node)) => match &node.provider_id {
