@@ -71,6 +71,20 @@ impl Played {
     }
 }
 
+/// The management cluster of a host that has joined under claim `a`.
+fn joined(rig: &mut Rig, turns: &mut Turns<'_>) -> Played {
+    let mut api = Played {
+        claim: Some(Ok(claim('a'))),
+        data: Some((id('a'), WORKER.to_owned())),
+        ..Played::default()
+    };
+    for _ in 0..4 {
+        turns.turn(&mut rig.machine, &mut api).unwrap();
+    }
+    assert_eq!(api.phase(), "Joined");
+    api
+}
+
 #[test]
 fn a_host_lives_its_life_by_turns() {
     let mut rig = Rig::new();
@@ -165,15 +179,7 @@ fn a_joined_host_reads_no_bootstrap_data() {
     let mut rig = Rig::new();
     let paths = rig.paths.clone();
     let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
-    let mut api = Played {
-        claim: Some(Ok(claim('a'))),
-        data: Some((id('a'), WORKER.to_owned())),
-        ..Played::default()
-    };
-    for _ in 0..4 {
-        turns.turn(&mut rig.machine, &mut api).unwrap();
-    }
-    assert_eq!(api.phase(), "Joined");
+    let mut api = joined(&mut rig, &mut turns);
     let read = api.data_read;
     turns.turn(&mut rig.machine, &mut api).unwrap();
     assert_eq!(api.data_read, read);
@@ -184,14 +190,7 @@ fn a_management_cluster_that_is_away_harms_no_node() {
     let mut rig = Rig::new();
     let paths = rig.paths.clone();
     let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
-    let mut api = Played {
-        claim: Some(Ok(claim('a'))),
-        data: Some((id('a'), WORKER.to_owned())),
-        ..Played::default()
-    };
-    for _ in 0..4 {
-        turns.turn(&mut rig.machine, &mut api).unwrap();
-    }
+    let mut api = joined(&mut rig, &mut turns);
     let node = rig.tree();
     for answer in [
         None,
@@ -222,14 +221,7 @@ fn a_management_cluster_that_is_away_for_a_day_harms_no_node() {
     let mut rig = Rig::new();
     let paths = rig.paths.clone();
     let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
-    let mut api = Played {
-        claim: Some(Ok(claim('a'))),
-        data: Some((id('a'), WORKER.to_owned())),
-        ..Played::default()
-    };
-    for _ in 0..4 {
-        turns.turn(&mut rig.machine, &mut api).unwrap();
-    }
+    let mut api = joined(&mut rig, &mut turns);
     let (node, record) = (rig.tree(), Store::new(&paths).read());
     api.away = true;
     for half in 0..2 {

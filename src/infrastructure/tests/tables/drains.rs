@@ -105,115 +105,109 @@ fn pods_with_volumes_take_turns_by_their_priority() {
 }
 
 /// Whose turn it is after a look, and what was not waited for.
-#[test]
-fn next_pod_waits_for_detach_and_attach_elsewhere() {
-    let rest = || vec![pod("rest", 0, &["r"]), pod("web", 0, &[])];
-    let with_db = || [rest(), vec![ending("db", "a")]].concat();
-    let with_last = || vec![ending("db", "a")];
-    let nowhere = || attached(&[]);
-    let elsewhere = || attached(&[("a", false)]);
-    let still = Some("shop/db");
-    let rows = [
-        ("it ends", with_db(), here(), moving(149, None), still, ""),
-        (
-            "it does not end",
-            with_db(),
-            here(),
-            moving(150, None),
-            None,
-            "have not left in 150 s",
-        ),
-        (
-            "it is attached",
-            rest(),
-            here(),
-            moving(149, None),
-            still,
-            "",
-        ),
-        (
-            "it does not detach",
-            rest(),
-            here(),
-            moving(150, None),
-            None,
-            "have not left in 150 s",
-        ),
-        (
-            "it is detached now",
-            rest(),
-            nowhere(),
-            moving(40, None),
-            still,
-            "",
-        ),
-        (
-            "it is detached",
-            rest(),
-            nowhere(),
-            moving(200, Some(89)),
-            still,
-            "",
-        ),
-        (
-            "it stays so",
-            rest(),
-            nowhere(),
-            moving(200, Some(90)),
-            None,
-            "volume pv-a of pod shop/db",
-        ),
-        (
-            "it is elsewhere",
-            rest(),
-            elsewhere(),
-            moving(40, Some(1)),
-            None,
-            "",
-        ),
-        (
-            "the last one",
-            with_last(),
-            here(),
-            moving(1, None),
-            still,
-            "",
-        ),
-        (
-            "the last is away",
-            vec![],
-            here(),
-            moving(40, None),
-            still,
-            "",
-        ),
-        (
-            "the last is detached",
-            vec![],
-            nowhere(),
-            moving(40, None),
-            None,
-            "",
-        ),
-    ];
-    for (what, pods, attached, moving, turn, overdue) in rows {
-        let look = Look {
+struct Turn {
+    what: &'static str,
+    pods: Vec<PodToGo>,
+    attached: Vec<Attachment>,
+    moving: Moving,
+    turn: Option<&'static str>,
+    overdue: &'static str,
+}
+
+impl Turn {
+    /// `db` keeps the turn.
+    fn kept(what: &'static str, pods: Vec<PodToGo>, at: Vec<Attachment>, moving: Moving) -> Self {
+        Self {
+            what,
             pods,
+            attached: at,
+            moving,
+            turn: Some("shop/db"),
+            overdue: "",
+        }
+    }
+
+    fn ended(self) -> Self {
+        Self { turn: None, ..self }
+    }
+
+    fn overdue(self, overdue: &'static str) -> Self {
+        Self {
+            overdue,
+            ..self.ended()
+        }
+    }
+
+    fn check(self) {
+        let (what, others) = (self.what, self.pods.len() > 1);
+        let look = Look {
+            pods: self.pods,
             kept: &[],
-            moving: Some(moving),
-            attached,
+            moving: Some(self.moving),
+            attached: self.attached,
         };
         look.check(what, |next| {
             let name = next.moving.as_ref().map(|moving| &*moving.name);
-            assert_eq!(name, turn, "{what}");
+            assert_eq!(name, self.turn, "{what}");
             let said = next.overdue.clone().unwrap_or_default();
-            assert!(said.contains(overdue), "{what}: {said}");
-            assert_eq!(said.is_empty(), overdue.is_empty(), "{what}: {said}");
-            let waits = next.moving.is_some() || look.pods.len() < 2;
+            assert!(said.contains(self.overdue), "{what}: {said}");
+            assert_eq!(said.is_empty(), self.overdue.is_empty(), "{what}: {said}");
+            let waits = next.moving.is_some() || !others;
             assert_eq!(next.in_turn.is_empty(), waits, "{what}");
-            assert_eq!(next.together.is_empty(), look.pods.len() < 2, "{what}");
+            assert_eq!(next.together.is_empty(), !others, "{what}");
         });
     }
+}
+
+/// The pods that go after `db`.
+fn rest() -> Vec<PodToGo> {
+    vec![pod("rest", 0, &["r"]), pod("web", 0, &[])]
+}
+
+#[test]
+fn next_pod_waits_until_the_volume_is_detached() {
+    let ends = || [rest(), vec![ending("db", "a")]].concat();
+    let alone = || vec![ending("db", "a")];
+    let late = "have not left in 150 s";
+    let rows = [
+        Turn::kept("it ends", ends(), here(), moving(149, None)),
+        Turn::kept("it does not end", ends(), here(), moving(150, None)).overdue(late),
+        Turn::kept("it is attached", rest(), here(), moving(149, None)),
+        Turn::kept("it does not detach", rest(), here(), moving(150, None)).overdue(late),
+        Turn::kept("the last one", alone(), here(), moving(1, None)),
+        Turn::kept("the last is away", vec![], here(), moving(40, None)),
+        Turn::kept(
+            "the last is detached",
+            vec![],
+            attached(&[]),
+            moving(40, None),
+        )
+        .ended(),
+    ];
+    rows.into_iter().for_each(Turn::check);
+}
+
+#[test]
+fn next_pod_waits_until_the_volume_is_elsewhere() {
+    let (nowhere, elsewhere) = (attached(&[]), attached(&[("a", false)]));
+    let late = "volume pv-a of pod shop/db";
+    let rows = [
+        Turn::kept(
+            "it is detached now",
+            rest(),
+            nowhere.clone(),
+            moving(40, None),
+        ),
+        Turn::kept(
+            "it is detached",
+            rest(),
+            nowhere.clone(),
+            moving(200, Some(89)),
+        ),
+        Turn::kept("it stays so", rest(), nowhere, moving(200, Some(90))).overdue(late),
+        Turn::kept("it is elsewhere", rest(), elsewhere, moving(40, Some(1))).ended(),
+    ];
+    rows.into_iter().for_each(Turn::check);
 }
 
 #[test]
