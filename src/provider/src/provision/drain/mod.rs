@@ -2,6 +2,7 @@
 //! Cluster API drains only the nodes of Machines.
 
 mod evict;
+mod list;
 mod pods;
 mod refusal;
 pub(super) mod round;
@@ -108,10 +109,10 @@ impl Provision {
         };
         let moving = self.by_host.moving(key, host);
         let round = match self.drain_node(&place, moving.as_ref()).await {
-            // A person must look: the kubeconfig may not have the right.
+            // A person must look: the kubeconfig may not have the right, or the server lies.
             Err(WriteError::Refused(why)) => Round {
                 left: 1,
-                held: Some(format!("the API server of the Cluster refuses it: {why}")),
+                held: Some(format!("the drain ends at the API server of the Cluster: {why}")),
                 moving,
             },
             other => other?,

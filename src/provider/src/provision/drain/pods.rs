@@ -1,20 +1,23 @@
 //! The pods of a node that is drained.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 
 use client::{PodSpec, PodStatus, belongs_to_node, pods};
 use infrastructure::PodToGo;
-use kube::api::{Api, ListParams};
+use kube::api::ListParams;
 use kube::core::Object;
 use kube::{Client, ResourceExt};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
-use crate::writes::{WriteError, limited};
+use super::list::list;
+use crate::clusters::Size;
+use crate::writes::WriteError;
 
-/// How many objects one list request returns, as the agent's drain has it.
-const PAGE: u32 = 100;
+/// The most pods that one Node is expected to have. The kubelet's default is 110.
+const MOST: usize = 5000;
+
+/// The longest name, in bytes. Kubernetes accepts none that is longer.
+const NAME: usize = 253;
 
 /// The default of `terminationGracePeriodSeconds`.
 const GRACE: i64 = 30;
@@ -56,49 +59,57 @@ pub(super) struct OnNode {
     pub(super) kept: BTreeSet<String>,
 }
 
-/// Lists them.
-pub(super) async fn on_node(client: &Client, node: &str) -> Result<OnNode, WriteError> {
-    let own = ListParams::default().fields(&format!("spec.nodeName={node}"));
-    Ok(sorted(list(&pods(client.clone()), own).await?))
+/// A pod that runs, as far as a drain needs it.
+struct Running {
+    pod: PodToGo,
+    /// It ends and starts with the Node.
+    stays: bool,
 }
 
-/// Lists objects page by page.
-pub(super) async fn list<K>(api: &Api<K>, all: ListParams) -> Result<Vec<K>, WriteError>
-where
-    K: Clone + Debug + DeserializeOwned,
-{
-    let (mut page, mut found) = (all.clone().limit(PAGE), Vec::new());
-    loop {
-        let listed = limited(api.list(&page)).await?;
-        found.extend(listed.items);
-        match listed.metadata.continue_.filter(|next| !next.is_empty()) {
-            Some(next) => page = all.clone().limit(PAGE).continue_token(&next),
-            None => return Ok(found),
-        }
+impl Size for Running {
+    fn size(&self) -> usize {
+        let pod = &self.pod;
+        let claims: usize = pod
+            .claims
+            .iter()
+            .map(|claim| size_of_val(claim) + claim.len())
+            .sum();
+        size_of::<Self>() + pod.uid.len() + pod.space.len() + pod.name.len() + claims
     }
 }
 
+/// Lists them.
+pub(super) async fn on_node(client: &Client, node: &str) -> Result<OnNode, WriteError> {
+    let own = ListParams::default().fields(&format!("spec.nodeName={node}"));
+    let all = list(&pods(client.clone()), own, MOST, running).await?;
+    Ok(sorted(all))
+}
+
 /// A finished pod keeps nothing running, and no volume.
-fn sorted(mut all: Vec<Pod>) -> OnNode {
-    all.retain(|pod| {
-        let phase = pod.status.as_ref().map_or("", |status| &status.phase);
-        !matches!(phase, "Succeeded" | "Failed")
-    });
-    all.sort_by_key(|pod| (pod.namespace(), pod.name_any()));
-    let stays = |pod: &Pod| belongs_to_node(&pod.metadata, pod.spec.as_ref().map(|spec| &spec.pod));
-    let (stay, go): (Vec<_>, Vec<_>) = all.into_iter().partition(stays);
+fn running(pod: Pod) -> Option<Running> {
+    let phase = pod.status.as_ref().map_or("", |status| &status.phase);
+    let runs = !matches!(phase, "Succeeded" | "Failed");
+    runs.then(|| Running {
+        stays: belongs_to_node(&pod.metadata, pod.spec.as_ref().map(|spec| &spec.pod)),
+        pod: to_go(&pod),
+    })
+}
+
+fn sorted(mut all: Vec<Running>) -> OnNode {
+    all.sort_by(|a, b| (&a.pod.space, &a.pod.name).cmp(&(&b.pod.space, &b.pod.name)));
+    let (stay, go): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| one.stays);
     OnNode {
-        pods: go.iter().map(to_go).collect(),
-        kept: stay.iter().flat_map(claims).collect(),
+        pods: go.into_iter().map(|one| one.pod).collect(),
+        kept: stay.into_iter().flat_map(|one| one.pod.claims).collect(),
     }
 }
 
 fn to_go(pod: &Pod) -> PodToGo {
     let spec = pod.spec.as_ref().map(|spec| &spec.pod);
     PodToGo {
-        uid: pod.uid().unwrap_or_default(),
-        space: pod.namespace().unwrap_or_default(),
-        name: pod.name_any(),
+        uid: name(pod.uid()),
+        space: name(pod.namespace()),
+        name: name(pod.metadata.name.clone()),
         priority: spec.map_or(0, |spec| spec.priority),
         grace: spec
             .and_then(|spec| spec.termination_grace_period_seconds)
@@ -106,6 +117,13 @@ fn to_go(pod: &Pod) -> PodToGo {
         ending: pod.metadata.deletion_timestamp.is_some(),
         claims: claims(pod).collect(),
     }
+}
+
+/// A name, limited to the length that Kubernetes accepts.
+fn name(text: Option<String>) -> String {
+    let mut text = text.unwrap_or_default();
+    text.truncate(text.floor_char_boundary(NAME));
+    text
 }
 
 /// The claims of a pod, as `namespace/name`.
@@ -143,9 +161,21 @@ mod tests {
         .unwrap()
     }
 
+    fn read(all: Vec<Pod>) -> OnNode {
+        sorted(all.into_iter().filter_map(running).collect())
+    }
+
+    #[test]
+    fn long_name_is_cut_and_counts_in_the_size() {
+        let long = "x".repeat(100_000);
+        let one = running(pod(&long, "ReplicaSet", "Running")).unwrap();
+        assert_eq!(one.pod.name.len(), NAME);
+        assert!(one.size() > one.pod.claims.iter().map(String::len).sum());
+    }
+
     #[test]
     fn pods_of_the_node_and_finished_ones_are_not_asked() {
-        let found = sorted(vec![
+        let found = read(vec![
             pod("waits", "ReplicaSet", "Pending"),
             pod("done", "ReplicaSet", "Succeeded"),
             pod("daemon", "DaemonSet", "Running"),
@@ -159,7 +189,7 @@ mod tests {
 
     #[test]
     fn priority_grace_period_and_claims_of_a_pod_are_read() {
-        let pods = sorted(vec![pod("db", "StatefulSet", "Running")]).pods;
+        let pods = read(vec![pod("db", "StatefulSet", "Running")]).pods;
         let expected = PodToGo {
             uid: "db".to_owned(),
             space: "shop".to_owned(),

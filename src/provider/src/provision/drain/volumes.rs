@@ -6,8 +6,12 @@ use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::Client;
 use kube::api::{Api, ListParams};
 
-use super::pods::list;
+use super::list::list;
+use crate::clusters::Size;
 use crate::writes::{WriteError, provision as write};
+
+/// The most VolumeAttachments that a cluster is expected to have.
+const MOST: usize = 100_000;
 
 /// The volumes of a pod. A claim that is gone or has no volume is left out.
 pub(super) async fn of(client: &Client, pod: &PodToGo) -> Result<Vec<Volume>, WriteError> {
@@ -25,10 +29,15 @@ pub(super) async fn of(client: &Client, pod: &PodToGo) -> Result<Vec<Volume>, Wr
     Ok(volumes)
 }
 
+impl Size for Attachment {
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.volume.len()
+    }
+}
+
 /// Where the volumes of the cluster are attached.
 pub(super) async fn attached(client: &Client, node: &str) -> Result<Vec<Attachment>, WriteError> {
     let api: Api<VolumeAttachment> = Api::all(client.clone());
-    let all = list(&api, ListParams::default()).await?.into_iter();
     let attachment = |found: VolumeAttachment| {
         Some(Attachment {
             volume: found.spec.source.persistent_volume_name?,
@@ -36,5 +45,5 @@ pub(super) async fn attached(client: &Client, node: &str) -> Result<Vec<Attachme
             attached: found.status.is_some_and(|status| status.attached),
         })
     };
-    Ok(all.filter_map(attachment).collect())
+    list(&api, ListParams::default(), MOST, attachment).await
 }
