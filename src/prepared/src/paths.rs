@@ -79,7 +79,7 @@ impl Paths {
         self.run(names::HOST_REQUEST)
     }
 
-    /// Since when the host reaches its management cluster in this boot.
+    /// Since when the host reaches its management cluster in this boot. It is gone while it does not.
     #[must_use]
     pub fn reached(&self) -> PathBuf {
         self.run(names::HOST_REACHED)

@@ -110,10 +110,11 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Tells careen-agent that a trial of this boot can be managed.
+    /// Tells careen-agent that a trial of this boot can be managed, and when it no longer can.
     fn note_reached(&self, told: &Told, now: SinceBoot) -> Result<()> {
         let path = self.host.paths.reached();
         match told.claimed {
+            Claimed::Unknown(_) if path.exists() => self.host.disk.remove(&path),
             Claimed::Unknown(_) => Ok(()),
             Claimed::No | Claimed::By(_) if path.exists() => Ok(()),
             Claimed::No | Claimed::By(_) => {

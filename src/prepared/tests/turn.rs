@@ -241,3 +241,18 @@ fn a_management_cluster_that_is_away_for_a_day_harms_no_node() {
     assert_eq!(api.phase(), "Joined");
     assert_eq!(rig.machine.runs[&id('a')], 1);
 }
+
+#[test]
+fn file_of_the_reached_cluster_goes_while_it_is_away() {
+    let mut rig = Rig::new();
+    let paths = rig.paths.clone();
+    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
+    let mut api = Played::default();
+    let mut there = |api: &mut Played, away: bool| {
+        api.away = away;
+        turns.turn(&mut rig.machine, api).unwrap();
+        paths.reached().exists()
+    };
+    let seen = [false, true, true, false].map(|away| there(&mut api, away));
+    assert_eq!(seen, [true, false, false, true]);
+}
