@@ -7,6 +7,7 @@
 mod whole;
 
 use provider::api::Node;
+use provider::kinds::{Agent, CareenHost, CareenHostStatus, HostCondition};
 use serde_json::{Map, Value, json};
 use upgrade::names;
 
@@ -58,6 +59,58 @@ fn no_field_that_a_node_writes_steers_a_terminal() {
     // Debug escapes control characters, so an escape shows that one is left.
     let shown = format!("{node:?}");
     assert!(shown.contains("]0;x"), "{shown}");
+    assert!(
+        !shown.contains("\\u{") && !shown.contains('\u{202e}'),
+        "{shown}"
+    );
+}
+
+/// The status of a host with the text in each string. A new field does not compile until it is here.
+fn host() -> Value {
+    let text = || STEERING.to_owned();
+    let status = CareenHostStatus {
+        phase: infrastructure::Phase::Failed,
+        step: text(),
+        reason: text(),
+        message: text(),
+        observed_claim: Some(text()),
+        hostname: text(),
+        machine_id: text(),
+        boot_id: text(),
+        addresses: vec![provider::kinds::Address {
+            kind: text(),
+            address: text(),
+        }],
+        architecture: text(),
+        capacity: [(text(), text())].into(),
+        image: text(),
+        image_version: text(),
+        loader: text(),
+        agent: Some(Agent { version: text() }),
+        conditions: vec![HostCondition {
+            kind: text(),
+            status: text(),
+            reason: text(),
+            message: text(),
+            last_transition_time: Some(text()),
+        }],
+    };
+    json!({
+        "apiVersion": "careen.dev/v1alpha1", "kind": "CareenHost", "metadata": { "name": "h" },
+        "spec": { "registration": "r" }, "status": status,
+    })
+}
+
+#[test]
+fn no_field_that_a_host_writes_steers_a_terminal() {
+    let written = host();
+    assert!(
+        written.to_string().matches("]0;x").count() > 20,
+        "{written}"
+    );
+    let read: CareenHost = serde_json::from_value(written).unwrap();
+    let shown = format!("{:?}", read.status.unwrap());
+    assert!(shown.matches("]0;x").count() > 20, "{shown}");
     assert!(
         !shown.contains("\\u{") && !shown.contains('\u{202e}'),
         "{shown}"

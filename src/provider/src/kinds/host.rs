@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 use infrastructure::{Claim, Phase};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use upgrade::sanitize::Clean;
 
 use super::machine::Address;
+
+/// The longest string of a status, in bytes. The schema allows a message of 4096 characters.
+const STRING: usize = 16 * 1024;
 
 /// A prepared host. Its spec is Careen's and an operator's, its status is the host's own word.
 #[derive(
@@ -43,7 +47,10 @@ use super::machine::Address;
 )]
 pub struct CareenHostSpec {
     /// The HostRegistration that it came with. The host writes it when it registers.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(
+        length(min = 1, max = 63),
+        regex(pattern = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$")
+    )]
     pub registration: String,
     /// The name of the Secret in which the host looks for a token when it has none that is good: 32
     /// random hexadecimal digits, which the host makes up. The Secret is there until the host takes
@@ -72,8 +79,10 @@ pub struct CareenHostSpec {
 }
 
 /// What a host says of itself.
+/// A captured host writes it, so its strings are cleaned while they are read: conditions, Events and
+/// logs repeat them on the terminals of operators.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct CareenHostStatus {
     /// Its phase.
     pub phase: Phase,
@@ -136,6 +145,18 @@ pub struct CareenHostStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     pub conditions: Vec<HostCondition>,
+}
+
+impl<'de> Deserialize<'de> for CareenHostStatus {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(Clean::new(deserializer, STRING))
+    }
+}
+
+impl Serialize for CareenHostStatus {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
 }
 
 /// A condition of a host.
