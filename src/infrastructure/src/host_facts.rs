@@ -67,6 +67,8 @@ pub struct HostFacts<'a> {
     /// The Node of an orphan, by its provider id. It is looked for only where the operator has
     /// switched on the release without a person.
     pub node: Option<&'a Node>,
+    /// What a person has paused, the host or that Node, and by which key.
+    pub left_alone: Option<&'a str>,
     /// The pods of that Node, once they were asked to leave.
     pub pods: Option<&'a PodsLeft>,
     /// The limits.

@@ -49,6 +49,10 @@ pub enum HostWhy {
     )]
     OrphanAway { claim: String, detail: String },
     #[error(
+        "no CareenMachine has its claim {claim}, and it is not released, because a person has paused {what}. Remove the pause, or run kubectl careen host release."
+    )]
+    OrphanPaused { claim: String, what: String },
+    #[error(
         "{orphans} of {of} hosts have a claim that no CareenMachine has. Check whether a backup was restored; release them by hand."
     )]
     ManyOrphans { orphans: usize, of: usize },
@@ -60,5 +64,5 @@ pub enum HostWhy {
 
 life::codes! { HostWhy::code:
     Free InUse Moving Unapproved NoRegistration OtherPrefix RegistrationFull Leaving
-    DeletedInUse MayBeOrphan Orphan OrphanDraining OrphanHeld OrphanAway ManyOrphans NotJudged
+    DeletedInUse MayBeOrphan Orphan OrphanDraining OrphanHeld OrphanAway OrphanPaused ManyOrphans NotJudged
 }

@@ -39,6 +39,10 @@ pub fn orphan(facts: &HostFacts<'_>, id: &str, release: HostAct) -> HostDecision
     if orphans > 2.max(of * policy.brake_percent / 100) {
         return look_again(HostWhy::ManyOrphans { orphans, of });
     }
+    if let Some(what) = facts.left_alone {
+        let (claim, what) = (claim(), what.to_owned());
+        return look_again(HostWhy::OrphanPaused { claim, what });
+    }
     drained(facts, id, release)
 }
 

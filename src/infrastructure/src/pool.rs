@@ -64,6 +64,10 @@ pub struct Member {
     pub marked: bool,
     /// We have.
     pub marked_by_us: bool,
+    /// A person has paused the Machine or its Node, and which one. Nothing begins with it.
+    pub paused: Option<String>,
+    /// A person has left it out of the upgrades. No other one waits for it.
+    pub left_out: bool,
     /// It has older bootstrap data, or its template asks for other hosts now. No upgrade in place
     /// changes that.
     pub changed: bool,
@@ -128,7 +132,16 @@ pub fn decide_pool(pool: &Pool, members: &[Member]) -> Result<PoolAct, PoolWhy> 
         .or_else(|| scale(pool, wanted, members))
         .or_else(|| refresh(pool, members))
         .or_else(|| show(pool, wanted, members))
-        .map_or_else(|| upgrade(pool, wanted, members), Ok)
+        .map_or_else(|| wait_or_upgrade(pool, wanted, members), Ok)
+}
+
+/// A pool that is too large at this point could only remove a machine that a person has paused.
+fn wait_or_upgrade(pool: &Pool, wanted: usize, members: &[Member]) -> Result<PoolAct, PoolWhy> {
+    let paused = staying(members).find_map(|one| one.paused.clone());
+    match paused.filter(|_| staying(members).count() > wanted) {
+        Some(what) => Err(PoolWhy::MachinePaused { what }),
+        None => upgrade(pool, wanted, members),
+    }
 }
 
 /// The pool goes after its machines.
@@ -164,7 +177,8 @@ fn left_over(pool: &Pool) -> Option<PoolAct> {
 /// A member that is not a node yet takes its host to the image that it asks for. That may be the
 /// image for which no host can join. The same is true of a template for which there is no host.
 fn refresh(pool: &Pool, members: &[Member]) -> Option<PoolAct> {
-    let waiting = || staying(members).filter(|one| one.provider_id.is_none());
+    let is_waiting = |one: &&Member| one.provider_id.is_none() && one.paused.is_none();
+    let waiting = || staying(members).filter(is_waiting);
     let old = waiting().find(|one| is_replaced(pool, one)).map(delete);
     let stale = waiting().find(|one| one.stale);
     old.or_else(|| stale.map(|one| PoolAct::SetImage(one.name.clone())))
@@ -197,6 +211,7 @@ fn scale(pool: &Pool, wanted: usize, members: &[Member]) -> Option<PoolAct> {
         return ours.map(|one| PoolAct::Unmark(one.name.clone()));
     }
     let goes = stay.into_iter().max_by_key(|one| dispensable(one));
+    let goes = goes.filter(|one| one.marked || one.paused.is_none());
     let is_marked = |one: &Member| one.marked || one.marked_by_us;
     goes.map(|one| match one.machine && !is_marked(one) {
         true => PoolAct::Mark(one.name.clone()),
@@ -209,10 +224,12 @@ fn staying(members: &[Member]) -> impl Iterator<Item = &Member> {
 }
 
 /// Which one goes first: one that a person or the autoscaler has marked, then the one that we have,
-/// then one that does not serve, one that is not as it should be, and the newest.
-fn dispensable(member: &Member) -> (bool, bool, bool, bool, i64, &str) {
+/// then one that does not serve, one that is not as it should be, and the newest. One that a person
+/// has paused stays unless it is marked.
+fn dispensable(member: &Member) -> (bool, bool, bool, bool, bool, i64, &str) {
     (
         member.marked,
+        member.paused.is_none(),
         member.marked_by_us,
         !member.available,
         !member.up_to_date || member.changed,
@@ -235,7 +252,8 @@ fn show(pool: &Pool, wanted: usize, members: &[Member]) -> Option<PoolAct> {
 /// for any cause counts, and so does the successor of one that was replaced, until it is a node. One
 /// failure stops the pool.
 fn upgrade(pool: &Pool, wanted: usize, members: &[Member]) -> Result<PoolAct, PoolWhy> {
-    let mut failed = staying(members).filter_map(|one| Some((one, one.failed.clone()?)));
+    let counted = || staying(members).filter(|one| !one.left_out);
+    let mut failed = counted().filter_map(|one| Some((one, one.failed.clone()?)));
     if let Some((member, detail)) = failed.next() {
         let name = member.name.clone();
         return Err(PoolWhy::UpgradeFailed { name, detail });
@@ -243,19 +261,18 @@ fn upgrade(pool: &Pool, wanted: usize, members: &[Member]) -> Result<PoolAct, Po
     if let Some(detail) = pool.no_image.clone() {
         return Err(PoolWhy::NoImage { detail });
     }
-    let nodes: Vec<_> = staying(members)
-        .filter(|one| one.provider_id.is_some())
-        .collect();
-    let is_old = |one: &Member| !one.up_to_date || is_replaced(pool, one);
-    let is_due = |one: &&&Member| is_old(one) && !one.upgrading;
-    let due: Vec<_> = nodes.iter().filter(is_due).copied().collect();
+    let nodes = || staying(members).filter(|one| one.provider_id.is_some());
+    let is_due = |one: &&Member| is_old(pool, one) && !one.upgrading && one.paused.is_none();
+    let due = nodes().filter(|one| !one.left_out).filter(is_due);
+    let due: Vec<_> = due.collect();
     if due.is_empty() {
-        return Err(match nodes.len() < wanted {
-            true => joining(nodes.len(), wanted, members),
-            false => settled(members),
+        let joined = nodes().count();
+        return Err(match joined < wanted {
+            true => joining(joined, wanted, members),
+            false => settled(pool, members),
         });
     }
-    let away = staying(members).filter(|one| !one.available).count();
+    let away = counted().filter(|one| !one.available).count();
     let allowed = pool.max_unavailable;
     let oldest = |available: bool| {
         let all = due.iter().filter(|one| one.available == available);
@@ -266,7 +283,7 @@ fn upgrade(pool: &Pool, wanted: usize, members: &[Member]) -> Result<PoolAct, Po
         .filter(|_| away < allowed)
         .or_else(|| oldest(false).filter(|_| away <= allowed));
     let waiting = || {
-        let mut away = staying(members).filter(|one| !one.available);
+        let mut away = counted().filter(|one| !one.available);
         away.find_map(note).unwrap_or_default()
     };
     let next = next.ok_or_else(|| PoolWhy::Unavailable {
@@ -290,15 +307,26 @@ fn joining(nodes: usize, wanted: usize, members: &[Member]) -> PoolWhy {
     }
 }
 
-fn settled(members: &[Member]) -> PoolWhy {
+/// No machine is due: each is as it should be, or on its way, or a person wants it left alone.
+fn settled(pool: &Pool, members: &[Member]) -> PoolWhy {
     let mut under_way = staying(members).filter(|one| one.upgrading);
-    match under_way.next() {
-        None => PoolWhy::Settled,
-        Some(first) => PoolWhy::Upgrading {
+    if let Some(first) = under_way.next() {
+        return PoolWhy::Upgrading {
             first: note(first).unwrap_or_default(),
             machines: under_way.count() + 1,
-        },
+        };
     }
+    let old = || staying(members).filter(|one| is_old(pool, one));
+    let left_out = old().filter(|one| one.left_out).count();
+    match old().find_map(|one| one.paused.clone()) {
+        Some(what) => PoolWhy::MachinePaused { what },
+        None if left_out > 0 => PoolWhy::LeftOut { machines: left_out },
+        None => PoolWhy::Settled,
+    }
+}
+
+const fn is_old(pool: &Pool, member: &Member) -> bool {
+    !member.up_to_date || is_replaced(pool, member)
 }
 
 /// A machine and what it waits for, as a part of a message.

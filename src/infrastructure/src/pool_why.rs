@@ -15,6 +15,16 @@ pub enum PoolWhy {
     /// It is paused.
     #[error("{what} is paused. Remove the pause to continue.")]
     Paused { what: String },
+    /// A person has paused a machine of it.
+    #[error(
+        "{what} is paused, so its machine is neither upgraded nor removed. Remove the pause to continue."
+    )]
+    MachinePaused { what: String },
+    /// The others are done.
+    #[error(
+        "{machines} machines are left out of the upgrades, and all others run the wanted image. Remove careen.dev/leave-out from their Machines to upgrade them."
+    )]
+    LeftOut { machines: usize },
     /// Its machines are about to go.
     #[error("{left} machines are about to go. No action is needed, unless a drain does not end.")]
     Leaving { left: usize },
@@ -58,7 +68,7 @@ pub enum PoolWhy {
 }
 
 life::codes! { PoolWhy::code:
-    NoOwner Paused Leaving Gone UpgradeFailed NoImage Unavailable Upgrading Joining Settled
+    NoOwner Paused MachinePaused LeftOut Leaving Gone UpgradeFailed NoImage Unavailable Upgrading Joining Settled
 }
 
 impl PoolWhy {
@@ -67,9 +77,13 @@ impl PoolWhy {
     #[must_use]
     pub const fn holds(&self) -> bool {
         match self {
-            Self::UpgradeFailed { .. } | Self::NoImage { .. } | Self::Unavailable { .. } => true,
+            Self::UpgradeFailed { .. }
+            | Self::NoImage { .. }
+            | Self::Unavailable { .. }
+            | Self::MachinePaused { .. } => true,
             Self::NoOwner
             | Self::Paused { .. }
+            | Self::LeftOut { .. }
             | Self::Leaving { .. }
             | Self::Gone
             | Self::Upgrading { .. }

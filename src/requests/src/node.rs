@@ -40,6 +40,9 @@ pub struct NodeFacts {
     pub id: Option<String>,
     /// Why its agent starts nothing new, as this program reads the Node.
     pub paused: Option<String>,
+    /// The pause or the opt-out of a person. Unlike [`Self::paused`] it is no sign of another program,
+    /// and not careen-provider's own mark.
+    pub left_alone: Option<String>,
     /// The agent's reply.
     pub reply: Reply,
     /// When it reached its last phases, by its own clock, in seconds since 1970.

@@ -299,6 +299,7 @@ pub fn for_host(setup: &Setup, state: &State, at: usize) -> Option<Write> {
         orphans: (1, 10),
         // The pods have left: the model is about claims.
         node: Some(&Node::Ready),
+        left_alone: None,
         pods: Some(&PodsLeft::default()),
         policy: &policy,
     });

@@ -106,6 +106,10 @@ fn of_hosts() -> Vec<HostWhy> {
             claim: claim(),
             detail: text("why"),
         },
+        HostWhy::OrphanPaused {
+            claim: claim(),
+            what: text("Node"),
+        },
         HostWhy::ManyOrphans { orphans: 5, of: 20 },
         HostWhy::NotJudged,
     ]
@@ -133,6 +137,8 @@ fn of_pools() -> Vec<PoolWhy> {
     vec![
         PoolWhy::NoOwner,
         PoolWhy::Paused { what: text("what") },
+        PoolWhy::MachinePaused { what: text("what") },
+        PoolWhy::LeftOut { machines: 2 },
         PoolWhy::Leaving { left: 2 },
         PoolWhy::Gone,
         PoolWhy::UpgradeFailed {

@@ -427,3 +427,68 @@ fn pool_without_a_known_image_upgrades_nothing() {
     assert_eq!(decide(&unknown, &[old("a", 1)]), Err(why));
     assert_eq!(decide(&unknown, &[]), Ok(PoolAct::Create(1)));
 }
+
+fn paused(one: Member) -> Member {
+    Member {
+        paused: Some("Machine a".to_owned()),
+        ..one
+    }
+}
+
+#[test]
+fn nothing_begins_with_a_machine_that_a_person_has_paused() {
+    let waits = Err(PoolWhy::MachinePaused {
+        what: "Machine a".to_owned(),
+    });
+    let upgraded = |name: &str| Ok(PoolAct::Upgrade(name.to_owned()));
+    let members = [paused(old("a", 1)), old("b", 2)];
+    assert_eq!(decide(&pool(2), &members), upgraded("b"));
+    let last = [paused(old("a", 1)), member("b", 2)];
+    assert_eq!(decide(&pool(2), &last), waits);
+    let done = [paused(member("a", 1)), member("b", 2)];
+    assert_eq!(decide(&pool(2), &done), Err(PoolWhy::Settled));
+    let told = Pool {
+        replace: true,
+        ..pool(1)
+    };
+    assert_eq!(decide(&told, &[paused(changed("a", 1))]), waits);
+    let stale = Member {
+        provider_id: None,
+        stale: true,
+        ..paused(member("a", 1))
+    };
+    let first = decide(&pool(1), &[stale]);
+    assert_eq!(first.unwrap_err().code(), "Joining");
+}
+
+#[test]
+fn pool_shrinks_around_a_paused_machine_unless_a_person_marks_it() {
+    let goes = |name: &str| Ok(PoolAct::Mark(name.to_owned()));
+    let newest = [member("a", 1), paused(member("b", 9))];
+    assert_eq!(decide(&pool(1), &newest), goes("a"));
+    let both = [paused(member("a", 1)), paused(member("b", 9))];
+    assert_eq!(decide(&pool(1), &both).unwrap_err().code(), "MachinePaused");
+    let marked = Member {
+        marked: true,
+        ..paused(member("b", 9))
+    };
+    let marked = decide(&pool(1), &[member("a", 1), marked]);
+    assert_eq!(marked, Ok(PoolAct::DeleteMachine("b".to_owned())));
+}
+
+#[test]
+fn no_machine_waits_for_one_that_a_person_left_out() {
+    let left_out = |one: Member| Member {
+        left_out: true,
+        ..one
+    };
+    let gone = Member {
+        available: false,
+        failed: Some("no reason".to_owned()),
+        ..left_out(old("a", 1))
+    };
+    let upgrade = decide(&pool(2), &[gone.clone(), old("b", 2)]);
+    assert_eq!(upgrade, Ok(PoolAct::Upgrade("b".to_owned())));
+    let rest = decide(&pool(2), &[gone, member("b", 2)]);
+    assert_eq!(rest, Err(PoolWhy::LeftOut { machines: 1 }));
+}

@@ -5,6 +5,7 @@
 mod cap;
 mod connect;
 mod documents;
+mod left_alone;
 mod pace;
 mod parse;
 mod pulse;

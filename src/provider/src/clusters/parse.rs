@@ -9,6 +9,7 @@ use upgrade::record::Reached;
 use upgrade::report::Status;
 use upgrade::target::request;
 
+use super::left_alone;
 use super::wire::{self, COMPONENT, CONTROL_PLANE, Known};
 use crate::kinds::UNMANAGED;
 
@@ -50,6 +51,7 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
     let keys = Keys::of(annotations, labels, spec.taints.pairs())
         .with_conditions(status.conditions.said())
         .with_deletion(meta.deletion_timestamp.as_deref());
+    let left_alone = left_alone::by(annotations, labels, spec.taints.pairs());
     NodeFacts {
         name: name(&meta.name),
         uid: short(&meta.uid, WORD),
@@ -65,6 +67,7 @@ pub(super) fn node(object: wire::Node) -> NodeFacts {
         version: asked.kubernetes,
         id: asked.id,
         paused: keys.pause.map(|pause| short(&pause.why(), TEXT)),
+        left_alone: left_alone.map(|why| short(&why, TEXT)),
         ended: ended(&meta.annotations, &reply, &reached),
         reply,
         reached: last(&reached),

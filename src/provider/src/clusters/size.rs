@@ -27,6 +27,7 @@ impl Size for NodeFacts {
             version,
             id,
             paused,
+            left_alone,
             reply,
             reached,
             failure,
@@ -35,10 +36,8 @@ impl Size for NodeFacts {
         // The name is also the map key.
         let strings = [name, name, uid, resource_version, architecture, kubelet];
         let strings: usize = strings.map(String::capacity).iter().sum();
-        let texts: usize = [provider_id, image, version, id, paused, failure]
-            .map(len)
-            .iter()
-            .sum();
+        let texts = [provider_id, image, version, id, paused, left_alone, failure];
+        let texts: usize = texts.map(len).iter().sum();
         let ended = ended.as_ref().map_or(0, |ended| {
             size_of::<EndedRequest>() + ended.reason.capacity()
         });

@@ -20,8 +20,9 @@ pub(super) const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 pub(super) const COMPONENT: &str = "component";
 
 /// The annotations and labels that are read, in addition to those of a request.
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 9] = [
     names::PAUSED,
+    names::OPT_OUT,
     names::ANSWER,
     names::STATUS,
     names::HISTORY,

@@ -92,7 +92,7 @@ const SHOWN: usize = 64;
 
 /// A key that looks like a pause or an opt-out, in words. A person who sets the Node's own key on
 /// the Machine, a label, or a misspelt key means the same.
-fn looks_paused(
+pub fn looks_paused(
     annotations: &BTreeMap<String, String>,
     labels: &BTreeMap<String, String>,
 ) -> Option<String> {

@@ -17,6 +17,7 @@ use crate::api;
 use crate::clock::now;
 use crate::queue::Queue;
 use crate::watch::{self, Filter, News, WatchError};
+pub use from::looks_paused;
 pub use group::{Group, GroupKind};
 pub use key::Key;
 pub use near::{On, misses};

@@ -9,7 +9,7 @@ use kube::{Resource, ResourceExt};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::wire;
+use super::{pauses, wire};
 use crate::kinds::{self, CareenCluster, CareenHost, CareenMachine, FINALIZER, HostRegistration};
 use crate::names;
 
@@ -143,7 +143,7 @@ pub fn machine(
         name: object.name_any(),
         deleting: meta.deletion_timestamp.is_some(),
         finalizer: has_finalizer(meta),
-        paused: paused(meta, "CareenMachine", cluster),
+        paused: pauses::paused(meta, "CareenMachine", cluster),
         owner: owner.map(|owner| Owner {
             version: owner.spec.version.clone(),
             failure_domain: owner.spec.failure_domain.clone(),
@@ -169,26 +169,6 @@ pub fn machine(
     }
 }
 
-/// The object has the annotation of a pause.
-#[must_use]
-pub fn is_paused(meta: &ObjectMeta) -> bool {
-    let all = meta.annotations.as_ref();
-    all.is_some_and(|all| all.contains_key(names::PAUSED))
-}
-
-/// Who is paused, if the object or its Cluster is.
-#[must_use]
-pub fn paused(meta: &ObjectMeta, kind: &str, cluster: Option<&wire::Cluster>) -> Option<String> {
-    if is_paused(meta) {
-        return Some(format!(
-            "{kind} {}",
-            meta.name.as_deref().unwrap_or_default()
-        ));
-    }
-    let cluster = cluster.filter(|cluster| cluster.spec.paused)?;
-    Some(format!("Cluster {}", cluster.name_any()))
-}
-
 /// The Cluster of a machine.
 #[must_use]
 pub fn owner_cluster(cluster: &wire::Cluster, ours: Option<&CareenCluster>) -> OwnerCluster {
@@ -212,7 +192,7 @@ pub fn cluster(object: &CareenCluster, owner: Option<&wire::Cluster>) -> Cluster
     Cluster {
         owner: owner.map(ResourceExt::name_any),
         managed_elsewhere: object.annotations().contains_key(kinds::MANAGED_BY),
-        paused: paused(meta, "CareenCluster", owner),
+        paused: pauses::paused(meta, "CareenCluster", owner),
         deleting: meta.deletion_timestamp.is_some(),
         finalizer: has_finalizer(meta),
         endpoint: spec.control_plane_endpoint.clone(),

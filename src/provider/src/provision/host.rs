@@ -4,10 +4,12 @@ use infrastructure::{
     Holder, Host, HostAct, HostDecision, HostFacts, HostWhy, Node, Phase, Registration, tend,
 };
 use k8s_openapi::jiff::Timestamp;
+use kube::Resource;
 use serde_json::json;
 
+use super::drain::Found;
 use super::work::Provision;
-use super::{accounts, facts};
+use super::{accounts, facts, pauses};
 use crate::events::Happened;
 use crate::kinds::{
     CareenHost, CareenMachine, FORCE_RELEASE, HostRegistration, ORPHAN, ORPHAN_SEEN,
@@ -28,6 +30,7 @@ struct Read {
     holder: Holder,
     paused: bool,
     node: Option<Node>,
+    left_alone: Option<String>,
 }
 
 impl Provision {
@@ -75,7 +78,9 @@ impl Provision {
             true if self.policy.release_orphans => Some(self.node_of_claim(space, &host).await?),
             true | false => None,
         };
+        let on_node = node.as_ref().and_then(Found::left_alone);
         Ok(Some(Read {
+            left_alone: pauses::hold(object.meta(), "CareenHost", false).or(on_node),
             registration: source
                 .as_ref()
                 .map(|source| facts::registration(source, let_in)),
@@ -124,8 +129,8 @@ impl Provision {
 
     async fn is_paused(&self, space: &str, cluster: Option<&String>) -> Result<bool, WriteError> {
         let name = cluster.filter(|name| !name.is_empty()).cloned();
-        let cluster: Option<super::wire::Cluster> = self.read_core(space, "Cluster", name).await?;
-        Ok(cluster.is_some_and(|cluster| cluster.spec.paused))
+        let cluster = self.read_core(space, "Cluster", name).await?;
+        Ok(cluster.as_ref().and_then(pauses::paused_cluster).is_some())
     }
 
     fn decide_host(&self, key: &Key, read: &Read) -> HostDecision {
@@ -151,6 +156,7 @@ impl Provision {
             leads_for: self.leads_for(),
             orphans,
             node: read.node.as_ref(),
+            left_alone: read.left_alone.as_deref(),
             pods: self.by_host.pods(key, &read.host, now).as_ref(),
             policy: &self.policy,
         })
@@ -214,9 +220,10 @@ impl Provision {
 const fn is_news(decision: &HostDecision) -> bool {
     match decision.why {
         HostWhy::Orphan { .. } | HostWhy::OrphanDraining { .. } => decision.act.is_some(),
-        HostWhy::OrphanHeld { .. } | HostWhy::OrphanAway { .. } | HostWhy::ManyOrphans { .. } => {
-            true
-        }
+        HostWhy::OrphanHeld { .. }
+        | HostWhy::OrphanAway { .. }
+        | HostWhy::OrphanPaused { .. }
+        | HostWhy::ManyOrphans { .. } => true,
         HostWhy::Free
         | HostWhy::InUse
         | HostWhy::Moving

@@ -18,6 +18,7 @@ mod host;
 mod id;
 mod inventory;
 mod machine;
+mod pauses;
 mod pool;
 mod registration;
 mod spans;

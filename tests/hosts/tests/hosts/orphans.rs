@@ -154,6 +154,15 @@ pub async fn seen(scene: &Scene, name: &str) -> Result<(Vec<String>, bool)> {
     Ok((pods, spec.unschedulable == Some(true)))
 }
 
+/// Pauses the Node, or ends the pause.
+async fn pause(scene: &Scene, node: &str, why: Option<&str>) -> Result<()> {
+    let nodes: Api<Node> = Api::all(scene.admin.clone());
+    let note = json!({ "metadata": { "annotations": { "careen.dev/paused": why } } });
+    let how = PatchParams::default();
+    nodes.patch(node, &how, &Patch::Merge(note)).await?;
+    Ok(())
+}
+
 #[tokio::test]
 async fn orphan_leaves_after_a_word_that_is_not_older_than_it() -> Result<()> {
     let scene = Scene::new("orphans").await?;
@@ -195,6 +204,7 @@ async fn orphan_that_leaves_alone_is_drained_within_budgets() -> Result<()> {
     hold(&scene).await?;
     workload::reachable(&scene).await?;
     remove_machine(&scene).await?;
+    pause(&scene, "drained-0", Some("looking")).await?;
     let alone = Policy {
         release_orphans: true,
         ..policy()
@@ -202,16 +212,26 @@ async fn orphan_that_leaves_alone_is_drained_within_budgets() -> Result<()> {
     let _second = Running::start(&scene.admin, &scene.space, alone).await?;
     let hosts: Api<CareenHost> = scene.all();
     let events: Api<Event> = scene.all();
-    let held = || async {
+    let told = async |reason: &str| {
         let _ = host.lock().await.renew().await;
         host.lock().await.step().await?;
         let told = events.list(&ListParams::default()).await?;
-        let about = |one: &&Event| one.reason.as_deref() == Some("OrphanHeld");
+        let about = |one: &&Event| one.reason.as_deref() == Some(reason);
         let note = told.iter().find(about).and_then(|one| one.note.clone());
         let object = hosts.get("drained-0").await?;
         note.with_context(|| format!("{:?} {:?}", object.metadata, object.spec))
     };
-    let note = scene.until("the budget holds the drain", held).await?;
+    let note = scene
+        .until("the pause holds the drain", || told("OrphanPaused"))
+        .await?;
+    ensure!(note.contains("annotation careen.dev/paused"), "{note}");
+    let (pods, cordoned) = seen(&scene, "drained-0").await?;
+    assert_eq!(pods, ["bare", "daemon", "web"], "a person has paused it");
+    assert!(!cordoned, "a person has paused it");
+    pause(&scene, "drained-0", None).await?;
+    let note = scene
+        .until("the budget holds the drain", || told("OrphanHeld"))
+        .await?;
     ensure!(
         note.contains(
             "PodDisruptionBudget orphans-drained/one never lets pod orphans-drained/web go"

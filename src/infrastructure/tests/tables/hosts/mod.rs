@@ -23,6 +23,7 @@ struct Scene {
     leads_for: i64,
     orphans: (usize, usize),
     node: Option<Node>,
+    left_alone: Option<&'static str>,
     pods: Option<PodsLeft>,
     policy: Policy,
 }
@@ -40,6 +41,7 @@ fn free() -> Scene {
         leads_for: 1000,
         orphans: (1, 20),
         node: None,
+        left_alone: None,
         pods: None,
         policy: Policy::default(),
     }
@@ -82,6 +84,7 @@ impl Scene {
             leads_for: self.leads_for,
             orphans: self.orphans,
             node: self.node.as_ref(),
+            left_alone: self.left_alone,
             pods: self.pods.as_ref(),
             policy: &self.policy,
         })

@@ -116,6 +116,7 @@ fn orphan_that_no_person_releases_is_drained_first() {
     let at = |seconds| Some(Node::NotReady { seconds });
     let away = Some(Node::Away("refused".to_owned()));
     let missing = |visible| Some(Node::Missing { visible });
+    let paused = |scene: Scene| scene.with(|s| s.left_alone = Some("Node n"));
     let budget = Some("PodDisruptionBudget shop/one blocks pod shop/web");
     check(vec![
         ("not asked yet", ready(None), "Drain", "OrphanDraining"),
@@ -156,6 +157,19 @@ fn orphan_that_no_person_releases_is_drained_first() {
             "OrphanAway",
         ),
         ("not looked for", alone(None, None), "-", "NotJudged"),
+        ("paused", paused(ready(None)), "-", "OrphanPaused"),
+        (
+            "paused, and dead",
+            paused(alone(at(600), None)),
+            "-",
+            "OrphanPaused",
+        ),
+        (
+            "paused, and a person's word",
+            paused(ready(None)).with(|s| s.host.forced = Some(ID.into())),
+            "Release",
+            "Orphan",
+        ),
         (
             "a person's word",
             ready(Some((0, 1, budget))).with(|s| s.host.forced = Some(ID.into())),

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use infrastructure::{Host, Moving, Node, provider_id};
 use requests::NodeFacts;
 
-use super::wire;
 use super::work::Provision;
+use super::{pauses, wire};
 use crate::clusters::ClusterState;
 use crate::machines::Key;
 use crate::writes::{WriteError, cordon};
@@ -33,6 +33,13 @@ struct Place {
     cluster: Key,
     state: Arc<ClusterState>,
     node: Arc<NodeFacts>,
+}
+
+impl Found {
+    /// The Node, if a person wants it left alone, and by which key.
+    pub(super) fn left_alone(&self) -> Option<String> {
+        pauses::hold_of_node(&self.place.as_ref()?.node)
+    }
 }
 
 impl From<Node> for Found {
@@ -112,7 +119,9 @@ impl Provision {
             // A person must look: the kubeconfig may not have the right, or the server lies.
             Err(WriteError::Refused(why)) => Round {
                 left: 1,
-                held: Some(format!("the drain ends at the API server of the Cluster: {why}")),
+                held: Some(format!(
+                    "the drain ends at the API server of the Cluster: {why}"
+                )),
                 moving,
             },
             other => other?,

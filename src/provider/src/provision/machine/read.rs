@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 
 use super::super::work::Provision;
-use super::super::{accounts, facts, wire};
+use super::super::{accounts, facts, pauses, wire};
 use crate::kinds::{CareenCluster, CareenHost, CareenMachine, CareenMachinePool};
 use crate::machines::Key;
 use crate::writes::WriteError;
@@ -149,6 +149,20 @@ impl Provision {
             read.data = facts::data(read.bootstrap.as_ref());
         }
         Ok(())
+    }
+
+    /// The Node of a machine, if a person wants it left alone, and by which key.
+    pub(in crate::provision) fn node_left_alone(
+        &self,
+        space: &str,
+        machine: &Machine,
+        cluster: Option<&wire::Cluster>,
+    ) -> Option<String> {
+        let key = Key::new(space, cluster?.name_any());
+        let id = machine.provider_id.as_deref()?;
+        let state = self.world.clusters.get(&key);
+        let node = state.find(|node| node.provider_id.as_deref() == Some(id))?;
+        pauses::hold_of_node(&node)
     }
 
     /// The Node of a machine. Its name is that in the Machine, else the host's.

@@ -29,9 +29,8 @@ impl Provision {
         for time in arrived {
             metrics.operations().took(Operation::Update, time);
         }
-        if decided == Err(&PoolWhy::Settled)
-            && let Some(time) = self.spans.roll_ends(key, now)
-        {
+        let is_over = matches!(decided, Err(PoolWhy::Settled | PoolWhy::LeftOut { .. }));
+        if is_over && let Some(time) = self.spans.roll_ends(key, now) {
             metrics.operations().took(Operation::Roll, time);
         }
         if let Ok(PoolAct::Upgrade(name)) = decided {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use infrastructure::{Host, Member, Node, Phase};
+use infrastructure::{Host, Machine, Member, Node, Phase};
 use kube::{Resource, ResourceExt};
 
 use super::super::work::Provision;
-use super::super::{facts, wire};
+use super::super::{facts, pauses, wire};
 use super::known::{Read, Wanted};
 use crate::clock::now;
 use crate::engine::{Answer, Instruction};
@@ -61,7 +61,8 @@ impl Provision {
             None => !stale,
         };
         let failed = answer.as_ref().filter(|_| !up_to_date).and_then(failure);
-        let upgrading = answer.is_some() && !up_to_date && failed.is_none();
+        let left_out = machine.is_some_and(|one| has(one, names::LEAVE_OUT));
+        let upgrading = answer.is_some() && !up_to_date && failed.is_none() && !left_out;
         let says = answer.filter(|_| upgrading).map(|answer| answer.code());
         let member = Member {
             name: object.name_any(),
@@ -70,6 +71,8 @@ impl Provision {
             machine: machine.is_some(),
             marked: mark(machine).is_some_and(|by| by != names::MANAGER),
             marked_by_us: mark(machine).is_some_and(|by| by == names::MANAGER),
+            paused: self.paused_member(read, &known, machine),
+            left_out,
             changed: changed(read, object),
             // A Ready Node alone is not enough: core may not know it yet.
             available: provider_id.is_some() && node == Node::Ready && !upgrading,
@@ -81,6 +84,19 @@ impl Provision {
             provider_id,
         };
         (member, wanted)
+    }
+
+    /// The Machine, or its Node, if a person has paused it.
+    fn paused_member(
+        &self,
+        read: &Read,
+        known: &Machine,
+        machine: Option<&wire::Machine>,
+    ) -> Option<String> {
+        let machine = machine?;
+        let space = machine.namespace().unwrap_or_default();
+        let on_node = || self.node_left_alone(&space, known, read.cluster.as_ref());
+        pauses::hold(&machine.metadata, "Machine", false).or_else(on_node)
     }
 
     /// The image of the template, or that of an ImageCatalogue for the version of the MachinePool.
@@ -135,7 +151,11 @@ fn has_arrived(object: &CareenMachine, machine: Option<&wire::Machine>, wanted: 
 
 /// Whether an upgrade is asked for, to whatever image.
 fn asks(machine: Option<&wire::Machine>) -> bool {
-    machine.is_some_and(|one| one.annotations().contains_key(names::ASK))
+    machine.is_some_and(|one| has(one, names::ASK))
+}
+
+fn has(machine: &wire::Machine, key: &str) -> bool {
+    machine.annotations().contains_key(key)
 }
 
 /// Whether the pool has ordered the upgrade of this Machine.

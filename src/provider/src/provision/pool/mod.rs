@@ -53,8 +53,9 @@ impl Provision {
 const fn again(why: &PoolWhy) -> Option<u64> {
     match why {
         PoolWhy::NoOwner | PoolWhy::Paused { .. } | PoolWhy::Gone => None,
-        PoolWhy::Settled => Some(SELDOM),
+        PoolWhy::Settled | PoolWhy::LeftOut { .. } => Some(SELDOM),
         PoolWhy::Leaving { .. }
+        | PoolWhy::MachinePaused { .. }
         | PoolWhy::UpgradeFailed { .. }
         | PoolWhy::NoImage { .. }
         | PoolWhy::Unavailable { .. }

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use kube::api::Api;
 
 use super::super::work::Provision;
-use super::super::{facts, wire};
+use super::super::{facts, pauses, wire};
 use super::known::{Read, Wanted};
 use super::label::pool_label;
 use super::members::shown;
@@ -73,9 +73,10 @@ pub(super) fn facts_of(
     let (object, cluster) = (&read.object, read.cluster.as_ref());
     let number = |count: i32| usize::try_from(count).unwrap_or(0);
     let owner = read.owner.as_ref();
-    let of_owner = owner.filter(|owner| facts::is_paused(&owner.metadata));
-    let paused = facts::paused(&object.metadata, "CareenMachinePool", cluster)
-        .or_else(|| of_owner.map(|owner| format!("MachinePool {}", owner.name_any())));
+    let of_owner = owner.and_then(|owner| pauses::hold(&owner.metadata, "MachinePool", false));
+    let paused = pauses::hold(&object.metadata, "CareenMachinePool", false)
+        .or_else(|| cluster.and_then(pauses::paused_cluster))
+        .or(of_owner);
     let known: HashSet<String> = read.ours.iter().map(ResourceExt::name_any).collect();
     let left_over = read.machines.iter().filter(|one| {
         !known.contains(&one.name_any()) && one.metadata.deletion_timestamp.is_none()
