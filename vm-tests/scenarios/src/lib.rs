@@ -4,7 +4,6 @@
 mod a_daemonset_changes_while_an_upgrade_waits;
 mod a_daemonset_rolls_out_in_the_middle_of_an_upgrade;
 mod a_daemonset_serves_images_without_an_agent;
-mod a_daemonset_whose_agent_does_not_start_gives_way;
 mod a_damaged_old_kernel_starts_no_unproven_system;
 mod a_disk_that_answers_no_more_ends_the_trial;
 mod a_failed_check_gives_back_state_and_pods;
@@ -81,7 +80,6 @@ pub const ALL: &[Scenario] = &[
     a_daemonset_changes_while_an_upgrade_waits::SCENARIO,
     a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
     a_daemonset_serves_images_without_an_agent::SCENARIO,
-    a_daemonset_whose_agent_does_not_start_gives_way::SCENARIO,
     a_damaged_old_kernel_starts_no_unproven_system::SCENARIO,
     a_disk_that_answers_no_more_ends_the_trial::SCENARIO,
     a_failed_check_gives_back_state_and_pods::SCENARIO,
@@ -177,7 +175,6 @@ pub fn wants_a_registry(name: &str) -> bool {
         a_daemonset_changes_while_an_upgrade_waits::SCENARIO,
         a_daemonset_rolls_out_in_the_middle_of_an_upgrade::SCENARIO,
         a_daemonset_serves_images_without_an_agent::SCENARIO,
-        a_daemonset_whose_agent_does_not_start_gives_way::SCENARIO,
         the_metrics_proxy_as_a_pod::SCENARIO,
         unsigned_zstd_image_leaves_nothing::SCENARIO,
         upgrades_from_a_container_registry::SCENARIO,

@@ -1,51 +1,35 @@
-//! If the agent of an update does not start, the previous agent takes over and serves for as long
-//! as necessary. The pod says why and is not ready, so the rollout stops. To recover, a person only
-//! sets the previous image again.
+//! An update to an agent that does not start, on the way between two that do.
 
-use super::prelude::*;
 use rig::daemonset::{DaemonSet, agent_is_back, expect_agent, expect_not_ready, rolled_out, said};
 
-/// The scenario.
-pub const SCENARIO: Scenario = Scenario {
-    name: "a-daemonset-whose-agent-does-not-start-gives-way",
-    core: false,
-    disk: DiskKind::Bios,
-    images: &[],
-    run: |rig| Box::pin(run(rig)),
-};
+use super::super::prelude::*;
 
-/// Both are newer than the agent in the node's image, which has Cargo's version.
-const GOOD: &str = "0.1.98";
-const BROKEN: &str = "0.1.99";
+/// Newer than the version that runs, and older than the next one.
+const BROKEN: &str = "0.1.98";
 
-async fn run(rig: &mut Rig) -> Result<()> {
-    let mut daemonset = DaemonSet::offered(rig, &[GOOD]).await?;
+/// Checks that `good` takes over, serves for as long as necessary, and is wanted again when a
+/// person sets its image.
+pub(super) async fn gives_way(rig: &mut Rig, daemonset: &mut DaemonSet, good: &str) -> Result<()> {
     daemonset.offer_broken(rig, BROKEN).await?;
-    rig.before().await?;
-    rig.progress.step("the DaemonSet comes");
-    daemonset.apply(rig, "install", GOOD).await?;
-    rolled_out(rig).await?;
-    expect_agent(rig, GOOD).await?;
-
     rig.progress
         .step("it is updated to an agent that does not start");
     daemonset.apply(rig, "install", BROKEN).await?;
     // First the agent's own log, which the pod shows; then the pod's verdict.
     said(rig, "careen-agent: broken on purpose").await?;
     said(rig, "was started 3 times and did not run").await?;
-    agent_is_back(rig, GOOD).await?;
+    agent_is_back(rig, good).await?;
     for role in ["wanted", "proven"] {
-        expect_link(rig, role, GOOD).await?;
+        expect_link(rig, role, good).await?;
     }
     // Longer than an agent must run to count as working.
     rig.guest.run_within("sleep 90", 10 * MINUTE).await?;
-    expect_agent(rig, GOOD).await?;
+    expect_agent(rig, good).await?;
     expect_not_ready(rig).await?;
 
     rig.progress.step("the image of before is named again");
-    daemonset.apply(rig, "install", GOOD).await?;
+    daemonset.apply(rig, "install", good).await?;
     rolled_out(rig).await?;
-    expect_agent(rig, GOOD).await
+    expect_agent(rig, good).await
 }
 
 /// Checks which version has this role among the agents that pods installed.
