@@ -1,6 +1,7 @@
 #!/bin/sh
 # Writes an OCI archive with two images, pause and busybox, both of one static busybox: containers.sh BUSYBOX OUT.TAR.
-# As a pause, `sleep infinity` serves: containerd ends a sandbox with SIGKILL.
+# The pause ends at SIGTERM, as the real one does. The first process of a container gets no signal that it does not
+# ask for, and systemd waits 90 s at a shutdown for a scope that does not end.
 set -eu
 busybox=$1 out=$2
 work=$(mktemp -d)
@@ -32,7 +33,7 @@ for name in sh sleep cat echo true false wget nc ls touch date hostname; do ln -
 pack "$work/layer" "$work/layer.tar"
 diff_id=sha256:$(sha256sum "$work/layer.tar" | cut -d' ' -f1)
 layer=$(blob "$work/layer.tar" layer.v1.tar)
-pause=$(image pause '["/bin/sleep","infinity"]')
+pause=$(image pause "[\"/bin/sh\",\"-c\",\"trap 'exit 0' TERM INT; sleep infinity & wait\"]")
 shell=$(image busybox '["/bin/sh"]')
 printf '{"imageLayoutVersion":"1.0.0"}' >"$work/oci/oci-layout"
 printf '{"schemaVersion":2,"manifests":[%s,%s]}' "$pause" "$shell" >"$work/oci/index.json"

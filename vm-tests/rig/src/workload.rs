@@ -17,6 +17,10 @@ use crate::patience::within;
 /// The name of the Deployment, which begins the names of its pods.
 pub const NAME: &str = "web";
 
+/// The command of a container that does nothing until it is told to end. `sleep` alone, as the
+/// first process of a container, ignores SIGTERM, and systemd waits 90 s for it at a shutdown.
+pub const UNTIL_STOPPED: [&str; 3] = ["sh", "-c", "trap 'exit 0' TERM; sleep infinity & wait"];
+
 /// The name of the budget, which no pod's name holds.
 pub const BUDGET: &str = "one-at-a-time";
 
@@ -34,14 +38,13 @@ pub async fn create(client: &Client) -> Result<()> {
             "template": {
                 "metadata": {"labels": {"app": NAME}},
                 "spec": {
-                    // A shell as PID 1 ignores SIGTERM, so waiting for it is useless.
                     "terminationGracePeriodSeconds": 1,
                     "automountServiceAccountToken": false,
                     "containers": [{
                         "name": NAME,
                         "image": "localhost/busybox:rig",
                         "imagePullPolicy": "Never",
-                        "command": ["sleep", "infinity"],
+                        "command": UNTIL_STOPPED,
                     }],
                 },
             },

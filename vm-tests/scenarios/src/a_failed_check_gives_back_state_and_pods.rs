@@ -132,7 +132,7 @@ async fn run_on_every_node(client: &kube::Client) -> Result<()> {
                         "name": "everywhere",
                         "image": "localhost/busybox:rig",
                         "imagePullPolicy": "Never",
-                        "command": ["sleep", "infinity"],
+                        "command": workload::UNTIL_STOPPED,
                     }],
                 },
             },

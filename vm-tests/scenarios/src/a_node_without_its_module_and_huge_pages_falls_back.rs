@@ -107,7 +107,7 @@ async fn install_plugin(rig: &Rig) -> Result<()> {
                     "terminationGracePeriodSeconds": 1,
                     "automountServiceAccountToken": false,
                     "initContainers": [modules],
-                    "containers": [container("plugin", &["sleep", "infinity"])],
+                    "containers": [container("plugin", &workload::UNTIL_STOPPED)],
                     "volumes": [
                         {"name": "root", "emptyDir": {}},
                         {"name": "usr", "hostPath": {"path": "/usr"}},

@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::NAME;
 use crate::node;
 use crate::patience::within;
+use crate::workload::UNTIL_STOPPED;
 
 /// The volume's name at the driver.
 pub const HANDLE: &str = "shelf-7";
@@ -76,7 +77,7 @@ fn pod() -> Value {
                 "name": POD,
                 "image": "localhost/busybox:rig",
                 "imagePullPolicy": "Never",
-                "command": ["sleep", "infinity"],
+                "command": UNTIL_STOPPED,
                 "volumeMounts": [{"name": "data", "mountPath": "/data"}],
             }],
             "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": POD}}],
