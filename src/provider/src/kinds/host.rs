@@ -79,8 +79,8 @@ pub struct CareenHostSpec {
 }
 
 /// What a host says of itself.
-/// A captured host writes it, so its strings are cleaned while they are read: conditions, Events and
-/// logs repeat them on the terminals of operators.
+// A captured host writes it, so its strings are cleaned while they are read: conditions, Events and
+// logs repeat them on the terminals of operators.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct CareenHostStatus {

@@ -37,6 +37,13 @@ fn the_manifests_in_the_tree_are_those_of_the_code() {
 }
 
 #[test]
+fn the_infrastructure_package_in_the_tree_is_that_of_the_code() {
+    for (name, text) in manifests::infrastructure(manifests::IMAGE).unwrap() {
+        held_against(&tree().join("packaging/infrastructure").join(name), &text);
+    }
+}
+
+#[test]
 fn no_release_has_the_kinds_of_hosts_yet() {
     for (name, text) in manifests::files(manifests::IMAGE).unwrap() {
         assert!(!text.contains("careenhost"), "{name} has our kinds");
