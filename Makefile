@@ -58,7 +58,8 @@ check: tools ## run the inner loop: format, clippy, audit, unit tests
 
 integration: setup ## test the model, libostree, kube-apiserver; not the VM
 	$(BIG_TESTS) --no-run
-	$(BIG_TESTS) --quiet
+	@.ci/lanes $(BIG_TESTS)
+	$(BIG_TESTS) --quiet --doc
 
 # Uses the rig that the tests were built with: the target `rig` would build all its libraries again, with other features.
 test: check docs-check integration ## run what CI runs: all layers, VM, Cluster API
