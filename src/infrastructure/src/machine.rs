@@ -197,6 +197,14 @@ fn node_conflict(facts: &Facts<'_>) -> Option<Why> {
     }
 }
 
+/// Whether the host does not answer its claim. It was alive when it was chosen. The silence counts
+/// from the claim, and from the moment in which careen-provider leads with all lists complete: before,
+/// nobody could hear it.
+fn is_deaf(facts: &Facts<'_>, host: &HostRef, there: &Host) -> bool {
+    let silent = there.silent(facts.now).min(facts.now - host.since);
+    silent.min(facts.leads_for) >= facts.policy.alive
+}
+
 fn progress(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> Decision {
     let name = || host.name.clone();
     let waited = facts.now - host.since;
@@ -205,7 +213,7 @@ fn progress(facts: &Facts<'_>, host: &HostRef, claim: &Claim, there: &Host) -> D
         return Decision::write(Act::SetProvisioned);
     }
     if !there.observes(&claim.id) {
-        if !host.committed && (late || !there.is_alive(facts.now, facts.policy.alive)) {
+        if !host.committed && (late || is_deaf(facts, host, there)) {
             let silent = Why::HostFailed {
                 host: name(),
                 reason: "it does not answer".to_owned(),

@@ -4,6 +4,11 @@ use infrastructure::{Act, Failed, Node, Phase, Wanted};
 
 use crate::scene::{ID, NOW, OTHER, Scene, check, claim, host, named};
 
+/// The machine has its host for so many seconds.
+fn since(seconds: i64, scene: Scene) -> Scene {
+    scene.with(|s| s.machine.host.as_mut().unwrap().since = NOW - seconds)
+}
+
 #[test]
 fn machine_without_a_host_follows_the_table() {
     let new = Scene::new;
@@ -131,13 +136,31 @@ fn machine_that_names_a_host_follows_the_table() {
         ("not taken up", Scene::claimed(), "-", "Unobserved"),
         (
             "not taken up by a silent host",
-            Scene::claimed().silent(500),
+            since(500, Scene::claimed().silent(500)),
             "Release",
             "HostFailed",
         ),
         (
+            "claimed a moment ago, and silent before",
+            since(179, Scene::claimed().silent(500)),
+            "-",
+            "Unobserved",
+        ),
+        (
+            "silent to a leader that has just begun",
+            since(500, Scene::claimed().silent(500)).with(|s| s.leads_for = 179),
+            "-",
+            "Unobserved",
+        ),
+        (
+            "heard by the leader before and not yet by this one",
+            since(500, Scene::claimed().silent(20)).with(|s| s.host_mut().renewed = false),
+            "-",
+            "Unobserved",
+        ),
+        (
             "not taken up in time",
-            Scene::claimed().with(|s| s.machine.host.as_mut().unwrap().since = NOW - 2000),
+            since(2000, Scene::claimed()),
             "Release",
             "HostFailed",
         ),
@@ -208,8 +231,7 @@ fn late_machine_whose_node_is_there_is_committed() {
         ),
         (
             "silent, and the claim is not taken up",
-            Scene::claimed()
-                .silent(500)
+            since(500, Scene::claimed().silent(500))
                 .with(|s| s.node = Node::NotReady { seconds: 500 }),
             "Commit",
             "Moving",

@@ -54,6 +54,7 @@ pub async fn until_all_run(scene: &Scene, hosts: &mut [Played]) -> Result<()> {
         .map(|one| {
             (
                 &one.spec.host_ref,
+                &one.metadata.annotations,
                 one.status.as_ref().map(|status| &status.conditions),
             )
         })
