@@ -69,6 +69,15 @@ const fn bad(name: &'static str, extra: &'static [Extra]) -> Recipe {
     Recipe { name, extra, ..V2 }
 }
 
+/// An image that fails before its kubelet starts. It has the node's own Kubernetes, which is most of
+/// what a node would fetch.
+const fn early(name: &'static str, extra: &'static [Extra]) -> Recipe {
+    Recipe {
+        base: Base::First,
+        ..bad(name, extra)
+    }
+}
+
 /// The images. The good ones come first, then the others by the moment at which they fail.
 pub const RECIPES: &[Recipe] = &[
     Recipe {
@@ -171,20 +180,23 @@ pub const RECIPES: &[Recipe] = &[
     },
     Recipe {
         name: "no-root",
+        base: Base::First,
         initramfs: Some(Initramfs::WithoutDisk),
         ..V2
     },
     Recipe {
         name: "no-prepare-root",
+        base: Base::First,
         initramfs: Some(Initramfs::WithoutPrepareRoot),
         ..V2
     },
     Recipe {
         name: "initramfs-hangs",
+        base: Base::First,
         initramfs: Some(Initramfs::Hanging),
         ..V2
     },
-    bad(
+    early(
         "panic",
         &[
             File(
@@ -197,7 +209,7 @@ pub const RECIPES: &[Recipe] = &[
             ),
         ],
     ),
-    bad(
+    early(
         "hang",
         &[
             File(
@@ -213,7 +225,7 @@ pub const RECIPES: &[Recipe] = &[
     // Nothing of lower priority, including systemd, can run any more on the only processor. Neither
     // the throttling of real-time work nor, from Linux 6.12 on, the server that keeps a share for
     // the rest prevents it.
-    bad(
+    early(
         "deaf",
         &[
             Program(
