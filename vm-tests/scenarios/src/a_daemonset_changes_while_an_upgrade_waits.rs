@@ -24,7 +24,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "a-daemonset-changes-while-an-upgrade-waits",
     core: false,
     disk: DiskKind::Bios,
-    images: &["v2"],
+    images: &["v1-later"],
     run: |rig| Box::pin(run(rig)),
 };
 
@@ -40,7 +40,7 @@ const UNIT_OF_THE_IMAGE: &str = "/usr/lib/systemd/system/careen-agent.service";
 const AGENTS_LOG: &str = "journalctl --quiet --boot --unit careen-agent --output cat";
 
 async fn run(rig: &mut Rig) -> Result<()> {
-    let image = rig.image("v2")?;
+    let image = rig.image("v1-later")?;
     let mut daemonset = DaemonSet::offered(rig, &[FIRST, SECOND]).await?;
     let before = rig.before().await?;
     rig.progress.step("the DaemonSet comes");

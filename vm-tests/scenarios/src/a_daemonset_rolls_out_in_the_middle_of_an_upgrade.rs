@@ -13,7 +13,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "a-daemonset-rolls-out-in-the-middle-of-an-upgrade",
     core: false,
     disk: DiskKind::Bios,
-    images: &["v2"],
+    images: &["v1-later"],
     run: |rig| Box::pin(run(rig)),
 };
 
@@ -45,7 +45,7 @@ const LONG_TRIAL: &str = "[health]\nsoak-seconds = 60";
 const AGENTS_LOG: &str = "journalctl --quiet --unit careen-agent --output cat";
 
 async fn run(rig: &mut Rig) -> Result<()> {
-    let image = rig.image("v2")?;
+    let image = rig.image("v1-later")?;
     let daemonset = DaemonSet::offered(rig, &[FIRST, SECOND]).await?;
     let before = rig.before().await?;
 

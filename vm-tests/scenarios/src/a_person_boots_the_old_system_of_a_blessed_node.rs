@@ -9,7 +9,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "a-person-boots-the-old-system-of-a-blessed-node",
     core: false,
     disk: DiskKind::Bios,
-    images: &["v2"],
+    images: &["v1-later"],
     run: |rig| Box::pin(run(rig)),
 };
 
@@ -18,7 +18,7 @@ pub const SCENARIO: Scenario = Scenario {
 const PICK: &str = "sed -i 's/^set default=0$/set default=1/' /boot/loader/grub.cfg && grep -q '^set default=1$' /boot/loader/grub.cfg && sync && fsfreeze --freeze /boot && fsfreeze --unfreeze /boot";
 
 async fn run(rig: &mut Rig) -> Result<()> {
-    let image = rig.image("v2")?;
+    let image = rig.image("v1-later")?;
     let before = rig.before().await?;
     rig.ask(&image).await?;
     rig.wait_armed().await?;

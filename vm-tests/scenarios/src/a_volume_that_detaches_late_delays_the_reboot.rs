@@ -11,7 +11,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "a-volume-that-detaches-late-delays-the-reboot",
     core: false,
     disk: DiskKind::Bios,
-    images: &["v2"],
+    images: &["v1-later"],
     run: |rig| Box::pin(run(rig)),
 };
 
@@ -19,7 +19,7 @@ pub const SCENARIO: Scenario = Scenario {
 const POLICY: &str = "[drain]\ndetach-seconds = 1800";
 
 async fn run(rig: &mut Rig) -> Result<()> {
-    let image = rig.image("v2")?;
+    let image = rig.image("v1-later")?;
     let client = rig.plane.client().await?;
     let driver = Driver::start(rig.dir()).await?;
     driver.introduce_to(&mut rig.guest).await?;

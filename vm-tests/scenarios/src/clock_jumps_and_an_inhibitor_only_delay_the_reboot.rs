@@ -11,7 +11,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "clock-jumps-and-an-inhibitor-only-delay-the-reboot",
     core: false,
     disk: DiskKind::Bios,
-    images: &["v2"],
+    images: &["v1-later"],
     run: |rig| Box::pin(run(rig)),
 };
 
@@ -27,7 +27,7 @@ const PREPARE_A_SOFT_REBOOT: &str = "mkdir -p /run/nextroot && mount --bind / /r
 const HOLD: &str = "systemd-run --quiet --unit=updater systemd-inhibit --what=shutdown --mode=block --who=updater --why=updating sleep infinity";
 
 async fn run(rig: &mut Rig) -> Result<()> {
-    let image = rig.image("v2")?;
+    let image = rig.image("v1-later")?;
     let before = rig.before().await?;
     let client = rig.plane.client().await?;
     workload::allow_unavailable(&client, 0).await?;

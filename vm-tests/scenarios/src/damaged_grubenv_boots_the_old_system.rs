@@ -10,7 +10,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "damaged-grubenv-boots-the-old-system",
     core: false,
     disk: DiskKind::Bios,
-    images: &["v2"],
+    images: &["v1-later"],
     run: |rig| Box::pin(run(rig)),
 };
 
@@ -39,7 +39,7 @@ const LOSE_A_SECTOR: &str =
 const BLOCK: &str = "until mountpoint -q /boot; do sleep 0.2; done; cksum </boot/grub/grubenv";
 
 async fn run(rig: &mut Rig) -> Result<()> {
-    let image = rig.image("v2")?;
+    let image = rig.image("v1-later")?;
     let before = rig.before().await?;
     for (damage, script) in DAMAGES {
         rig.guest

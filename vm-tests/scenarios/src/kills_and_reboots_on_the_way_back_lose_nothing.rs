@@ -11,7 +11,7 @@ pub const SCENARIO: Scenario = Scenario {
     name: "kills-and-reboots-on-the-way-back-lose-nothing",
     core: false,
     disk: DiskKind::Bios,
-    images: &["v2"],
+    images: &["v1-later"],
     run: |rig| Box::pin(run(rig)),
 };
 
@@ -27,7 +27,7 @@ const JUDGE: &str = "mkdir -p /run/careen-rig && touch /run/careen-rig/judge";
 const BOOTS: usize = 3;
 
 async fn run(rig: &mut Rig) -> Result<()> {
-    let image = rig.image("v2")?;
+    let image = rig.image("v1-later")?;
     let before = rig.before().await?;
     rig.policy(POLICY).await?;
     rig.guest.run(CHECK).await?;

@@ -8,12 +8,12 @@ pub const SCENARIO: Scenario = Scenario {
     name: "tampered-file-is-refused-by-the-stage",
     core: false,
     disk: DiskKind::Bios,
-    images: &["v2"],
+    images: &["v1-later"],
     run: |rig| Box::pin(run(rig)),
 };
 
 async fn run(rig: &mut Rig) -> Result<()> {
-    let image = rig.image("v2")?;
+    let image = rig.image("v1-later")?;
     let before = rig.before().await?;
     let client = rig.plane.client().await?;
     // A budget that allows no eviction holds the upgrade between deployment and trial.
