@@ -331,6 +331,9 @@ mod tests {
         for outside in [
             "softlockup: hung tasks",
             "hung_task: blocked tasks",
+            "RCU Stall",
+            "System is deadlocked on memory",
+            "Asynchronous SError Interrupt",
             "Fatal local machine check",
             "Failed kernel mode recovery",
             "Too many consecutive machine checks while accessing user data",

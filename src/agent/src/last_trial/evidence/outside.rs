@@ -1,7 +1,8 @@
 //! Whose fault a panic is, by what the kernel says of it. A panic counts against the image, except
 //! where the kernel names something else: the hardware, a disk, a person, a module that the image
-//! does not bring, or a processor that did not run. A trial's kernel panics for the last (`softlockup_panic=1`), and a hypervisor that
-//! takes the processors away for half a minute, as for a snapshot, looks the same.
+//! does not bring, or a processor that did not run. A trial's kernel panics for the last
+//! (`softlockup_panic=1`), and a hypervisor that takes the processors away for half a minute, as for
+//! a snapshot, looks the same.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,10 +14,13 @@ use super::modules;
 pub(super) const PANIC: &str = "Kernel panic - not syncing: ";
 
 /// How the causes begin that the image is not to blame for.
-const OUTSIDE: [&str; 19] = [
+const OUTSIDE: [&str; 22] = [
     // kernel/watchdog.c.
     "softlockup: hung tasks",
     "Hard LOCKUP",
+    // kernel/rcu/tree_stall.h, `panic_on_rcu_stall`, which a node sets: a processor that a hypervisor
+    // took away stalls RCU as well.
+    "RCU Stall",
     // kernel/hung_task.c: mostly a disk or a server that does not answer.
     "hung_task: blocked tasks",
     // arch/x86/kernel/cpu/mce/core.c.
@@ -30,6 +34,8 @@ const OUTSIDE: [&str; 19] = [
     "Too many machine checks",
     // The same in older kernels.
     "Timeout synchronizing machine check",
+    // arch/arm64/kernel/traps.c: the counterpart of a machine check.
+    "Asynchronous SError Interrupt",
     // drivers/acpi/apei/ghes.c.
     "Fatal hardware error",
     // arch/x86/kernel/nmi.c, and drivers/watchdog/hpwdt.c: a person or a controller sends it.
@@ -41,6 +47,8 @@ const OUTSIDE: [&str; 19] = [
     "sysrq triggered crash",
     // mm/oom_kill.c, `panic_on_oom`, which a node sets.
     "Out of memory",
+    // The same file: memory is gone, and there is no process to end.
+    "System is deadlocked on memory",
     // The first process read a page that the disk did not deliver (SIGBUS).
     "Attempted to kill init! exitcode=0x00000007",
 ];
