@@ -66,13 +66,16 @@ fn shows_a_fault(status: ExitStatus) -> bool {
     }
 }
 
-/// Words of a program or its linker by which it ends for a disk that fails, or for want of memory,
-/// of processes or of descriptors: errno(3) and Go's runtime (runtime/os_linux.go, `newosproc`).
-const OF_THE_NODE: [&str; 6] = [
+/// Words of a program or its linker by which it ends for a disk that fails, for want of memory, of
+/// processes or of descriptors, or for a security policy of the node: errno(3) and Go's runtime
+/// (runtime/os_linux.go, `newosproc`).
+const OF_THE_NODE: [&str; 8] = [
     "input/output error",
     "cannot allocate memory",
     "resource temporarily unavailable",
     "too many open files",
+    "operation not permitted",
+    "permission denied",
     "newosproc",
     "runtime: out of memory",
 ];
@@ -125,15 +128,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn library_that_a_security_policy_denies_is_no_fault() {
+        for said in [
+            "error while loading shared libraries: libseccomp.so.2: cannot open shared object file: Permission denied",
+            "error while loading shared libraries: libc.so.6: failed to map segment from shared object: Operation not permitted",
+        ] {
+            assert_eq!(after(&[fails(said).as_str(); 3]).await.fault(), None);
+        }
+    }
+
+    fn fails(said: &str) -> String {
+        format!("echo '{said}' >&2; exit 127")
+    }
+
+    #[tokio::test]
     async fn library_that_the_disk_does_not_deliver_is_no_fault() {
         for said in [
             "error while loading shared libraries: libseccomp.so.2: cannot read file data: Input/output error",
             "error while loading shared libraries: libc.so.6: failed to map segment from shared object: Cannot allocate memory",
             "runtime: failed to create new OS thread (have 2 already; errno=11); fatal error: newosproc",
         ] {
-            let fails = format!("echo '{said}' >&2; exit 127");
-            let fails = [fails.as_str(); 3];
-            assert_eq!(after(&fails).await.fault(), None, "{said}");
+            assert_eq!(after(&[fails(said).as_str(); 3]).await.fault(), None);
         }
     }
 }

@@ -20,6 +20,7 @@ use super::work::Work;
 use crate::health::confined::{around_the_agent, loaded_by_the_node};
 use crate::health::crash::is_a_crash;
 use crate::health::group::Group;
+use crate::serving::is_broken;
 
 /// How much of the end of the output is kept, in bytes.
 const KEPT: usize = 16 * 1024;
@@ -78,14 +79,26 @@ const OF_THE_NODE: [Errno; 5] = [
     Errno::ENOMEM,
 ];
 
-/// What an error by which the program does not start shows.
-fn of_the_start(error: &std::io::Error) -> Cause {
+/// Errors by which a program does not start that is not executable, or that a security policy of
+/// the node denies (SELinux, AppArmor, fapolicyd).
+const DENIED: [Errno; 2] = [Errno::EACCES, Errno::EPERM];
+
+/// What an error by which this program of the system at this root does not start shows.
+fn of_the_start(root: &Path, program: &Path, error: &std::io::Error) -> Cause {
     let errno = error.raw_os_error().map(Errno::from_raw);
-    if errno.is_some_and(|errno| OF_THE_NODE.contains(&errno)) {
+    let is_of = |errors: &[Errno]| errno.is_some_and(|errno| errors.contains(&errno));
+    let is_whole = || !is_broken(root, &inside(root, program));
+    if is_of(&OF_THE_NODE) || (is_of(&DENIED) && is_whole()) {
         Cause::Unclear
     } else {
         Cause::Image
     }
+}
+
+/// The program's path in the system at this root.
+fn inside(root: &Path, program: &Path) -> String {
+    let inside = program.strip_prefix(root).unwrap_or(program);
+    Path::new("/").join(inside).display().to_string()
 }
 
 /// The failure, which blames no image where a file of this node limits what kubeadm may do.
@@ -138,7 +151,7 @@ pub(super) async fn upgrade_node(
         }
         Ok(Err(error)) => {
             let why = format!("cannot run {}: {error}", program.display());
-            let cause = of_the_start(&error);
+            let cause = of_the_start(root, &program, &error);
             Err(unconfined(root, Failure { why, cause }))
         }
         Err(_) => Err(Failure {
@@ -314,11 +327,31 @@ mod tests {
 
     #[test]
     fn disk_or_memory_that_fails_at_its_start_is_not_the_images() {
-        let start = |errno: Errno| of_the_start(&std::io::Error::from(errno));
+        let start = |errno| start(&system("exit 0"), errno);
         assert_eq!(start(Errno::EIO), Cause::Unclear);
         assert_eq!(start(Errno::ENOMEM), Cause::Unclear);
         assert_eq!(start(Errno::ENOEXEC), Cause::Image);
-        assert_eq!(start(Errno::EACCES), Cause::Image);
+        assert_eq!(start(Errno::ENOENT), Cause::Image);
+    }
+
+    /// What it shows that kubeadm of this system does not start for this error.
+    fn start(root: &tempfile::TempDir, errno: Errno) -> Cause {
+        let kubeadm = root.path().join("usr/bin/kubeadm");
+        of_the_start(root.path(), &kubeadm, &std::io::Error::from(errno))
+    }
+
+    #[test]
+    fn kubeadm_that_a_security_policy_denies_is_not_the_images() {
+        for errno in [Errno::EACCES, Errno::EPERM] {
+            let root = system("exit 0");
+            assert_eq!(start(&root, errno), Cause::Unclear, "{errno}");
+            let kubeadm = root.path().join("usr/bin/kubeadm");
+            let plain = fs::Permissions::from_mode(0o644);
+            fs::set_permissions(&kubeadm, plain).unwrap();
+            assert_eq!(start(&root, errno), Cause::Image, "it is not executable");
+            fs::remove_file(kubeadm).unwrap();
+            assert_eq!(start(&root, errno), Cause::Image, "it is missing");
+        }
     }
 
     #[tokio::test]

@@ -25,7 +25,7 @@ const HEAD: u64 = 256;
 
 /// Whether this program of a unit is missing, not executable, or of a format that the kernel does
 /// not execute. A program that cannot be looked at shows nothing.
-pub(super) fn is_broken(root: &Path, program: &str) -> bool {
+pub(crate) fn is_broken(root: &Path, program: &str) -> bool {
     let Some(file) = place(root, Path::new(program)) else {
         return true;
     };

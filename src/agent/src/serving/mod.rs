@@ -20,6 +20,7 @@ use upgrade::serving::Offer;
 
 use crate::cluster::Cluster;
 
+pub(crate) use executable::is_broken;
 pub use kernel::in_use;
 pub use limits::limits;
 pub use node::{noted, offer};
