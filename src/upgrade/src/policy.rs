@@ -7,6 +7,7 @@ mod branches;
 mod demand;
 pub mod keys;
 pub mod misnamed;
+mod namespace;
 mod outside;
 mod rules;
 mod serving;

@@ -238,7 +238,19 @@ fn refused_list_names_the_element_that_is_wrong() {
         ),
         (
             "[drain]\norder = [{ priority = 1 }, { seconds = 5 }]\n",
-            "element 2",
+            "element 2 is not",
+        ),
+        (
+            "[drain]\norder = [{ namespaces = [\"queues\", \"Databases\"] }]\n",
+            "element 1, with namespace \"Databases\", is not",
+        ),
+        (
+            "[[drain.order]]\nnamespaces = [\"databases \"]\n",
+            "element 1, with namespace \"databases \", is not",
+        ),
+        (
+            "[[drain.order]]\nnamespaces = [\"databases,queues\"]\n",
+            "element 1, with namespace \"databases,queues\", is not",
         ),
     ] {
         let (.., detail) = refused(text);

@@ -1,6 +1,7 @@
 //! Ranges of the policy's values that their types do not express.
 
 use super::branches::{self, is_pattern};
+use super::namespace::is_namespace;
 use super::outside::Outside;
 use super::{
     ControlPlane, Drain, Health, Hooks, Kubeadm, Limits, LoadBalancer, Neighbours, Policy, Reboot,
@@ -55,14 +56,22 @@ impl Policy {
             BRANCHES => text(branches, is_pattern),
             ALLOWED => text(&registry.allowed, is_place),
             ARCHIVES => text(&registry.archives, is_folder),
-            ORDER => {
-                let mut groups = self.drain.order.iter();
-                let at = groups.position(|group| !group.is_whole())?;
-                Some(format!("element {} is not", at + 1))
-            }
+            ORDER => wrong_group(&self.drain.order),
             _ => None,
         }
     }
+}
+
+/// The first group that selects no pods, or names what no namespace is called.
+fn wrong_group(order: &[Group]) -> Option<String> {
+    let at = order.iter().position(|group| !is_right(group))?;
+    let name = order[at].namespaces.iter().find(|name| !is_namespace(name));
+    let named = name.map_or(String::new(), |name| format!(", with namespace {name:?},"));
+    Some(format!("element {}{named} is not", at + 1))
+}
+
+fn is_right(group: &Group) -> bool {
+    group.is_whole() && group.namespaces.iter().all(|name| is_namespace(name))
 }
 
 // The keys that are lists.
@@ -148,9 +157,9 @@ fn drain(drain: &Drain) -> [Rule; 4] {
             "0 to 3600",
         ),
         (
-            drain.order.iter().all(Group::is_whole),
+            drain.order.iter().all(is_right),
             ORDER,
-            "groups that name namespaces, a priority or both, with seconds = 0 to 86400",
+            "groups that name namespaces (as \"kube-system\"), a priority or both, with seconds = 0 to 86400",
         ),
     ]
 }
