@@ -5,6 +5,7 @@
 
 mod branches;
 mod demand;
+mod exception;
 pub mod keys;
 pub mod misnamed;
 mod namespace;

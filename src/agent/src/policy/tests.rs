@@ -252,6 +252,14 @@ fn refused_list_names_the_element_that_is_wrong() {
             "[[drain.order]]\nnamespaces = [\"databases,queues\"]\n",
             "element 1, with namespace \"databases,queues\", is not",
         ),
+        (
+            "[serving]\nexcept = [\"pod:kube-system/cni\", \"pod:cilium\"]\n",
+            "element 2, \"pod:cilium\", is not",
+        ),
+        (
+            "[serving]\nexcept = [\"unit:nfs-client\"]\n",
+            "\"unit:<name>.<type>\"",
+        ),
     ] {
         let (.., detail) = refused(text);
         assert!(detail.contains(told), "{detail}");

@@ -1,11 +1,12 @@
 //! Ranges of the policy's values that their types do not express.
 
 use super::branches::{self, is_pattern};
+use super::exception::{self, is_exception};
 use super::namespace::is_namespace;
 use super::outside::Outside;
 use super::{
     ControlPlane, Drain, Health, Hooks, Kubeadm, Limits, LoadBalancer, Neighbours, Policy, Reboot,
-    Registry, SOAK_MAX, Serving, serving,
+    Registry, SOAK_MAX, Serving,
 };
 use crate::drain_order::Group;
 use crate::target::is_remote;
@@ -57,6 +58,7 @@ impl Policy {
             ALLOWED => text(&registry.allowed, is_place),
             ARCHIVES => text(&registry.archives, is_folder),
             ORDER => wrong_group(&self.drain.order),
+            EXCEPT => text(&self.serving.except, is_exception),
             _ => None,
         }
     }
@@ -79,6 +81,7 @@ const BRANCHES: &str = "branches";
 const ALLOWED: &str = "registry.allowed";
 const ARCHIVES: &str = "registry.archives";
 const ORDER: &str = "drain.order";
+const EXCEPT: &str = "serving.except";
 
 fn top(policy: &Policy) -> [Rule; 5] {
     let retry = (1..=3600).contains(&policy.retry_seconds);
@@ -203,8 +206,8 @@ fn health(health: &Health) -> [Rule; 6] {
 }
 
 fn compared(serving: &Serving) -> [Rule; 1] {
-    let known = serving.except.iter().all(|key| serving::is_key(key));
-    [(known, "serving.except", serving::ACCEPTED)]
+    let known = serving.except.iter().all(|text| is_exception(text));
+    [(known, EXCEPT, exception::ACCEPTED)]
 }
 
 fn reboot(reboot: &Reboot) -> [Rule; 2] {

@@ -4,9 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::demand::Demand;
 
-/// The accepted form of an exception.
-pub(super) const ACCEPTED: &str = "\"pod:<namespace>/<name>\", \"resource:<name>\", \"driver:<name>\", \"handler:<name>\", \"feature:<name>\", \"device:<driver>\", \"proxy:kube-proxy\", \"condition:<type>\", \"taint:<key>\", \"label:<key>\", \"address:<address>\", \"unit:<name>\" or \"system:<name>\", with \"*\" at the end for any rest";
-
 /// What a trial compares with the node as it was before the drain, and what follows from a
 /// difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,25 +69,4 @@ impl Serving {
             None => key == *one,
         })
     }
-}
-
-/// Whether an exception can match anything.
-pub(super) fn is_key(text: &str) -> bool {
-    let kinds = [
-        "pod:",
-        "resource:",
-        "driver:",
-        "handler:",
-        "feature:",
-        "device:",
-        "proxy:",
-        "condition:",
-        "taint:",
-        "label:",
-        "address:",
-        "unit:",
-        "system:",
-    ];
-    let rest = kinds.iter().find_map(|kind| text.strip_prefix(kind));
-    rest.is_some_and(|rest| !rest.is_empty())
 }
