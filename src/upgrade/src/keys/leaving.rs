@@ -1,5 +1,5 @@
-//! Signs on a Node that another program is about to remove the node, or repairs or maintains it. An upgrade that
-//! begins then would be cut off in the middle, and its cordon would delay that program.
+//! Signs on a Node that another program is about to remove the node, or repairs or maintains it. An
+//! upgrade that begins then would be cut off in the middle, and its cordon would delay that program.
 //!
 //! `DeletionCandidateOfClusterAutoscaler` is no such sign: cluster-autoscaler sets this taint on
 //! every node that it could do without, for as long as that is so, and the shield for it
@@ -12,7 +12,7 @@ use crate::names;
 use crate::reason::Reason;
 
 /// The taints and annotations, each with the program that sets it.
-const SIGNS: [(Place, &str, &str); 12] = [
+const SIGNS: [(Place, &str, &str); 16] = [
     // kubernetes/autoscaler, cluster-autoscaler/utils/taints, `ToBeDeletedTaint`.
     (
         Place::Taint,
@@ -51,6 +51,17 @@ const SIGNS: [(Place, &str, &str); 12] = [
     ),
     // medik8s/self-node-remediation.
     (Place::Taint, "medik8s.io/remediation", "medik8s"),
+    // medik8s/fence-agents-remediation, api/v1alpha1, `FARNoExecuteTaintKey` and its successor.
+    (
+        Place::Taint,
+        "medik8s.io/fence-agents-remediation",
+        "fence-agents-remediation",
+    ),
+    (
+        Place::Taint,
+        "remediation.medik8s.io/fence-agents-remediation",
+        "fence-agents-remediation",
+    ),
     // medik8s/node-maintenance-operator, controllers/taint.go. `kubevirt.io/drain` is no such sign:
     // KubeVirt tells people to set it before a drain of their own, which this upgrade may be.
     (
@@ -69,6 +80,18 @@ const SIGNS: [(Place, &str, &str); 12] = [
         Place::Annotation,
         "node.machine.sapcloud.io/trigger-deletion-by-mcm",
         "machine-controller-manager",
+    ),
+    // kubereboot/kured, cmd/kured/main.go, `KuredRebootInProgressAnnotation`: from before its cordon
+    // to after its uncordon, with `--annotate-nodes`. Its next version has the second.
+    (
+        Place::Annotation,
+        "weave.works/kured-reboot-in-progress",
+        "kured",
+    ),
+    (
+        Place::Annotation,
+        "kured.dev/kured-reboot-in-progress",
+        "kured",
     ),
 ];
 

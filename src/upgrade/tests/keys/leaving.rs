@@ -13,6 +13,8 @@ fn sign_that_the_node_is_about_to_go_holds_and_is_named() {
         "aws-node-termination-handler/rebalance-recommendation",
         "cloud.google.com/impending-node-termination",
         "medik8s.io/remediation",
+        "medik8s.io/fence-agents-remediation",
+        "remediation.medik8s.io/fence-agents-remediation",
         "medik8s.io/drain",
         "node.kubernetes.io/out-of-service",
     ] {
@@ -21,11 +23,17 @@ fn sign_that_the_node_is_about_to_go_holds_and_is_named() {
         assert!(said.contains(&format!("taint {taint}")), "{said}");
         assert!(said.contains("do not remove the taint"), "{said}");
     }
-    let mcm = ("node.machine.sapcloud.io/trigger-deletion-by-mcm", "true");
-    assert!(matches!(
-        Keys::read(&pairs(&[mcm]), &none).pause,
-        Some(Pause::Leaves(_))
-    ));
+    for annotation in [
+        ("node.machine.sapcloud.io/trigger-deletion-by-mcm", "true"),
+        (
+            "weave.works/kured-reboot-in-progress",
+            "2026-11-29T04:00:00Z",
+        ),
+        ("kured.dev/kured-reboot-in-progress", "2026-11-29T04:00:00Z"),
+    ] {
+        let pause = Keys::read(&pairs(&[annotation]), &none).pause;
+        assert!(matches!(pause, Some(Pause::Leaves(_))), "{annotation:?}");
+    }
     let gke = |value| pairs(&[("cloud.google.com/active-node-maintenance", value)]);
     let said = Keys::read(&none, &gke("ONGOING")).pause.unwrap().why();
     assert!(said.contains("active-node-maintenance=ONGOING"), "{said}");
