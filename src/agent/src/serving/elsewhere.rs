@@ -1,8 +1,8 @@
 //! Words of an error by which a container does not start for something that the image does not
 //! bring: a disk that is full or fails, memory or descriptors that the node lacks, a runtime that
-//! is still busy with the try before or has lost what it keeps in /var, a device, a profile or a
-//! path of the node that is not there, a security policy of the node, or what the container's own
-//! image lacks.
+//! is still busy with the try before, or has too little or too much of its state in /var, a device,
+//! a profile or a path of the node that is not there, a security policy of the node, or what the
+//! container's own image lacks.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::health::ownership::{is_in_usr, is_the_nodes};
 /// The texts of errno(3) that say so, and words of containerd (internal/cri/server,
 /// `CreateContainer`; pkg/oci, `DeviceFromPath` and `WithUser`; core/snapshots/storage), runc and
 /// crun.
-const ELSEWHERE: [&str; 27] = [
+const ELSEWHERE: [&str; 28] = [
     "no space left on device",
     "disk quota exceeded",
     "input/output error",
@@ -27,6 +27,7 @@ const ELSEWHERE: [&str; 27] = [
     // The try before has the name, as after a disk that answered late.
     "failed to reserve",
     "deadline exceeded",
+    "timed out",
     // A power cut or a clean-up of the old system has left the runtime's own state incomplete
     // (containerd/containerd#3401, #3671, #7834, #10457). Nothing of the image is in it.
     "content digest sha256:",
@@ -49,6 +50,14 @@ const ELSEWHERE: [&str; 27] = [
     "executable file `",
     "unable to find user",
 ];
+
+/// Before what containerd says of its own state, as it creates a container (internal/cri/server,
+/// `CreateContainer`).
+const CREATES: &str = "failed to create containerd container";
+
+/// What it says where leftovers of a try before are in the way, which a power cut or the old
+/// system has left (core/metadata/snapshot.go; plugins/snapshots/overlay, `createSnapshot`).
+const LEFTOVERS: [&str; 3] = ["\": already exists", "directory not empty", "file exists"];
 
 /// What precedes a path of the host that is not there or is of another type, in words of containerd
 /// (internal/cri/opts, `WithMounts`; contrib/seccomp, `WithProfile`), runc and crun.
@@ -81,6 +90,7 @@ const SECURITY: [&str; 2] = ["/etc/selinux", "/etc/apparmor.d"];
 pub(super) fn is_elsewhere(root: &Path, message: &str) -> bool {
     let message = message.to_lowercase();
     ELSEWHERE.iter().any(|words| message.contains(words))
+        || meets_leftovers(&message)
         || lacks_its_program(&message)
         || lacks_a_host_path(&message)
         || is_denied_by_the_node(root, &message)
@@ -89,6 +99,10 @@ pub(super) fn is_elsewhere(root: &Path, message: &str) -> bool {
 fn is_denied_by_the_node(root: &Path, message: &str) -> bool {
     let mut rules = SECURITY.iter().map(Path::new);
     message.contains("permission denied") && rules.any(|path| is_the_nodes(root, path))
+}
+
+fn meets_leftovers(message: &str) -> bool {
+    message.contains(CREATES) && LEFTOVERS.iter().any(|words| message.contains(words))
 }
 
 /// As "executable file not found", where the container names its program by a path.

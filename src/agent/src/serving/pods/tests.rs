@@ -150,6 +150,7 @@ fn container_that_the_disk_keeps_from_its_start_is_not_broken() {
         "failed to mount: No space left on device",
         "failed to reserve container name \"cni_1\": name is reserved",
         "context deadline exceeded",
+        "failed to create shim task: read unix @->/run/containerd/s/ab12: i/o timeout: connection timed out",
         "error gathering device information while adding custom device \"/dev/gpu\"",
     ] {
         assert!(!broken(message), "{message}");
@@ -168,6 +169,20 @@ fn layer_that_the_content_store_has_lost_blames_no_image() {
     ] {
         assert!(!broken(message), "{message}");
     }
+}
+
+#[test]
+fn leftovers_of_the_runtime_in_the_way_blame_no_image() {
+    let broken = |message: &str| waiting("CreateContainerError", message).broken;
+    for cause in [
+        "failed to rename: rename /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/new-1 /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/112: file exists",
+        "failed to rename: rename /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/new-1 /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/112: directory not empty",
+        "snapshot \"ab12\": already exists",
+    ] {
+        let message = format!("failed to create containerd container: {cause}");
+        assert!(!broken(&message), "{message}");
+    }
+    assert!(broken("runc create failed: mkdir /x: file exists"));
 }
 
 #[test]
