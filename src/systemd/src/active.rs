@@ -10,6 +10,10 @@ use crate::proxies::Listed;
 /// The kinds of units.
 const KINDS: [&str; 3] = ["*.mount", "*.swap", "*.service"];
 
+/// A service whose program runs, and one whose program has ended and that stays active
+/// (systemd.service(5), `RemainAfterExit=`).
+const UP: [&str; 2] = ["running", "exited"];
+
 /// The folder of units that nobody wrote as a file.
 const TRANSIENT: &str = "/run/systemd/transient/";
 
@@ -24,8 +28,8 @@ impl Bus {
     }
 
     /// Those of them that each boot starts and keeps: mounts and swaps of a file or of fstab that
-    /// another unit wants, and enabled services that run. What a socket or an automount starts
-    /// comes only when somebody asks for it. A unit that `may` refuses is not looked at.
+    /// another unit wants, and enabled services that run or have done their work. What a socket or
+    /// an automount starts comes only when somebody asks for it. A unit that `may` refuses is not looked at.
     ///
     /// # Errors
     /// As [`Bus::active`].
@@ -59,7 +63,7 @@ impl Bus {
         }
         if listed.0.ends_with(".service") {
             let state = self.limited(unit.unit_file_state()).await?;
-            return Ok(listed.4 == "running" && state == "enabled");
+            return Ok(UP.contains(&listed.4.as_str()) && state == "enabled");
         }
         let wanted = self.limited(unit.wanted_by()).await?;
         let required = self.limited(unit.required_by()).await?;

@@ -92,6 +92,26 @@ async fn played_timers_and_targets() {
     }
 }
 
+#[test]
+fn enabled_service_that_runs_or_has_run_is_of_the_boot() {
+    on_a_bus_of_its_own("played_services_of_the_boot");
+}
+
+#[tokio::test]
+async fn played_services_of_the_boot() {
+    let Some(socket) = played::socket() else {
+        return;
+    };
+    let heard = Heard::default();
+    play(SYSTEMD, heard.clone()).await;
+    let bus = Bus::at(&socket, Duration::from_secs(10)).await.unwrap();
+    for (sub_state, is_of_the_boot) in [("running", true), ("exited", true), ("start", false)] {
+        *heard.sub_state.lock().unwrap() = Some(sub_state);
+        let started = bus.started_at_boot(|_| true).await.unwrap();
+        assert_eq!(!started.is_empty(), is_of_the_boot, "{sub_state}");
+    }
+}
+
 #[tokio::test]
 async fn played_a_systemd() {
     if played::daemon().is_none() {
@@ -149,6 +169,8 @@ struct Heard {
     looks_since_stop: Option<u32>,
     /// What triggers a unit, and what wants it.
     starters: Arc<Mutex<(Vec<&'static str>, Vec<&'static str>)>>,
+    /// The sub state of the listed unit, if it is not that of one that starts.
+    sub_state: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl Heard {
@@ -177,6 +199,7 @@ impl Heard {
                 Variant::new(vec!["/etc/systemd/system/careen-agent.service.d/x.conf"])
             }
             "TriggeredBy" => Variant::new(self.starters.lock().unwrap().0.clone()),
+            "UnitFileState" => Variant::new("enabled"),
             "WantedBy" => Variant::new(self.starters.lock().unwrap().1.clone()),
             "RequiredBy" => Variant::new(Vec::<&str>::new()),
             "ExecStart" => Variant::new(vec![command("/usr/bin/careen-agent")]),
@@ -216,8 +239,11 @@ impl Answer for Heard {
             }
             ("Reload", _) => systemd.reply(&header, &()).await,
             ("ListUnitsByPatterns", _) => {
-                let name = "careen-deploy-u1-fetch.service".to_owned();
-                systemd.reply(&header, &vec![row(name)]).await
+                let mut row = row("careen-deploy-u1-fetch.service".to_owned());
+                if let Some(sub_state) = *self.sub_state.lock().unwrap() {
+                    row.4 = sub_state.to_owned();
+                }
+                systemd.reply(&header, &vec![row]).await
             }
             ("ListJobs", _) => {
                 let job = |id: u32, unit: &str, state: &str| {
