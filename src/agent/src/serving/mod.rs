@@ -2,6 +2,7 @@
 
 mod elsewhere;
 mod executable;
+mod kept;
 mod kernel;
 mod limits;
 mod node;

@@ -13,17 +13,11 @@ use upgrade::names;
 use upgrade::reason::cut;
 use upgrade::serving::Offer;
 
+use super::kept::kept;
 use super::pods::{Pod, booted, pods};
 use super::proxy;
 use crate::cluster::{ApiError, Cluster, doubt, limited};
 use crate::drain::own_pods::own_pods;
-
-/// How many entries of one kind the agent keeps. A node has about ten of each. The note is part of
-/// the record, so its size has a limit.
-const MOST: usize = 64;
-
-/// As [`MOST`], for labels: programs describe a node's hardware by hundreds.
-const MOST_LABELS: usize = 256;
 
 /// The labels that Careen sets for the time of the upgrade.
 const OWN_LABELS: [&str; 2] = [names::EXCLUDED, names::REMEDIATION_REFUSED];
@@ -112,7 +106,8 @@ struct Address {
     address: String,
 }
 
-/// Looks at the Node and the pods that belong to it.
+/// Looks at the Node and the pods that belong to it. Nothing is left out: what is not in a look
+/// counts as gone.
 ///
 /// # Errors
 /// The API server is unreachable or refuses.
@@ -121,12 +116,12 @@ pub async fn offer(cluster: &Cluster, name: &str) -> Result<Offer, ApiError> {
 }
 
 /// As [`offer`], for the note that a whole trial is compared with: no single refusal leaves a part
-/// of it out.
+/// of it out, and it fits into the record.
 ///
 /// # Errors
 /// As [`offer`].
 pub async fn noted(cluster: &Cluster, name: &str) -> Result<Offer, ApiError> {
-    look(cluster, name, doubt::SHORT).await
+    look(cluster, name, doubt::SHORT).await.map(kept)
 }
 
 async fn look(cluster: &Cluster, name: &str, doubted: Duration) -> Result<Offer, ApiError> {
@@ -142,7 +137,6 @@ async fn look(cluster: &Cluster, name: &str, doubted: Duration) -> Result<Offer,
     offer.devices = devices(&client, name, doubted).await?;
     offer.services = proxy::written().await;
     found.sort_by(|one, other| (&one.owner, &one.uid).cmp(&(&other.owner, &other.uid)));
-    found.truncate(MOST);
     offer.pods = found;
     Ok(offer)
 }
@@ -188,13 +182,12 @@ async fn devices(
 fn offering(slices: Vec<Slice>) -> BTreeSet<String> {
     let slices = slices.into_iter().map(|slice| slice.spec);
     let offering = slices.filter(|spec| spec.devices.iter().flatten().next().is_some());
-    let drivers: BTreeSet<_> = offering.map(|spec| cut(&spec.driver)).collect();
-    drivers.into_iter().take(MOST).collect()
+    offering.map(|spec| cut(&spec.driver)).collect()
 }
 
 fn names(registered: Registered) -> BTreeSet<String> {
     let drivers = registered.drivers.into_iter().flatten();
-    drivers.take(MOST).map(|driver| cut(&driver.name)).collect()
+    drivers.map(|driver| cut(&driver.name)).collect()
 }
 
 /// The taints that keep new pods off.
@@ -203,14 +196,14 @@ fn taints(spec: Spec) -> BTreeSet<String> {
     let taints = taints.filter(|taint| taint.effect != "PreferNoSchedule");
     let is_its_own = |key: &str| key.starts_with(OF_KUBERNETES) && key != OUT_OF_SERVICE;
     let taints = taints.filter(|taint| !is_its_own(&taint.key));
-    taints.take(MOST).map(|taint| cut(&taint.key)).collect()
+    taints.map(|taint| cut(&taint.key)).collect()
 }
 
 /// The keys of labels, without those that Careen sets.
 fn labels(all: Option<&BTreeMap<String, String>>) -> BTreeSet<String> {
     let keys = all.into_iter().flat_map(BTreeMap::keys);
     let keys = keys.filter(|key| !OWN_LABELS.contains(&key.as_str()));
-    keys.take(MOST_LABELS).map(|key| cut(key)).collect()
+    keys.map(|key| cut(key)).collect()
 }
 
 /// The handlers of the runtime, without the name of the default one, which is empty. A runtime that
@@ -218,8 +211,7 @@ fn labels(all: Option<&BTreeMap<String, String>>) -> BTreeSet<String> {
 fn handlers(handlers: &[Handler]) -> Option<BTreeSet<String>> {
     let told = !handlers.is_empty();
     let names = handlers.iter().map(|handler| cut(&handler.name));
-    let names = names.filter(|name| !name.is_empty()).take(MOST);
-    told.then(|| names.collect())
+    told.then(|| names.filter(|name| !name.is_empty()).collect())
 }
 
 /// The features of each handler and of the node.
@@ -227,9 +219,8 @@ fn features(handlers: &[Handler], node: Option<&Features>) -> Option<BTreeSet<St
     let of_handlers = handlers
         .iter()
         .flat_map(|one| of_handler(&one.name, one.features.as_ref()));
-    let all: BTreeSet<_> = of_handlers.chain(of_handler("", node)).collect();
     let told = node.is_some() || handlers.iter().any(|one| one.features.is_some());
-    told.then(|| all.into_iter().take(MOST).collect())
+    told.then(|| of_handlers.chain(of_handler("", node)).collect())
 }
 
 /// Those of the default handler, which has no name, and of the node are without a prefix.
@@ -248,13 +239,12 @@ fn of(status: Status) -> Offer {
     let conditions = status.conditions.into_iter().filter(is_compared);
     Offer {
         conditions: conditions
-            .take(MOST)
             .map(|one| (cut(&one.kind), cut(&one.status)))
             .collect(),
-        addresses: (status.addresses.into_iter().take(MOST))
+        addresses: (status.addresses.into_iter())
             .map(|one| (cut(&one.kind), cut(&one.address)))
             .collect(),
-        resources: (status.allocatable.into_iter().take(MOST))
+        resources: (status.allocatable.into_iter())
             .map(|(name, quantity)| (cut(&name), cut(&quantity)))
             .collect(),
         taints: None,

@@ -116,3 +116,19 @@ fn csi_node_without_drivers_has_null_in_place_of_a_list() {
     let one = json!([{ "name": "csi.example", "nodeID": "n", "topologyKeys": null }]);
     assert_eq!(read(one), BTreeSet::from(["csi.example".to_owned()]));
 }
+
+#[test]
+fn look_in_a_trial_leaves_no_name_out() {
+    let names = || (0..300).map(|number| format!("x{number:04}"));
+    let registered = names().map(|name| Driver { name }).collect();
+    let drivers = Some(registered);
+    assert_eq!(super::names(Registered { drivers }).len(), 300);
+    let keys = names().map(|name| (name, String::new())).collect();
+    assert_eq!(labels(Some(&keys)).len(), 300);
+    let allocatable = names().map(|name| (name, "1".to_owned())).collect();
+    let offer = of(Status {
+        allocatable,
+        ..Status::default()
+    });
+    assert_eq!(offer.resources.len(), 300);
+}
