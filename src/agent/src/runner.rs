@@ -127,7 +127,8 @@ impl Work {
             ended = &mut self.task => {
                 // Only a build that unwinds can lose a task, as that of the tests does. The shipped
                 // agent aborts on a panic (`[profile.image]`), and the next one finds the step in
-                // the record. In both cases the step's effect is unknown, so it begins again.
+                // the record. In both cases the step's effect is unknown, so it begins again. The
+                // reason names the step and the journal of the agent, where the panic is.
                 let died = |error: tokio::task::JoinError| {
                     let detail = error.to_string();
                     let verb = self.step.name().to_owned();
@@ -224,5 +225,30 @@ fn image(up: &Upgrade) -> Option<Target> {
     match up.wanted() {
         Wanted::Image(target) => Some(target),
         Wanted::Kept => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn panic_of_a_step_names_the_step_and_the_agents_journal() {
+        let (cancel, _) = watch::channel(false);
+        let (_doing, progress) = watch::channel(None);
+        let mut work = Work {
+            step: Step::Release,
+            id: None,
+            doing: progress,
+            cancel,
+            task: tokio::spawn(async { panic!("a fault") }),
+        };
+        let ended = work.news().await.unwrap();
+        let Outcome::Failed(reason) = ended.finished.outcome else {
+            panic!("it did not fail");
+        };
+        let told = reason.to_string();
+        assert!(told.starts_with("Release ended without a result"), "{told}");
+        assert!(told.contains("journalctl -u careen-agent"), "{told}");
     }
 }

@@ -498,10 +498,11 @@ reasons! {
         bare(.detail)
     )]
     AccountTaken { detail: String },
-    /// careen-deploy ended without a verdict: it was killed, or it crashed.
+    /// careen-deploy, or the agent's own task of a step, ended without a verdict: it was killed, or
+    /// it crashed.
     #[advice(LOOK_AT_DISK)]
     #[error(
-        "{verb} ended without a result: {}. Check whether it was killed or crashed (`journalctl -k` and `journalctl -u 'careen-deploy-*'` on the node), and ask again if the upgrade fails.",
+        "{verb} ended without a result: {}. Check whether it was killed or crashed (`journalctl -k` and `journalctl -u careen-agent -u 'careen-deploy-*'` on the node), and ask again if the upgrade fails.",
         bare(.detail)
     )]
     DeployDied { verb: String, detail: String },
