@@ -10,9 +10,10 @@
 //! 5. It closes what ends now, and returns the record with the act.
 //!
 //! A rule returns a [`Move`]: changes of the record, and perhaps an act. It changes nothing itself,
-//! because [`NextRecord`] alone writes. A move without an act leads to another phase, so `decide`
-//! asks the guards of the upgrade and the table again. Each such move goes forward, so no rule is
-//! asked twice. One goes back: from `Healthy` to `Trial`, which then has no verdict of healthy.
+//! because [`NextRecord`] alone writes. After a move without an act, `decide` asks the guards of the
+//! upgrade and the table again, with the changed record. So a rule may be asked more than once in a
+//! decision. Each such move goes forward to another phase, except one: from `Healthy` back to
+//! `Trial`, which then has no verdict of healthy. The number of moves has a limit.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 // The situation, a rule's answer, and the record that the answers change.

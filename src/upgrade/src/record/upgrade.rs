@@ -1,4 +1,6 @@
-//! One upgrade. Its types cannot represent states that no upgrade can be in.
+//! One upgrade. Its types keep together what belongs together: a phase has its boot or its reason,
+//! a retry has its step. They do not rule out each state that no upgrade can be in: the rules of
+//! `decide` make the phase and the other fields agree.
 
 use serde_json::{Map, Value};
 
