@@ -216,7 +216,7 @@ pub async fn run_noting(
     work: Work,
     limit: Duration,
 ) -> Result<(), String> {
-    if unjoined::look(&Places::running(root)).is_some() {
+    if unjoined::is_unjoined(&Places::running(root)) {
         // There is no kubelet to configure, and kubeadm would wait for a server.
         return Ok(());
     }

@@ -1,6 +1,8 @@
 //! One turn of careen-host: read what the management cluster says, pass until the host is at rest,
 //! and say what it is.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use life::{Claimed, Phase, Wanted};
@@ -40,6 +42,8 @@ pub struct Turns<'a> {
     unsaid: Option<String>,
     phase: Phase,
     renewed: Option<SinceBoot>,
+    /// When careen-agent was told last that the management cluster answers.
+    told: Option<SinceBoot>,
 }
 
 impl<'a> Turns<'a> {
@@ -54,6 +58,7 @@ impl<'a> Turns<'a> {
             unsaid: None,
             phase: Phase::Registered,
             renewed: None,
+            told: None,
         }
     }
 
@@ -110,25 +115,28 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Tells careen-agent that a trial of this boot can be managed, and when it no longer can.
-    fn note_reached(&self, told: &Told, now: SinceBoot) -> Result<()> {
+    /// Tells careen-agent since when, and until when at least, a trial of this boot can be managed.
+    /// The file is gone while no read succeeds. The agent believes it for a few minutes only: this
+    /// program may die.
+    fn note_reached(&mut self, told: &Told, now: SinceBoot) -> Result<()> {
         let path = self.host.paths.reached();
         match told.claimed {
             Claimed::Unknown(_) if path.exists() => self.host.disk.remove(&path),
             Claimed::Unknown(_) => Ok(()),
-            Claimed::No | Claimed::By(_) if path.exists() => Ok(()),
+            Claimed::No | Claimed::By(_) if is_fresh(self.told, now) && path.exists() => Ok(()),
             Claimed::No | Claimed::By(_) => {
-                let text = now.0.to_string();
-                self.host
-                    .disk
-                    .write(&path, text.as_bytes(), Owner::root(0o600))
+                let text = format!("{} {}", since(&path).unwrap_or(now.0), now.0);
+                let owner = Owner::root(0o600);
+                let written = self.host.disk.write(&path, text.as_bytes(), owner);
+                self.told = written.is_ok().then_some(now);
+                // A host that cannot renew it, as with a full /run, still has its heartbeat.
+                written.or_else(|error| path.exists().then_some(()).ok_or(error))
             }
         }
     }
 
     fn beat(&mut self, now: SinceBoot, api: &mut dyn Api) {
-        let is_fresh = |at: &SinceBoot| now.seconds_since(*at) < BEAT;
-        if !self.renewed.as_ref().is_some_and(is_fresh) && api.renew().is_ok() {
+        if !is_fresh(self.renewed, now) && api.renew().is_ok() {
             self.renewed = Some(now);
         }
     }
@@ -172,6 +180,16 @@ impl<'a> Turns<'a> {
         let claimed = Claimed::By(Box::new(claim));
         Told { claimed, data }
     }
+}
+
+fn is_fresh(at: Option<SinceBoot>, now: SinceBoot) -> bool {
+    at.is_some_and(|at| now.seconds_since(at) < BEAT)
+}
+
+/// Since when the management cluster answers, as this program wrote it earlier in this boot.
+fn since(path: &Path) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    text.split_whitespace().next()?.parse().ok()
 }
 
 fn unknown(why: String) -> Told {

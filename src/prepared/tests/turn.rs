@@ -143,6 +143,29 @@ fn a_host_at_rest_writes_nothing_but_its_lease() {
 }
 
 #[test]
+fn host_says_until_when_its_management_cluster_answered() {
+    let mut rig = Rig::new();
+    let paths = rig.paths.clone();
+    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
+    let mut api = Played::default();
+    let mut after = |seconds: u64, away: bool, turns: &mut Turns<'_>| {
+        api.away = away;
+        rig.machine.now = seconds * 1000;
+        turns.turn(&mut rig.machine, &mut api).unwrap();
+        std::fs::read_to_string(paths.reached()).unwrap_or_default()
+    };
+    assert_eq!(after(60, true, &mut turns), "");
+    assert_eq!(after(70, false, &mut turns), "70000 70000");
+    assert_eq!(after(80, false, &mut turns), "70000 70000", "it is fresh");
+    assert_eq!(after(90, false, &mut turns), "70000 90000");
+    let mut turns = Turns::new(Host::new(&paths, &OnDisk), Vec::new());
+    assert_eq!(after(610, false, &mut turns), "70000 610000", "restarted");
+    std::fs::create_dir(paths.reached().with_file_name(".host-reached.careen-new")).unwrap();
+    assert_eq!(after(640, false, &mut turns), "70000 610000", "no room");
+    assert_eq!(api.renewed, 5, "it beats all the same");
+}
+
+#[test]
 fn a_status_that_the_server_lost_is_said_again() {
     let mut rig = Rig::new();
     let paths = rig.paths.clone();

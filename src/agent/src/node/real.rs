@@ -115,7 +115,7 @@ impl Node {
                 booted,
             },
             // A prepared host has no Node: careen-host speaks for it.
-            node: unjoined::look(&self.places).unwrap_or_default(),
+            node: unjoined::look(&self.places, os::since_boot()?).unwrap_or_default(),
             turn: Turn {
                 started: fixed.started,
                 wall: os::wall(),
@@ -324,7 +324,7 @@ impl NodeAccess for Node {
         let fed = last_trial::evidence::fed().await;
         last_trial::evidence::note(&self.places, &self.places.root, &fed);
         let noting = last_trial::note(&self.places, &served, found.subscribe());
-        let joined = unjoined::look(&self.places).is_none();
+        let joined = !unjoined::is_unjoined(&self.places);
         let checks = health::run(&id, joined, &served, policy, found);
         tokio::join!(checks, noting);
     }

@@ -90,7 +90,8 @@ pub const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 pub const HOST_DIR: &str = "host";
 /// The image that careen-host asks for before the host joins, in [`RUN_DIR`].
 pub const HOST_REQUEST: &str = "host-request";
-/// Since when careen-host reaches its management cluster in this boot, in [`RUN_DIR`].
+/// Since when careen-host reaches its management cluster in this boot, and when it last did, in
+/// [`RUN_DIR`].
 pub const HOST_REACHED: &str = "host-reached";
 
 /// Their rows of the table.
@@ -114,7 +115,7 @@ pub(super) const ROWS: &[Name] = &[
         Kind::Path,
         "careen-host",
         "agent",
-        "milliseconds since the boot",
+        "milliseconds since the boot: when the management cluster first answered, and when it last did",
     ),
     row(
         STATE_DIR,
