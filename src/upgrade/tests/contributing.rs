@@ -125,11 +125,45 @@ fn every_line_of_make_help_fits_in_80_columns() {
 
 #[test]
 fn prose_for_the_next_person_wraps_at_100_columns() {
-    for file in ["CONTRIBUTING.md", "CHANGELOG.md", "docs/decisions.md"] {
+    for file in [
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "docs/decisions.md",
+    ] {
         for (at, line) in text_of(file).lines().enumerate() {
             let long = line.chars().count() > 100 && !line.starts_with('|');
             assert!(!long, "{file}, line {}", at + 1);
         }
+    }
+}
+
+/// A person who looks for the first time reads it whole.
+#[test]
+fn readme_has_at_most_80_lines() {
+    let lines = text_of("README.md").lines().count();
+    assert!(lines <= 80, "README.md has {lines} lines");
+}
+
+#[test]
+fn each_entry_of_the_glossary_has_at_most_30_words() {
+    let page = text_of("docs/concepts.md");
+    let entries = rows(&page, "Words");
+    assert!(entries.len() > 25, "only {} entries", entries.len());
+    for entry in entries {
+        let words = entry[1].split_whitespace().count();
+        assert!(words <= 30, "{} has {words} words", entry[0]);
+    }
+}
+
+#[test]
+fn each_decision_names_what_lost() {
+    let page = text_of("docs/decisions.md");
+    let decisions: Vec<_> = page.split("\n### ").skip(1).collect();
+    assert!(decisions.len() > 50, "only {} decisions", decisions.len());
+    for decision in decisions {
+        let title = decision.lines().next().unwrap();
+        assert!(decision.contains("\nAlternative"), "{title}");
     }
 }
 
