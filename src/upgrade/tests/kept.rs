@@ -14,7 +14,7 @@ fn pinned_one(letter: char) -> Deployment {
     }
 }
 
-/// The system `a` runs, `b` lies pinned behind it, and is asked for.
+/// The system `a` runs, `b` is pinned after it, and is asked for.
 fn asked_for_kept() -> Observation {
     quiet().with(|seen| {
         seen.node.request = Asked::This(raw("kept:"));

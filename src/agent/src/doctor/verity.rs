@@ -10,7 +10,7 @@ use super::patient::Patient;
 /// A file that careen-deploy would seal in the next system.
 const EXAMPLE: &str = "usr/bin/kubelet";
 
-/// Whether the file system of the deployments can seal files.
+/// Whether the file system of the deployments can protect files with fs-verity.
 pub(super) fn verity(patient: &Patient) -> Finding {
     let path = patient.places.root.join(EXAMPLE);
     judge(File::open(path).ok().map(|file| support(&file)))

@@ -11,7 +11,7 @@ use crate::shelf::Shelf;
 use crate::story::{self, Act};
 use crate::world::World;
 
-/// With a second upgrade, behind which there is a system too many: its clean-up takes a kernel off
+/// With a second upgrade, after which there is a system too many: its clean-up takes a kernel off
 /// /boot.
 fn to_a_third_system(second: &Digest, third: &Digest) -> Vec<Act> {
     let mut acts = story::acts(second, third);

@@ -1,4 +1,4 @@
-//! A generator of grub.cfg that fails or hangs, in the verbs behind the deployment.
+//! A generator of grub.cfg that fails or hangs, in the verbs after the deployment.
 
 use upgrade::Reason;
 

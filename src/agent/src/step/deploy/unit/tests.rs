@@ -141,7 +141,7 @@ fn container_fetch_passes_the_image_and_the_policys_keyring() {
     assert_eq!(run.arguments, wanted);
 }
 
-/// The arguments of a deployment of this image behind its commit.
+/// The arguments of a deployment of this image after its commit.
 fn deploying(image: Option<&str>, policy: &Policy) -> Vec<String> {
     let image: Option<Target> = image.map(|image| image.parse().unwrap());
     let commit = "a".repeat(64).parse().unwrap();
