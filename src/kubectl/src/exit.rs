@@ -84,11 +84,9 @@ impl Exit {
                 "no such node, a selector that selects none, or a watched node that is gone"
             }
             Self::Refused => {
-                "the state of a node does not allow it: another upgrade is under way, it is too late to cancel, no failed request to retry, no successful upgrade to undo, the image has failed on the node and `--again` is not given, or another one holds the lock of the control plane than was shown or named"
+                "the state of a node does not allow it: another upgrade is under way, it is too late to cancel, no failed request to retry, no successful upgrade to undo, the image has failed on the node and `--again` is not given, or the lock of the control plane has another holder than was shown or named"
             }
-            Self::Timeout => {
-                "`--timeout` passed: an upgrade continues all the same, a `plan` was not answered"
-            }
+            Self::Timeout => "`--timeout` passed: the upgrade continues; a `plan` got no answer",
             Self::Declined => {
                 "the confirmation prompt was not answered with yes, or there was no terminal to ask on and `--yes` was not given"
             }

@@ -17,7 +17,7 @@ pub fn now(node: &NodeView) -> &'static str {
         return meaning(phase);
     }
     if phase == PhaseName::Armed {
-        "the node is away, in its trial: it boots the new system once, and reports when that runs, or when the old one is back"
+        "the node is away, in its trial: it boots the new system once, and reports when either system is up"
     } else if matches!(phase, PhaseName::Trial | PhaseName::Healthy) {
         "the node is in its trial, and its kubelet is not Ready"
     } else {

@@ -125,7 +125,7 @@ fn plan_reports_an_earlier_failure_of_an_acceptable_image() {
     assert_eq!(
         lines,
         [
-            "verdict        it would be accepted, and then held up as shown below",
+            "verdict        it would be accepted, and then delayed as shown below",
             "failed here    before, with Unhealthy; a new request tries it again",
         ]
     );
@@ -156,7 +156,7 @@ fn plan_says_when_a_short_window_reopens_or_that_it_never_fits() {
     );
     let never = "it is never open for more than 25 min";
     let (verdict, window) = said(None, Some(never));
-    assert!(verdict.ends_with("held up as shown below"));
+    assert!(verdict.ends_with("delayed as shown below"));
     assert_eq!(window, never);
 }
 

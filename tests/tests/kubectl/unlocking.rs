@@ -78,7 +78,7 @@ async fn unlock_keeps_the_lock_of_another_holder() -> Result<()> {
     let ran = careen(&format!("{line} cp-2/7"))
         .await?
         .with(Exit::Refused)?;
-    ensure!(ran.err.contains("cp-2/8 holds the lock by now"), "{ran:?}");
+    ensure!(ran.err.contains("cp-2/8 now holds the lock"), "{ran:?}");
     let data = careen(&format!("{line} cp-2/7 -o json")).await?.data()?;
     ensure!(
         data["done"] == "refused" && data["holder"] == "cp-2/8",

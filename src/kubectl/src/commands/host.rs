@@ -169,8 +169,10 @@ fn word(name: &str, host: &Host) -> Option<Word> {
     if let Some(id) = orphan {
         return Some(Word {
             claim: id.clone(),
-            warning: format!("No CareenMachine has the claim of {name}. Its pods end undrained."),
-            question: format!("Shall {name} leave its cluster?"),
+            warning: format!(
+                "No CareenMachine has the claim of {name}. Its node is not drained first."
+            ),
+            question: format!("Release {name} from its cluster?"),
             done: "released; it leaves when it answers",
         });
     }
@@ -180,7 +182,7 @@ fn word(name: &str, host: &Host) -> Option<Word> {
             "{name} serves the Machine {} of {}. If the computer runs, its pods run on beside their replacements.",
             claim.machine, claim.cluster
         ),
-        question: format!("Is {name} switched off, and shall it be given up?"),
+        question: format!("Confirm that {name} is switched off. Give it up?"),
         done: "given up when its Machine is deleted and it does not answer",
     })
 }

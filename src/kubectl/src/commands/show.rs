@@ -300,7 +300,7 @@ mod tests {
             .unwrap();
         let rows = first.lines().map(|line| line.chars().count().div_ceil(40));
         let rows: usize = rows.sum();
-        assert!(rows > 2, "nothing to be seen of it: {first}");
+        assert!(rows > 2, "too few rows: {first}");
         let drawn = captured.out();
         let (_, second) = drawn.split_at(first.len());
         let up = format!("\u{1b}[{rows}A\r\u{1b}[J");

@@ -19,7 +19,7 @@ const DELETE: &str = "delete leases.coordination.k8s.io careen-control-plane in 
 const GONE: &str = "the lock is gone: its holder or somebody else has removed it meanwhile";
 
 /// The note if no answer to the removal has come.
-const PERHAPS: &str = "note: the lock may be removed all the same; run the command again to see it";
+const PERHAPS: &str = "note: the lock may have been removed anyway; run the command again to check";
 
 /// Shows who holds the lock of the control plane, and removes it after a confirmation.
 ///
@@ -76,7 +76,7 @@ async fn remove(
 ) -> Result<Done, Failure> {
     let holder = &lock.holder;
     if let Some(other) = asked.holder.as_ref().filter(|other| *other != holder) {
-        let why = format!("{holder} holds the lock by now, and not {other}: the lock stays");
+        let why = format!("{holder} now holds the lock, not {other}; nothing was removed");
         return Err(Failure::Refused(why));
     }
     if !asked.yes {

@@ -90,7 +90,7 @@ fn warning(seen: &Seen) -> Finding {
     Finding {
         weight: Weight::Bad,
         what: format!(
-            "do not unlock while {whose} is away or hurt: the next upgrade takes another member away, and two members away cost the quorum"
+            "do not unlock while {whose} is away or unhealthy: the next upgrade takes another member away, and two members away cost the quorum"
         ),
         so: Some("`careen-control survey` on a control-plane node shows all members".to_owned()),
     }
@@ -143,7 +143,7 @@ fn under_way(holder: &Holder, seen: &Seen) -> Finding {
         News::Going(_) | News::Ended(_) if phase == Some(PhaseName::Halted) => (
             Weight::Bad,
             format!(
-                "the upgrade has halted on {node}: it keeps the lock, so that nobody goes on over a hurt control plane"
+                "the upgrade has halted on {node}: it keeps the lock, so no other upgrade starts on an unhealthy control plane"
             ),
             format!("`kubectl careen explain {node}` says what to do there first"),
         ),

@@ -95,7 +95,7 @@ const LOCK: &[Field] = &[
     ),
     (
         "done",
-        "`unlocked`, `nothing` (there was no lock, or it was removed meanwhile), `refused` (another one holds it than was shown or named), `declined`, `failed`",
+        "`unlocked`, `nothing` (there was no lock, or it was removed meanwhile), `refused` (it has another holder than was shown or named), `declined`, `failed`",
     ),
     ("headline", "who holds it, for people"),
     ("facts", "as `explain` prints them"),

@@ -211,13 +211,13 @@ fn unrefused(plan: &Plan, expected: Option<u64>) -> Cell {
         return match hindered {
             true => toned(
                 Tone::Held,
-                "it would be accepted, and then held up as shown below",
+                "it would be accepted, and then delayed as shown below",
             ),
             false => toned(Tone::Good, "nothing that can be seen now is in its way"),
         };
     };
     let more = match hindered {
-        true => ", and then be held up as shown below",
+        true => ", and then be delayed as shown below",
         false => "",
     };
     toned(Tone::Held, format!("it would wait until {until}{more}"))

@@ -20,7 +20,7 @@ pub(super) fn objection(node: &NodeView, image: &str) -> Option<String> {
         false => "; to request what it resolves to by now, name that commit",
     };
     Some(format!(
-        "{} failed its trial on this node at {}: {code}; `--again` requests it all the same{or}",
+        "{} failed its trial on this node at {}: {code}; use `--again` to request it anyway{or}",
         past.image,
         duration::moment(past.ended),
     ))

@@ -161,7 +161,7 @@ pub(super) fn is_clear(nodes: &[NodeView], rollback: &Rollback) -> Result<(), St
 
 fn nothing(node: &NodeView, why: &str) -> Wishless {
     Wishless::Needless(format!(
-        "there is nothing to undo: {why}; `--again` requests the kept system all the same, and `kubectl careen plan {} --image {}` \
+        "there is nothing to undo: {why}; `--again` requests the kept system anyway, and `kubectl careen plan {} --image {}` \
          shows what that does",
         node.name,
         names::KEPT_IMAGE
