@@ -6,13 +6,13 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
 #[allow(missing_docs)]
 pub enum HostWhy {
-    #[error("no machine has it. No action is needed.")]
+    #[error("not claimed. No action is needed.")]
     Free,
-    #[error("a machine has it. No action is needed.")]
+    #[error("claimed by a CareenMachine. No action is needed.")]
     InUse,
     #[error("careen-provider is about to write the next step. No action is needed.")]
     Moving,
-    #[error("nobody has let it in. Run kubectl careen host approve, if it is yours.")]
+    #[error("not approved yet. Run kubectl careen host approve if it is your host.")]
     Unapproved,
     #[error(
         "its HostRegistration {registration} does not exist. Delete this host, or approve it by its name."
@@ -22,12 +22,14 @@ pub enum HostWhy {
         "its name does not begin with {prefix:?}, as its HostRegistration asks. Delete this host, or approve it by its name."
     )]
     OtherPrefix { prefix: String },
-    #[error("its HostRegistration lets in {most} hosts. Change maxHosts, or delete hosts.")]
+    #[error(
+        "its HostRegistration approves no more than {most} hosts. Change maxHosts, or delete hosts."
+    )]
     RegistrationFull { most: usize },
     #[error("it was released and is not clean yet. No action is needed, unless it is off.")]
     Leaving,
     #[error(
-        "it is deleted while a machine has it. Delete the Machine first; if the host is off for ever, annotate it with careen.dev/force-release: {claim}."
+        "it is being deleted while a CareenMachine claims it. Delete the Machine first; if the host is permanently off, annotate it with careen.dev/force-release: {claim}."
     )]
     DeletedInUse { claim: String },
     #[error("no CareenMachine has its claim {claim}. Wait for the second look.")]
@@ -57,7 +59,7 @@ pub enum HostWhy {
     )]
     ManyOrphans { orphans: usize, of: usize },
     #[error(
-        "whether a machine has its claim is not judged: the Cluster is paused, or careen-provider has just started. No action is needed."
+        "nobody checks whether a CareenMachine has its claim: the Cluster is paused, or careen-provider has just started. No action is needed."
     )]
     NotJudged,
 }

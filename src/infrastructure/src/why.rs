@@ -130,7 +130,7 @@ pub enum Why {
     Fencing { host: String },
     /// The host is silent, and too short.
     #[error(
-        "host {host} is silent for {silent} s. Wait until {needed} s are over, or annotate CareenHost {host} with careen.dev/force-release: {claim} if it is off."
+        "host {host} has not reported for {silent} s. Wait until {needed} s are over, or annotate CareenHost {host} with careen.dev/force-release: {claim} if it is off."
     )]
     Silent {
         host: String,
@@ -140,12 +140,12 @@ pub enum Why {
     },
     /// The Node is Ready, so the host runs.
     #[error(
-        "host {host} is silent but its Node is Ready. Check the network between the host and the management cluster."
+        "host {host} does not report, but its Node is Ready. Check the network between the host and the management cluster."
     )]
     LinkDown { host: String },
     /// The Node is not Ready, and too short.
     #[error(
-        "host {host} is silent and its Node is not Ready for {seconds} s. Wait until {needed} s are over."
+        "host {host} does not report, and its Node has not been Ready for {seconds} s. Wait until {needed} s are over."
     )]
     NodeNotReady {
         host: String,

@@ -25,7 +25,7 @@ pub enum Class {
 pub enum Reason {
     /// The CareenHost has no claim, but this host serves one.
     #[error(
-        "the CareenHost has no claim: this host serves claim {id} and goes on. Restore spec.claim, or release the host through its Machine."
+        "the CareenHost has no claim: this host serves claim {id} and continues. Restore spec.claim, or release the host through its Machine."
     )]
     ClaimGone {
         /// The claim that the host serves.
@@ -33,7 +33,7 @@ pub enum Reason {
     },
     /// The CareenHost has another claim than the one that this host serves.
     #[error(
-        "the CareenHost has claim {found}: this host serves claim {id} and goes on. Restore spec.claim, or release the host through its Machine."
+        "the CareenHost has claim {found}: this host serves claim {id} and continues. Restore spec.claim, or release the host through its Machine."
     )]
     ClaimForeign {
         /// The claim that the host serves.
@@ -42,16 +42,22 @@ pub enum Reason {
         found: ClaimId,
     },
     /// The claim could not be read in this pass.
-    #[error("the claim cannot be read: {detail}. The host goes on with what it knows.")]
+    #[error(
+        "the claim cannot be read: {detail}. Check the CareenHost and the network; the host continues with what it knows."
+    )]
     ClaimUnread {
         /// Why.
         detail: String,
     },
     /// The provider has not given the bootstrap data yet.
-    #[error("no bootstrap data: the provider has not written data of this claim with its hash.")]
+    #[error(
+        "no bootstrap data: careen-provider has not written the data of this claim and their hash yet. Wait; if this persists, check the bootstrap provider."
+    )]
     AwaitsData,
     /// The agent has an upgrade under way.
-    #[error("careen-agent is not at rest: {detail}. The host waits for the end of that upgrade.")]
+    #[error(
+        "careen-agent is busy: {detail}. The host waits until that ends; if the upgrade has halted or the record is damaged, follow the runbook."
+    )]
     AgentBusy {
         /// What it does.
         detail: String,

@@ -256,7 +256,7 @@ pub async fn forever<K, Repair>(
         let Err(error) = result.await;
         broken(error).await;
         let held = listed.map(|at| at.elapsed());
-        tokio::time::sleep(pauses.behind(held.unwrap_or_default())).await;
+        tokio::time::sleep(pauses.after(held.unwrap_or_default())).await;
     }
 }
 
@@ -275,7 +275,7 @@ impl Default for Pauses {
 
 impl Pauses {
     /// The pause after a try whose watch lasted this long; zero if the watch never started.
-    pub fn behind(&mut self, held: Duration) -> Duration {
+    pub fn after(&mut self, held: Duration) -> Duration {
         if held >= HOLDS {
             *self = Self::default();
         }
@@ -284,9 +284,9 @@ impl Pauses {
         pause
     }
 
-    /// Like [`Self::behind`], for a watch that lasted and whose end is expected.
-    pub fn behind_an_end(&mut self, held: Duration) -> Duration {
-        let pause = self.behind(held);
+    /// Like [`Self::after`], for a watch that lasted and whose end is expected.
+    pub fn after_an_end(&mut self, held: Duration) -> Duration {
+        let pause = self.after(held);
         if held >= HOLDS { Duration::ZERO } else { pause }
     }
 }
@@ -427,7 +427,7 @@ mod tests {
     #[test]
     fn pauses_after_brief_watches_grow_to_a_limit() {
         let mut pauses = Pauses::default();
-        let each: Vec<Duration> = (0..20).map(|_| pauses.behind(BRIEF)).collect();
+        let each: Vec<Duration> = (0..20).map(|_| pauses.after(BRIEF)).collect();
         assert!(each.is_sorted());
         assert_eq!((each[0], each[19]), PAUSE);
     }
@@ -436,14 +436,11 @@ mod tests {
     fn lasting_watch_resets_the_pause_and_its_clean_end_skips_it() {
         let mut pauses = Pauses::default();
         for _ in 0..20 {
-            pauses.behind(BRIEF);
+            pauses.after(BRIEF);
         }
-        assert_eq!(pauses.behind(HOLDS), PAUSE.0);
-        assert_eq!(pauses.behind_an_end(HOLDS), Duration::ZERO);
-        assert!(
-            pauses.behind_an_end(BRIEF) > PAUSE.0,
-            "and not the next one"
-        );
+        assert_eq!(pauses.after(HOLDS), PAUSE.0);
+        assert_eq!(pauses.after_an_end(HOLDS), Duration::ZERO);
+        assert!(pauses.after_an_end(BRIEF) > PAUSE.0, "and not the next one");
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl Pace {
             return Duration::ZERO;
         };
         let held = now.saturating_duration_since(begun.at);
-        let pause = begun.pauses.behind_an_end(held);
+        let pause = begun.pauses.after_an_end(held);
         begun.at = now + pause;
         pause
     }

@@ -80,7 +80,7 @@ pub(super) async fn run(around: Around, cluster: Key, state: Arc<ClusterState>) 
             scene.away(&why.text);
         }
         let held = listed.map(|at| at.elapsed());
-        tokio::time::sleep(pauses.behind(held.unwrap_or_default())).await;
+        tokio::time::sleep(pauses.after(held.unwrap_or_default())).await;
     }
 }
 

@@ -91,7 +91,7 @@ pub enum Why {
     },
     /// The control plane must be upgraded before its workers.
     #[error(
-        "{wanted} is ahead of the control plane's {control_plane}. Upgrade the control plane first; this Machine then continues."
+        "{wanted} is newer than the control plane's {control_plane}. Upgrade the control plane first; this Machine then continues."
     )]
     AheadOfControlPlane {
         wanted: Version,
@@ -99,7 +99,7 @@ pub enum Why {
     },
     /// The upgrade spans too many minor versions.
     #[error(
-        "from {from} to {wanted} is more than {allowed} minor version(s) at once. Upgrade in steps."
+        "{from} to {wanted} spans too many minor versions (allowed: {allowed}). Upgrade in steps."
     )]
     StepTooLarge {
         from: Version,
@@ -123,7 +123,7 @@ pub enum Why {
     NotItsTurn { group: String, allowed: usize },
     /// The upgrade of another member of the control plane has halted.
     #[error(
-        "{group} is hurt: the upgrade of Node {node} has halted, and no other member is upgraded until somebody has looked at that one. Remove no member of etcd; see what halted it (kubectl careen explain {node}), then ask it again: annotate Machine {machine} with careen.dev/retry."
+        "{group} has an unhealthy member: the upgrade of Node {node} has halted, and no other member is upgraded until that one is repaired. Do not remove a member of etcd. Fix what kubectl careen explain {node} shows, then annotate Machine {machine} with careen.dev/retry."
     )]
     ControlPlaneHurt {
         group: String,
@@ -217,7 +217,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// Another member of this control plane is hurt.
+    /// Another member of this control plane is unhealthy.
     #[must_use]
     pub fn hurt(group: String, Other { machine, node }: Other) -> Self {
         Self::ControlPlaneHurt {

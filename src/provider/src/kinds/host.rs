@@ -90,7 +90,7 @@ pub struct CareenHostStatus {
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 64))]
     pub step: String,
-    /// Why it does not go on.
+    /// Why it does not continue.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 64))]
     pub reason: String,

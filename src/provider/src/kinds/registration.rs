@@ -28,11 +28,11 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct HostRegistrationSpec {
-    /// How many hosts it lets in.
+    /// How many hosts it approves at most.
     #[serde(default = "twenty")]
     #[schemars(range(min = 0, max = 10000))]
     pub max_hosts: i32,
-    /// Its hosts are let in without a person.
+    /// Its hosts are approved without a person.
     #[serde(default)]
     pub auto_approve: bool,
     /// The labels of its hosts.
@@ -59,7 +59,7 @@ pub struct HostRegistrationStatus {
     /// How many hosts came.
     #[serde(default)]
     pub registered: i32,
-    /// How many were let in.
+    /// How many were approved.
     #[serde(default)]
     pub approved: i32,
 }

@@ -225,7 +225,7 @@ async fn control_plane_rollout_is_held_before_it_meets_a_hurt_member() {
         (Some("Failure"), 0)
     );
     let message = response["message"].as_str().unwrap();
-    assert!(message.contains("is hurt"), "{message}");
+    assert!(message.contains("has an unhealthy member"), "{message}");
 }
 
 /// The agent refuses its node, so a rollout that started with it would stop there.
@@ -322,7 +322,7 @@ async fn workers_are_held_when_ahead_or_when_their_cluster_is_away() {
         response["message"]
             .as_str()
             .unwrap()
-            .contains("ahead of the control plane's v1.34.3"),
+            .contains("newer than the control plane's v1.34.3"),
         "{response}"
     );
     let doubted = state.until_doubted().now_or_never();

@@ -102,7 +102,7 @@ async fn server_version_is_read_again_while_it_alone_holds_a_machine() {
     let is_held = || {
         let response = call_with(&world, &ahead);
         let message = response["message"].as_str().unwrap_or_default();
-        message.contains("is ahead of the control plane's v1.34.3")
+        message.contains("is newer than the control plane's v1.34.3")
     };
     assert!(is_held());
     assert!(is_doubted());

@@ -65,7 +65,7 @@ fn every_reason() -> Vec<Why> {
             wanted: text("id"),
         },
         Why::AheadOfControlPlane {
-            wanted: new.clone(),
+            wanted: new,
             control_plane: Box::new(Server {
                 version: old.clone(),
                 node: Some(node.clone()),
@@ -74,7 +74,7 @@ fn every_reason() -> Vec<Why> {
         },
         Why::StepTooLarge {
             from: old.clone(),
-            wanted: new,
+            wanted: version("v1.37.0"),
             allowed: 1,
         },
         Why::WorkersBehind {
