@@ -66,7 +66,7 @@ fn the_doctors_page_names_each_code_that_the_doctor_ends_with() {
         .map(|row| (row.code, row.code == exit::DONE));
     for (code, is_done) in codes {
         let words = match is_done {
-            true => format!("{code} when all is well"),
+            true => format!("{code} when all checks are ok"),
             false => format!(", {code} when "),
         };
         assert!(page.contains(&words), "{words}: {page}");

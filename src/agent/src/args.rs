@@ -39,7 +39,7 @@ pub enum Command {
     /// Print the record as JSON.
     Record,
     /// Check all that this node needs for an upgrade, and say how to fix it. Changes nothing
-    /// without `--fix`. Exits with 0 when all is well, 4 when the worst is a warning, 3 when
+    /// without `--fix`. Exits with 0 when all checks are ok, 4 when the worst is a warning, 3 when
     /// something is bad, 1 when it could not begin.
     Doctor {
         /// Print JSON.

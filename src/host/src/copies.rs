@@ -138,7 +138,7 @@ impl Copies {
             Some(copy) => Ok(Some(copy)),
             None if damage.is_empty() => Ok(None),
             None => Err(Unusable::Damaged(format!(
-                "no copy is whole ({damage}); check the node, then remount /sysroot writable and remove {}",
+                "no copy is intact ({damage}); if they are lost for good, remount /sysroot writable and remove {}",
                 self.shown
             ))),
         }

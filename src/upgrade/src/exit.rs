@@ -48,7 +48,7 @@ pub const TABLE: &[Exit] = &[
         "the record is on standard output, also that of a node without any request",
     ),
     row("`careen-agent record`", FAILED, "the record cannot be read"),
-    row("`careen-agent doctor`", DONE, "all is well"),
+    row("`careen-agent doctor`", DONE, "all checks are ok"),
     row("`careen-agent doctor`", FAILED, "it could not begin"),
     row(
         "`careen-agent doctor`",

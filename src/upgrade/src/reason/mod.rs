@@ -494,7 +494,7 @@ reasons! {
         Retry
     )]
     #[error(
-        "the accounts of the new image and of this node do not go together: {}. Change the node's account, and ask again.",
+        "the accounts of the new image and of this node conflict: {}. Change the node's account, and ask again.",
         bare(.detail)
     )]
     AccountTaken { detail: String },
@@ -726,7 +726,7 @@ reasons! {
     /// The record on the disk cannot be read; the detail says what to do.
     #[advice(LOOK_AT_NODE)]
     #[error(
-        "the record cannot be read: {}. Check the node's disk, and read the runbook first.",
+        "the record cannot be read: {}. Read the runbook first, then check the node's disk.",
         bare(.detail)
     )]
     RecordDamaged { detail: String },
@@ -779,28 +779,28 @@ reasons! {
         Retry
     )]
     #[error(
-        "the control plane of this node is not raised: {}. Look at kubeadm's log on the node; a mix of old and new static pods is supported meanwhile.",
+        "kubeadm did not bring this node's control plane to the new version: {}. Read kubeadm.log on the node and fix the cause; old and new static pods may run together until then.",
         bare(.detail)
     )]
     RaiseFailed { detail: String },
     /// The default is not what it should be.
     #[advice(LOOK_AT_NODE)]
     #[error(
-        "the default deployment and the running one are not what this upgrade needs: the default is {}. Make the system that should stay the default (`{variable}={generator} ostree admin set-default <index>`, without the variable where grub-mkconfig writes the menu), boot it, and ask again with a new careen.dev/upgrade-id.",
+        "the default deployment is not the one that this upgrade needs, or is not running: it is {}. Make the system that should stay the default (`{variable}={generator} ostree admin set-default <index>`, without the variable where grub-mkconfig writes the menu), boot it, and ask again with a new careen.dev/upgrade-id.",
         bare(.default),
         variable = names::GENERATOR_VARIABLE,
         generator = names::GENERATOR
     )]
     ForeignDefault { default: String },
 
-    /// This node's part of the control plane is not well after its turn.
+    /// This node's part of the control plane is unhealthy after its upgrade.
     #[advice(
         "remove no member of etcd, delete none of its data, and upgrade no other member; look at the static pods of this node with `crictl ps -a` and at etcd's log, \
-         and follow the runbook; when the member is well, ask again",
+         and follow the runbook; when the member is healthy, ask again",
         Retry
     )]
     #[error(
-        "this member of the control plane is not well after its turn: {}. Remove no member of etcd and delete none of its data; no other member is upgraded until somebody has looked at this one.",
+        "this member of the control plane is unhealthy, so its upgrade has halted: {}. Do not remove a member of etcd or its data. Fix this node and ask again; no other member is upgraded until then.",
         bare(.detail)
     )]
     ControlPlaneHurt { detail: String },

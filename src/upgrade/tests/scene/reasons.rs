@@ -249,7 +249,7 @@ pub fn all() -> Vec<Reason> {
             known: 1,
         },
         Reason::RecordDamaged {
-            detail: "no copy is whole (torn); remove them".into(),
+            detail: "no copy is intact (torn); if they are lost for good, remove them".into(),
         },
         Reason::RecordUnwritten {
             detail: "writing /sysroot/ostree/careen/record.a.new: No space left on device".into(),
