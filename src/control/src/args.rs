@@ -128,7 +128,7 @@ pub struct Raise {
     /// Checks of kubeadm's whose errors do not count.
     #[arg(long, value_name = "CHECK", value_delimiter = ',')]
     pub ignore_preflight_errors: Vec<String>,
-    /// More phases of `kubeadm upgrade` that it shall not run. kubelet-config and addon never run.
+    /// Additional phases of `kubeadm upgrade` to skip. kubelet-config and addon never run.
     #[arg(long, value_name = "PHASE", value_delimiter = ',')]
     pub skip_phases: Vec<String>,
     /// How long kubeadm waits for each static pod.

@@ -130,5 +130,8 @@ fn late() -> Failure {
 }
 
 fn restless() -> Failure {
-    Failure::new(Source::Api, "others change the lock all the time")
+    Failure::new(
+        Source::Api,
+        format!("somebody else changed the lock in each of {ROUNDS} tries"),
+    )
 }

@@ -35,7 +35,7 @@ pub fn give_up(root: &Path, asked: GiveUp) -> Result<u8, String> {
         false => {
             // The agent also asks after a raise that was cut before its ledger.
             eprintln!(
-                "careen-control: {id} has raised nothing on this node, so nothing is given up. Compare the id with /sysroot/ostree/careen/control-*."
+                "careen-control: there is no raise of {id} on this node, so there is none to give up. Compare the id with /sysroot/ostree/careen/control-*."
             );
             Ok(())
         }

@@ -121,7 +121,7 @@ pub struct FetchImage {
     /// Accept an image whose signature nothing requires.
     #[arg(long)]
     pub unsigned: bool,
-    /// Below which root skopeo is, with its settings and credentials; for tests.
+    /// The root folder of skopeo, its settings and its credentials (tests only).
     #[arg(long, default_value = "/", hide = true)]
     pub settings: PathBuf,
 }
@@ -134,7 +134,7 @@ pub struct Target {
     pub commit: Digest,
 }
 
-/// What to take back.
+/// What to undo.
 #[derive(Debug, Args)]
 pub struct Undo {
     /// The commit; without it, what a refused or interrupted fetch left whose commit is not known.
@@ -149,7 +149,7 @@ pub struct Bless {
     #[arg(long)]
     pub commit: Digest,
     /// The default that the trial would fall back to when it was evaluated. If the default or the
-    /// running system is another one by now, nothing is done.
+    /// running system has changed since, nothing is done.
     #[arg(long, value_name = "COMMIT.SERIAL")]
     pub over: Option<String>,
 }
@@ -160,7 +160,7 @@ pub struct Reinstate {
     /// The old system.
     #[arg(long, value_name = "COMMIT.SERIAL")]
     pub deployment: String,
-    /// The system on trial. If the default is another one by now, nothing is done.
+    /// The system on trial. If the default has changed since, nothing is done.
     #[arg(long, value_name = "COMMIT.SERIAL")]
     pub over: String,
 }
@@ -196,7 +196,7 @@ pub struct Origin {
     /// Accept a commit whose signature no remote and no container policy requires.
     #[arg(long)]
     pub unsigned: bool,
-    /// Below which root the settings of container tools lie; for tests.
+    /// The root folder of the container tools' settings (tests only).
     #[arg(long, default_value = "/", hide = true)]
     pub settings: PathBuf,
 }

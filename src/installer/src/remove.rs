@@ -21,7 +21,7 @@ const GONE: &str = "Careen is removed from this node. Delete this DaemonSet when
 const UNDER_WAY: &str = "refused: an upgrade of this node is under way. Careen is removed after it; to end it sooner, withdraw the request";
 
 /// The message if an upgrade is in progress and no agent can finish it.
-const ORPHANED: &str = "refused: an upgrade of this node is under way, and no agent is left to finish it. Install again to bring one, and uninstall after the upgrade";
+const ORPHANED: &str = "refused: an upgrade of this node is under way, and no agent is left to finish it. Install the DaemonSet again so that an agent finishes the upgrade; then uninstall";
 
 /// Removes what a pod has installed. It refuses while an upgrade is in progress, which nobody would
 /// finish, or while the last one has left something to restore.
@@ -86,7 +86,7 @@ fn owes(node: &Node, systemd: &dyn Systemd) -> Result<Option<String>, Failed> {
         false => "the program for that is missing, so install again and reboot the node",
     };
     Ok(Some(format!(
-        "refused: the kubelet's state from before the trial of upgrade {id} is not restored yet: {detail}. It is kept in /sysroot/{}/snapshot-{id}, and only Careen restores it: {how}. Careen is removed after the state is restored, or discarded as docs/operating.md says",
+        "refused: the kubelet's state from before the trial of upgrade {id} is not restored yet: {detail}. It is kept in /sysroot/{}/snapshot-{id}, and only Careen restores it: {how}. Careen is removed after the state is restored, or after you remove that folder to give the state up",
         names::STATE_DIR
     )))
 }

@@ -217,7 +217,7 @@ fn uninstall_without_an_agent_mid_upgrade_advises_reinstalling() {
     fs::remove_dir_all(world.agents().folder()).unwrap();
     let health = world.uninstall();
     assert!(
-        !health.ready && health.text.contains("Install again"),
+        !health.ready && health.text.contains("Install the DaemonSet again"),
         "{}",
         health.text
     );

@@ -20,7 +20,7 @@ pub(super) fn worker(patient: &Patient, policy: &Policy) -> Finding {
     Finding::bad(
         NAME,
         seen,
-        "read docs/control-planes.md, and set enabled = true in [control-plane] of the policy",
+        "read /usr/share/doc/careen/control-planes.md, then set enabled = true in [control-plane] of the policy",
     )
 }
 

@@ -33,16 +33,20 @@ fn judge(fitness: Result<(), Reason>, is_vfat: bool, libostree: Option<(u32, u32
         Err(Reason::LoaderUnfit { detail }) => Finding::bad(
             NAME,
             detail,
-            "fix the boot loader: docs/bootloader.md says what GRUB must do, and where /boot may be",
+            "fix the boot loader: /usr/share/doc/careen/bootloader.md says what GRUB must do, and where /boot may be",
         ),
-        Err(other) => Finding::bad(NAME, other.to_string(), "docs/bootloader.md"),
+        Err(other) => Finding::bad(
+            NAME,
+            other.to_string(),
+            "fix what this names; /usr/share/doc/careen/bootloader.md says what GRUB must do",
+        ),
     }
 }
 
 /// GRUB writes vfat, and so do older versions of libostree. An image with a newer version then
 /// boots, and cannot become the default.
 fn on_vfat(libostree: Option<(u32, u32)>) -> Finding {
-    let fix = "make /boot a partition with ext4 or xfs: docs/bootloader.md";
+    let fix = "make /boot a partition with ext4 or xfs (/usr/share/doc/careen/bootloader.md)";
     match libostree {
         Some((year, release)) if (year, release) >= REFUSES_VFAT => Finding::bad(
             NAME,

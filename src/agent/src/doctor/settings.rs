@@ -27,7 +27,7 @@ pub(super) fn policy(patient: &Patient, read: &Result<Policy, Reason>) -> Vec<Fi
         Err(reason) => Finding::bad(
             NAME,
             wrong(reason),
-            "fix that line; docs/policy.md lists the accepted values",
+            "fix that line; /usr/share/doc/careen/policy.md lists the accepted values",
         ),
         Ok(_) if patient.policy.exists() => Finding::ok(NAME, format!("{path} is valid")),
         Ok(_) => Finding::ok(NAME, format!("{path} is absent: the defaults apply")),
@@ -91,7 +91,7 @@ pub(super) fn kubelet_state(patient: &Patient) -> Finding {
     const NAME: &str = "kubelet-state";
     let unit = names::RESTORE_UNIT;
     let fix = format!(
-        "see journalctl -b -u {unit}; docs/runbook.md#stateowed says how to restore or discard it"
+        "read journalctl -b -u {unit}; StateOwed in /usr/share/doc/careen/runbook.md says how to restore or discard it"
     );
     let bad = |seen: String| Finding::bad(NAME, seen, &fix);
     match saved::none_is_owed(&patient.places) {

@@ -72,15 +72,13 @@ fn answer(node: &Node, mark: &Mark, away: Option<&Away<'_>>) -> Vec<PatchOperati
     let set = away.map_or_else(Vec::new, |away| away.set(node, mark));
     if !set.is_empty() {
         let name = mark.name();
-        warn!("somebody has removed or replaced {name} while the node is away; set again");
+        warn!("{name} was removed or replaced during the upgrade; restored");
         return set;
     }
     let left = change::unmarked(mark, node);
     if away.is_some() && !left.is_empty() {
         let name = mark.name();
-        warn!(
-            "somebody has removed or replaced {name} while the node is away; the agent does not set it again"
-        );
+        warn!("{name} was removed or replaced during the upgrade; the agent does not restore it");
     }
     left
 }

@@ -287,7 +287,7 @@ fn are_written(wrong: &[Component]) -> Result<(), Failed> {
     match wrong.first() {
         None => Ok(()),
         Some(one) => Err(format!(
-            "kubeadm ended well, and {one}.yaml is not what it was to be"
+            "kubeadm succeeded, but {one}.yaml differs from the expected manifest"
         ))
         .during(Phase::Manifests),
     }

@@ -33,7 +33,7 @@ pub struct RaiseOrder {
     pub patches: Option<String>,
     /// Checks of kubeadm's whose errors do not count.
     pub ignore: Vec<String>,
-    /// More phases of `kubeadm upgrade` that it shall not run.
+    /// Additional phases of `kubeadm upgrade` to skip.
     pub skip: Vec<String>,
     /// How long kubeadm waits for each static pod.
     pub pod: Duration,

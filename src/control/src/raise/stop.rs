@@ -35,7 +35,7 @@ pub(super) async fn asked(progress: &Progress) -> Failed {
         signals.next().await;
         match progress.0.get() {
             Phase::Kubeadm => {
-                eprintln!("careen-control: kubeadm runs, and this program goes on to its end");
+                eprintln!("careen-control: kubeadm is running; careen-control waits for it to end");
             }
             phase @ (Phase::Look
             | Phase::Render

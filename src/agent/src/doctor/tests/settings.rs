@@ -88,7 +88,7 @@ fn owed_kubelet_state_is_bad_and_the_finding_says_why() {
 fn a_damaged_record_is_bad() {
     let node = Node::sound();
     write(&node.disk.places.state().join("record.a"), "torn");
-    node.is_bad("record", "no copy is whole");
+    node.is_bad("record", "no copy is intact");
 }
 
 #[test]
