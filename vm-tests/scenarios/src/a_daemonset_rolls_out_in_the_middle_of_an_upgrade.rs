@@ -1,6 +1,7 @@
 //! A DaemonSet from a registry brings a newer agent to a node, and that agent upgrades the node. A
-//! rollout of the DaemonSet in the middle of the upgrade waits until the upgrade has ended. Then an
-//! uninstall leaves the image's agent. Helm does all of it, as docs/daemonset.md describes.
+//! rollout of the DaemonSet in the middle of the upgrade waits until the upgrade has ended. The units
+//! of the new image take precedence over the pod's. Then an uninstall leaves the image's agent. Helm
+//! does all of it, as docs/daemonset.md describes.
 
 use anyhow::Context;
 use rig::daemonset::{DaemonSet, expect_agent, expect_removed, log, rolled_out, said_in_any_boot};
@@ -41,6 +42,10 @@ const IN_THE_CLUSTER: &str = "kubectl -n careen get daemonsets,secrets -o name";
 /// something, if it would.
 const LONG_TRIAL: &str = "[health]\nsoak-seconds = 60";
 
+/// The path of the agent's unit file, and what it is when the image's unit takes precedence.
+const UNIT: &str = "systemctl show --value -p FragmentPath careen-agent";
+const UNIT_OF_THE_IMAGE: &str = "/usr/lib/systemd/system/careen-agent.service";
+
 /// What the agents of all boots have logged.
 const AGENTS_LOG: &str = "journalctl --quiet --unit careen-agent --output cat";
 
@@ -76,6 +81,8 @@ async fn run(rig: &mut Rig) -> Result<()> {
         .step("now that it has ended the roll-out goes on");
     rolled_out(rig).await?;
     expect_agent(rig, SECOND).await?;
+    let unit = rig.guest.run(UNIT).await?;
+    ensure!(unit == UNIT_OF_THE_IMAGE, "the agent's unit is {unit}");
 
     rig.progress.step("uninstall");
     typed(rig, &format!("{UPGRADE_TO}mode=uninstall")).await?;
