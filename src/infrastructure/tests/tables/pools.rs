@@ -462,7 +462,7 @@ fn nothing_begins_with_a_machine_that_a_person_has_paused() {
 }
 
 #[test]
-fn pool_shrinks_around_a_paused_machine_unless_a_person_marks_it() {
+fn pool_shrinks_around_a_paused_machine_unless_marked() {
     let goes = |name: &str| Ok(PoolAct::Mark(name.to_owned()));
     let newest = [member("a", 1), paused(member("b", 9))];
     assert_eq!(decide(&pool(1), &newest), goes("a"));
