@@ -159,7 +159,7 @@ async fn restored_server_makes_no_node_leave_and_repairs_claims() -> Result<()> 
         orphan_looks: 0,
         ..Policy::default()
     };
-    let mut hosts = played(&scene, &["r-0", "r-1", "r-2"]).await?;
+    let mut hosts = played(&scene, &["restored-0", "restored-1", "restored-2"]).await?;
     let first = Running::on(&plane, &scene.admin, &scene.space, policy()).await?;
     cluster(&scene).await?;
     scene.machine("m-0").await?;
@@ -232,7 +232,7 @@ async fn restored_server_makes_no_node_leave_and_repairs_claims() -> Result<()> 
     for _ in 0..10 {
         turn().await?;
         tokio::time::sleep(Duration::from_millis(500)).await;
-        for name in ["r-0", "r-1", "r-2"] {
+        for name in ["restored-0", "restored-1", "restored-2"] {
             let phase = objects.get(name).await?.status.unwrap_or_default().phase;
             assert_eq!(
                 phase,
